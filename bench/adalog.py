@@ -7,7 +7,7 @@ import numpy as np
 from adalog.datalog.values import Keyword
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench.facts import Table, is_facts, tables
 from bench.work import THREADS, Answer, Work
@@ -48,7 +48,7 @@ class Adalog:
 
     def run(self, work: Work) -> Answer:
         """Raises RuntimeError should an answer come from a cache: what is measured is the work."""
-        request = Request(work.texts["adalog"], tuple(work.arguments.values()), engine="LOCAL")
+        request = QueryRequest(work.texts["adalog"], tuple(work.arguments.values()), engine="LOCAL")
         result = self._pool.run(request)
         if result.cache == "HIT":
             raise RuntimeError("the answer came from the cache")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench import folder
 from bench.line import Line
@@ -99,7 +99,7 @@ def _measured(count: int) -> _Figures:
                     database.transact(f"[[:db/add 5 :warm/up {number}]]")
 
                 def ask(query: str) -> None:
-                    pool.run(Request(query, (5,), engine="LOCAL")).rows()
+                    pool.run(QueryRequest(query, (5,), engine="LOCAL")).rows()
 
                 def after_a_write(work: Callable[[], object]) -> float:
                     times = []

@@ -17,7 +17,7 @@ import numpy as np
 from adalog.datalog.values import Keyword
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
@@ -49,7 +49,7 @@ def transaction(quick: bool, say: Callable[[str], None]) -> list[Line]:
             start = time.perf_counter()
             database.transact(tx)
             wrote = time.perf_counter()
-            answer = pools[size].run(Request(_READ, (f"item {key}",), engine="LOCAL")).rows()
+            answer = pools[size].run(QueryRequest(_READ, (f"item {key}",), engine="LOCAL")).rows()
             done = time.perf_counter()
             assert answer == [(number,)], f"read {answer} after writing {number}"
             if number >= 0:

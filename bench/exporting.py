@@ -21,8 +21,8 @@ from adalog.pipeline.importing.read.mapping import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
-from adalog.store.reading import read_folder
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.sources import read_folder
 from bench.importing import MAPPING, PER_ROW, SCHEMA, cpu_seconds, memory, write_people
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool, PullRequest
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
@@ -33,9 +33,9 @@ def in_process(quick: bool, say: Callable[[str], None]) -> list[Line]:
     with Database.open(":memory:") as database:
         load_debian(database)
         pool = Pool(database)
-        entities = _some([row[0] for row in pool.run(Request(_PACKAGES)).rows()], quick)
+        entities = _some([row[0] for row in pool.run(QueryRequest(_PACKAGES)).rows()], quick)
         pulled, together = _timed(lambda: pool.pull(PullRequest(_PATTERN, entities))[0])
-        shown, found = _timed(lambda: pool.run(Request(_FIND, (entities,), engine="LOCAL")).rows())
+        shown, found = _timed(lambda: pool.run(QueryRequest(_FIND, (entities,), engine="LOCAL")).rows())
         one_by_one, single = _once(lambda: [pool.pull(PullRequest(_PATTERN, [one]))[0][0] for one in entities])
         pool.close()
     assert together == single, "entities pulled together and one by one differ"

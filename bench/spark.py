@@ -19,11 +19,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adalog.cluster.cluster import Cluster
 from adalog.cluster.job import run_tasks
-from adalog.cluster.session import Cluster, unchanged
+from adalog.cluster.session import unchanged
 from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
 from bench.adalog import EDGE, MEMORY, SCHEMA
@@ -107,7 +108,7 @@ def _workers(edges: Graph) -> None:
             pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY), spark=engine)
             try:
                 assert engine.wait_ready(300), engine.state
-                counted = partial(pool.run, Request(_COUNT, engine="SPARK"))
+                counted = partial(pool.run, QueryRequest(_COUNT, engine="SPARK"))
                 least[workers] = _least(counted, _REPEATS_OF_WORKERS)
                 print(f"triangles counted with {workers} workers of one core: {least[workers]:.2f} s")
             finally:
@@ -132,7 +133,7 @@ def _compare(pool: Pool, title: str, query: str) -> None:
     for _ in range(_REPEATS):
         for engine, taken in seconds.items():
             began = time.perf_counter()
-            result = pool.run(Request(query, engine=engine))
+            result = pool.run(QueryRequest(query, engine=engine))
             taken.append(time.perf_counter() - began)
             answers.add(result.rows(0, 1)[0][0] if len(result) == 1 else len(result))
     assert len(answers) == 1, answers
@@ -151,7 +152,7 @@ def _compare_files(pool: Pool, title: str, query: str) -> None:
         for engine, taken in seconds.items():
             with tempfile.TemporaryDirectory() as folder:
                 began = time.perf_counter()
-                parts = pool.write(Request(query, engine=engine), folder)
+                parts = pool.write(QueryRequest(query, engine=engine), folder)
                 taken.append(time.perf_counter() - began)
                 written.add(sum(part.rows for part in parts))
     assert len(written) == 1, written

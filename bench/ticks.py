@@ -24,7 +24,7 @@ from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench.adalog import EDGE, MEMORY, SCHEMA
 from bench.facts import tables
@@ -187,7 +187,7 @@ def _measured(
 def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
     pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY))
     try:
-        question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
+        question = pool.question(QueryRequest(case.query, case.args, engine="LOCAL", cached=False))
         view = view_of(question, pool.engine)
         view.add(0, UndatedQuestion.of(question), database.snapshot(), Cancel())
         rows = Counter(pool.engine.run(question, Cancel()).rows())
@@ -205,7 +205,7 @@ def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
         fresh: list[float] = []
         answer = pool.engine.run(question, Cancel())
         for _ in range(_FRESH):
-            question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
+            question = pool.question(QueryRequest(case.query, case.args, engine="LOCAL", cached=False))
             began = time.perf_counter()
             answer = pool.engine.run(question, Cancel())
             fresh.append((time.perf_counter() - began) * 1000)

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from bench.line import Line
 from bench.work import THREADS
@@ -105,7 +105,7 @@ def ties(quick: bool, say: Callable[[str], None]) -> list[Line]:
 
 
 def _rows(pool: Pool, query: str) -> int:
-    return len(pool.run(Request(query, engine="LOCAL", cached=False)).to_arrow())
+    return len(pool.run(QueryRequest(query, engine="LOCAL", cached=False)).to_arrow())
 
 
 def _filled(columns: dict[str, np.ndarray]) -> Database:  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -28,7 +28,7 @@ from pyarrow import fs
 from adalog.cluster.addresses import file_system_at, reporting_errors, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.leases import hold, remove_unheld
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import DamagedSegment, Segment
 
 _AT_ONCE: Final = 1 << 23

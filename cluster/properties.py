@@ -119,7 +119,7 @@ def spark_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def written(properties: Mapping[str, str]) -> str:
+def properties_text(properties: Mapping[str, str]) -> str:
     """The text of a file of properties, as Java reads it."""
     return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
 

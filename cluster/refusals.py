@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adalog.datalog.errors import AdalogError, Code, Position
-from adalog.store.files.wire import pack, unpack
+from adalog.store.files.packing import pack, unpack
 
 
 class TaskRefusal(Exception):

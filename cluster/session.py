@@ -1,8 +1,4 @@
-"""The one long-lived Spark session of this process: started in the background, watched, started anew when it dies.
-
-For the engine. Knows nothing of queries: it offers a session, and a way to run a piece of work in it that can be
-interrupted and that does not outlive it.
-"""
+"""The one long-lived Spark session of this process: started in the background, watched, restarted when it dies."""
 
 from __future__ import annotations
 
@@ -13,192 +9,56 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from adalog.cluster.cancellation import CancellationServer, cancellation_server
+from adalog.cluster.cluster import TASKS_PER_CORE, Cluster, forget_session
 from adalog.cluster.configuration import configuration, is_local, nothing, python_of, set_environment
-from adalog.cluster.failures import is_full, start_error
+from adalog.cluster.depot import Depot
+from adalog.cluster.failures import start_error
 from adalog.cluster.java import java_home
 from adalog.cluster.job import run_tasks
 from adalog.cluster.processes import end_process, end_with
-from adalog.cluster.properties import spark_defaults, written
+from adalog.cluster.properties import properties_text, spark_defaults
+from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
 _log = logging.getLogger("adalog.spark")
 
-TASKS_PER_CORE = 6
-"""Of a job: more than one, so that work that was estimated wrongly leaves no core idle for long."""
-
-_JOBS_AT_ONCE = 16
 # How the names of a session's folders begin. A Unix socket's path has some 100 bytes, so these are short.
 _FOLDERS = "adalog-spark-"
 _AGAIN_SECONDS = 60.0
-# What a session is given to leave a cluster in order.
-_STOP_SECONDS = 1.5
 _JOIN_SECONDS = 2.0
 _NICENESS = 5
-# How often a session is asked how it is, and how long it may take to say so.
-_LOOK_SECONDS = 5.0
-_SILENT_SECONDS = 60.0
-# Between two interruptions of a job.
-_INTERRUPT_SECONDS = 0.1
-_INTERRUPTS = 100
 _PY4J = (os.path.join("py4j", "clientserver.py"), os.path.join("py4j", "java_gateway.py"))
-
-T = TypeVar("T")
-
-
-class Cluster:
-    """A running session, its Java process, the threads that speak with it, and what it writes.
-
-    `cores`: tasks that run at once, as far as workers have said that they are there. `idle_seconds`: what a job
-    takes that does nothing, of as many tasks as a query's.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        process: subprocess.Popen[bytes],
-        folders: Sequence[PrivateFolder],
-        cancellation_server: CancellationServer,
-    ) -> None:
-        self.spark = spark
-        self.process = process
-        self.folder = folders[0].path
-        self.switchboard = cancellation_server
-        self.cores = 1
-        self.idle_seconds = 0.0
-        self._folders = folders
-        self._jobs = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
-        self._interrupts = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-interrupt")
-        self._ended = False
-
-    @property
-    def alive(self) -> bool:
-        """Whether its process runs and nobody has found it unusable."""
-        return not self._ended and self.process.poll() is None
-
-    def usable(self) -> bool:
-        """Whether it can still run jobs; where it cannot, it is ended, so that another takes its place."""
-        from py4j.protocol import Py4JError
-
-        try:
-            if self.alive and not self.spark.sparkContext._jsc.sc().isStopped():
-                self.cores = int(self.spark.sparkContext.defaultParallelism)
-                return True
-        except (Py4JError, OSError, AttributeError) as error:
-            _log.debug("the Spark session does not answer: %s", error)
-        self.end()
-        return False
-
-    def end(self) -> None:
-        """Ends it at once, with what runs in it."""
-        self._ended = True
-        end_process(self.process)
-
-    def watched(self) -> Iterator[None]:
-        """Looks after it, again and again; ends when it has ended, or is found to be of no use."""
-        looks = ThreadPoolExecutor(1, thread_name_prefix="spark-look")
-        look, since = looks.submit(self.usable), time.monotonic()
-        try:
-            while self.alive:
-                now = time.monotonic()
-                if look.done():
-                    if now - since > _LOOK_SECONDS:
-                        look, since = looks.submit(self.usable), now
-                elif now - since > _SILENT_SECONDS:
-                    _log.warning("the Spark session has not answered for %d seconds", _SILENT_SECONDS)
-                    self.end()
-                    return
-                yield
-        finally:
-            looks.shutdown(wait=False, cancel_futures=True)
-
-    @property
-    def disk_is_full(self) -> bool:
-        """Whether the disk of its scratch files has no space left."""
-        return any(is_full(each.path) for each in self._folders)
-
-    def submit(self, tag: str, work: Callable[[SparkSession], T]) -> Future[T]:
-        """Runs `work` in a thread of its own; the Spark jobs that it starts carry the tag."""
-
-        def tagged() -> T:
-            # The context's tags and not the session's, which only the thread that set them may interrupt.
-            context = self.spark.sparkContext
-            context.addJobTag(tag)
-            try:
-                return work(self.spark)
-            finally:
-                with suppress(Exception):
-                    context.removeJobTag(tag)
-
-        return self._jobs.submit(tagged)
-
-    def interrupt(self, tag: str, running: Future[Any], patience: float = 0.0) -> None:
-        """Stops the jobs of a tag, until its work is done. Does not wait.
-
-        patience: seconds that they have to end by themselves. Spark ends the worker of a task that it stops.
-        """
-
-        def interrupting() -> None:
-            if running.cancel():
-                return
-            wait([running], patience)
-            # A job that had not begun when it was first interrupted is met the next time.
-            for _ in range(_INTERRUPTS):
-                if running.done() or not self.alive:
-                    return
-                with suppress(Exception):
-                    self.spark.sparkContext.cancelJobsWithTag(tag)
-                wait([running], _INTERRUPT_SECONDS)
-
-        with suppress(RuntimeError):
-            self._interrupts.submit(interrupting)
-
-    def close(self) -> None:
-        """Ends the Java process and forgets it."""
-        self._jobs.shutdown(wait=False, cancel_futures=True)
-        self._interrupts.shutdown(wait=False, cancel_futures=True)
-        self.switchboard.stop()
-        end_process(self.process)
-        forget_session()
-        for each in self._folders:
-            each.remove()
-
-    def leave(self) -> None:
-        """Has a cluster know that nothing more comes; takes a moment at most."""
-        leaving = threading.Thread(target=self._stop_context, name="spark-stop", daemon=True)
-        leaving.start()
-        leaving.join(_STOP_SECONDS)
-
-    def _stop_context(self) -> None:
-        with suppress(Exception):
-            self.spark.stop()
 
 
 class Session:
-    """Holds a `Cluster` session, or the reason why there is none. Thread-safe."""
+    """Holds a running `Cluster`, or the reason why there is none. Thread-safe."""
 
     def __init__(
         self,
         master: str,
         properties: Mapping[str, str] | None = None,
         warm_up: Callable[[], None] = nothing,
+        segments: str | None = None,
     ) -> None:
-        """properties: Spark's, as `cluster.properties` reads them. warm_up: as `configuration` has it."""
+        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`.
+
+        segments: the address that segments are uploaded to for workers; None: workers see the data folder.
+        """
         self.master = master
         self._warm_up = warm_up
-        self.properties = properties or {}
+        self._properties = properties or {}
+        self._depot = None if segments is None else Depot(segments)
         self._changed = threading.Condition()
         self._state = "starting"
         self._live: Cluster | None = None
@@ -223,7 +83,7 @@ class Session:
 
     @property
     def idle_seconds(self) -> float:
-        """What a job takes that does nothing, of as many tasks as a query's."""
+        """As `Cluster.idle_seconds`."""
         live = self._live
         return 0.0 if live is None else live.idle_seconds
 
@@ -242,7 +102,7 @@ class Session:
             return self.state == "ready"
 
     def live(self) -> Cluster:
-        """The session. Raises BACKEND_UNAVAILABLE where there is none."""
+        """The running session. Raises BACKEND_UNAVAILABLE if there is none."""
         live = self._live
         if live is None or not live.alive:
             reason = self._reason
@@ -252,13 +112,15 @@ class Session:
         return live
 
     def close(self) -> None:
-        """Ends the session and what runs in it, also while it starts. Nothing of it is left after a moment."""
+        """Ends the session with its jobs, also while it starts. No process or file is left after a moment."""
+        if self._depot is not None:
+            self._depot.close()
         with self._launching:
             self._closing.set()
         atexit.unregister(self.close)
         with self._changed:
             self._changed.notify_all()
-        # Whoever still speaks with Java has it end in the middle of a word.
+        # Threads that still speak with Java log broken connections.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         live = self._live
         if live is not None and live.alive and not is_local(self.master):
@@ -286,7 +148,7 @@ class Session:
         """Starts a session, waits for its end, starts the next."""
         while not self._closing.is_set():
             try:
-                live = start_session(self.master, self.properties, self._launch, self._warm_up)
+                live = start_session(self.master, self._properties, self._launch, self._warm_up, self._depot)
             except AdalogError as error:
                 if self._process is not None:
                     end_process(self._process)
@@ -313,9 +175,12 @@ def start_session(
     properties: Mapping[str, str] | None = None,
     launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
     warm_up: Callable[[], None] = nothing,
+    depot: Depot | None = None,
 ) -> Cluster:
-    """Starts Java, with `launch`, and a session in it; takes seconds. Raises where that fails, leaving nothing
-    behind. Java ends with the thread that this is called on."""
+    """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread.
+
+    A failure raises AdalogError, and leaves nothing behind.
+    """
     home = java_home()
     try:
         from pyspark import SparkConf, SparkContext, java_gateway
@@ -326,20 +191,20 @@ def start_session(
     logging.getLogger().addFilter(_is_not_py4j)
     folders: list[PrivateFolder] = []
     process: subprocess.Popen[bytes] | None = None
-    cancellation_server: CancellationServer | None = None
-    said: Path | None = None
+    cancellation: CancellationServer | None = None
+    java_log: Path | None = None
     try:
         folders.append(PrivateFolder(_FOLDERS))
         folder = folders[0].path
-        said = folder / "spark.log"
+        java_log = folder / "spark.log"
         chosen = configuration(master, folder, properties or {}, spark_defaults(os.environ), warm_up)
         folders += [PrivateFolder(_FOLDERS, Path(each)) for each in _scratch(chosen, master)]
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(chosen.items()))
         file = folder / "spark.properties"
-        file.write_text(written(chosen), encoding="utf-8")
+        file.write_text(properties_text(chosen), encoding="utf-8")
         set_environment(home, python_of(chosen, master), file)
-        with said.open("wb") as log:
+        with java_log.open("wb") as log:
             # A session of its own: what stops this process by its group is for us to pass on, in our own time.
             options = {"stdout": log, "stderr": log, "start_new_session": True}
             # PySpark keeps the process to itself until it has answered, which is too late to end it.
@@ -349,14 +214,16 @@ def start_session(
         context = SparkContext(gateway=gateway, conf=conf)
         # When Java ends this server has a traceback to print; that the session ended is said once, by us.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-        cancellation_server = _switchboard(master, folder, context)
-        live = Cluster(SparkSession.builder.config(conf=conf).getOrCreate(), process, folders, cancellation_server)
-        _warm_up(live)
-        return live
+        cancellation = _cancellation(master, folder, context)
+        shipping = Shipping(folder if is_local(master) else None, depot)
+        spark = SparkSession.builder.config(conf=conf).getOrCreate()
+        cluster = Cluster(spark, process, folders, cancellation, shipping)
+        _warm_up(cluster)
+        return cluster
     except Exception as error:
-        reason = start_error(error, said, [each.path for each in folders])
-        if cancellation_server is not None:
-            cancellation_server.stop()
+        reason = start_error(error, java_log, [each.path for each in folders])
+        if cancellation is not None:
+            cancellation.stop()
         if process is not None:
             end_process(process)
         forget_session()
@@ -396,7 +263,7 @@ def _ending_with_us(
     return launched
 
 
-def _switchboard(master: str, folder: Path, context: SparkContext) -> CancellationServer:
+def _cancellation(master: str, folder: Path, context: SparkContext) -> CancellationServer:
     if is_local(master):
         return cancellation_server(str(folder), None, None, 0)
     conf = context.getConf()
@@ -413,14 +280,14 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
     return not record.pathname.endswith(_PY4J)
 
 
-def _warm_up(live: Cluster) -> None:
+def _warm_up(cluster: Cluster) -> None:
     """Jobs that do nothing, on every core: have Java load its classes, and the workers' parents started."""
-    live.usable()
+    cluster.usable()
     for tasks in (1, TASKS_PER_CORE):
         began = time.perf_counter()
-        run_tasks(live.spark, pa.array([b""] * (tasks * live.cores), pa.binary()), unchanged)
-        live.idle_seconds = time.perf_counter() - began
-    live.usable()
+        run_tasks(cluster.spark, pa.array([b""] * (tasks * cluster.cores), pa.binary()), unchanged)
+        cluster.idle_seconds = time.perf_counter() - began
+    cluster.usable()
 
 
 def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -433,24 +300,3 @@ def _give_way(process: subprocess.Popen[bytes]) -> None:
     # It is a session of its own, and so a group; there is one thread yet, from which the others have it.
     with suppress(OSError):
         os.setpriority(os.PRIO_PGRP, process.pid, _NICENESS)
-
-
-def forget_session() -> None:
-    """Clears what PySpark keeps of a session in its classes, without which no other can start in this process."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    gateway = SparkContext._gateway
-    if gateway is not None:
-        with suppress(Exception):
-            gateway.shutdown()
-    context = SparkContext._active_spark_context
-    server = getattr(context, "_accumulatorServer", None)
-    if server is not None:
-        with suppress(Exception):
-            server.shutdown()
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    SparkSession._instantiatedSession = None
-    SparkSession._activeSession = None

@@ -17,7 +17,7 @@ _PIECE: Final = 4096
 _RUN: Final = 1 << 15
 
 
-class Watched(list[T]):
+class WatchedList(list[T]):
     """Items, and `check`, which is called while they are gone through, and may raise."""
 
     def __init__(self, items: Iterable[T], check: Callable[[], None]) -> None:

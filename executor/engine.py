@@ -18,8 +18,8 @@ from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
 from adalog.executor.answer.duplicates import dropped
-from adalog.executor.answer.parquet import Output, Part, mixed, settled, write_part
-from adalog.executor.answer.result import Pulled, Result
+from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, write_part
+from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent
@@ -31,7 +31,7 @@ from adalog.executor.pull.find import pull_shown, pulled_column
 from adalog.executor.pull.puller import Puller
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Plan
@@ -105,7 +105,7 @@ class QueryEngine:
         with self.memory.lent(cancel):
             return self._joined(question, cancel).result
 
-    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
         shown, strict = question.request.shown, self.means.strict
         with self.memory.lent(cancel):
@@ -155,7 +155,7 @@ class QueryEngine:
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
 
-    def choose(self, request: Request, plan: Plan) -> tuple[Place, str]:
+    def choose(self, request: QueryRequest, plan: Plan) -> tuple[Place, str]:
         """(where to run a plan, why)."""
         spark = self.means.spark
         if request.engine == "LOCAL":
@@ -195,7 +195,7 @@ class QueryEngine:
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return joined
 
-    def write(self, question: Question, folder: str, cancel: Cancel) -> list[Part]:
+    def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
         """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.
 
         On Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then.
@@ -215,7 +215,7 @@ class QueryEngine:
                 output.discard()
                 output = Output(folder, output.texts | different)
 
-    def _written(self, question: Question, output: Output, cancel: Cancel) -> list[Part]:
+    def _written(self, question: Question, output: Output, cancel: Cancel) -> list[ParquetPart]:
         ran = self._ran(question, cancel, output)
         if ran.ran.parts is not None:
             return ran.ran.parts
@@ -302,7 +302,7 @@ class QueryEngine:
         return result
 
 
-def _work(request: Request, plan: Plan) -> EstimatedWork:
+def _work(request: QueryRequest, plan: Plan) -> EstimatedWork:
     find, limit = plan.query.find, plan.query.limit
     rows = plan.rows
     if all(isinstance(element, FindAggregate) for element in find.elements):

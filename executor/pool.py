@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from adalog.datalog.diagnostics import MOST, Diagnostic
 from adalog.datalog.values import EdnMap
 from adalog.datalog.watched import watching
-from adalog.executor.answer.parquet import Part
+from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import MEMORY_BYTES, Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -22,16 +22,16 @@ from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
 from adalog.executor.pull.find import given_patterns, takes_patterns
 from adalog.executor.question.question import Question, Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.slow_queries import SlowQueries
 from adalog.executor.stored_queries import StoredQueries
-from adalog.executor.turns.lanes import Places
+from adalog.executor.turns.lanes import LaneSlots
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.executor.turns.submission import Turns
 from adalog.planner.explain.explanation import text_of
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
-from adalog.planner.scope.suspected import told
+from adalog.planner.scope.pending_warnings import diagnostics_of
 from adalog.planner.scope.unknown_names import in_entities, in_pattern
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -103,7 +103,7 @@ class Pool:
         self.questions = Questions(self.settings.plan_bytes // 2)
         self.engine = QueryEngine(means, self.memory, self.settings.plan_bytes // 2)
         self.scheduler = Scheduler(
-            Places(
+            LaneSlots(
                 light=self.settings.running,
                 heavy=self.settings.heavy,
                 waiting=self.settings.waiting,
@@ -137,7 +137,7 @@ class Pool:
         """off, starting, ready or failed."""
         return "off" if self.spark is None else self.spark.state
 
-    def run(self, request: Request, cancel: Cancel | None = None) -> Result:
+    def run(self, request: QueryRequest, cancel: Cancel | None = None) -> Result:
         """Runs a query on the calling thread.
 
         Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
@@ -149,7 +149,7 @@ class Pool:
         answers = self.engine if self.cache is None else self.cache
         return answers.run(question, cancel)
 
-    def write(self, request: Request, folder: str, cancel: Cancel | None = None) -> list[Part]:
+    def write(self, request: QueryRequest, folder: str, cancel: Cancel | None = None) -> list[ParquetPart]:
         """Writes the rows of a query into a folder as Parquet, on the calling thread; the files. Raises as `run`
         does, and OSError."""
         question = self.question(request)
@@ -157,7 +157,7 @@ class Pool:
         self.turns.register(cancel)
         return self.engine.write(question, folder, cancel)
 
-    async def arun(self, request: Request) -> Result:
+    async def arun(self, request: QueryRequest) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""
         if self.questions.knows(request):
             question = self.question(request)
@@ -170,7 +170,7 @@ class Pool:
             return await self.cache.arun(question)
         return await self.threaded(Cancel(question.deadline), lambda cancel: self.engine.run(question, cancel))
 
-    def question(self, request: Request, cancel: Cancel | None = None) -> Question:
+    def question(self, request: QueryRequest, cancel: Cancel | None = None) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""
         return self.questions.of(request, self.database.snapshot(), cancel or Cancel())
 
@@ -183,7 +183,7 @@ class Pool:
                 in_pattern(pattern, database, f"the pattern given for {name}")
                 for name, pattern, database in given_patterns(question)
             )
-            return (*found, *told(tuple(chain.from_iterable(given))))[: MOST + 1]
+            return (*found, *diagnostics_of(tuple(chain.from_iterable(given))))[: MOST + 1]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where it takes no time, since they were found before; else None."""
@@ -196,29 +196,29 @@ class Pool:
             return known
         return await self.threaded(Cancel(question.deadline), lambda cancel: self.diagnostics(question, cancel))
 
-    def found_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+    def found_out(self, question: Question, dropped: Mapping[str, DroppedRows]) -> tuple[Diagnostic, ...]:
         """What a run found to be probably not meant. `dropped`: as in its result."""
         return tuple(dropped_duplicates(question.outline, question.databases, dropped)) if dropped else ()
 
-    async def afound_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+    async def afound_out(self, question: Question, dropped: Mapping[str, DroppedRows]) -> tuple[Diagnostic, ...]:
         """The same for an event loop."""
         if not dropped:
             return ()
         return await self.threaded(Cancel(question.deadline), lambda _: self.found_out(question, dropped))
 
-    def explain(self, request: Request, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
+    def explain(self, request: QueryRequest, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
         """The plan of a query; with `analyze` what running it did, level by level."""
         cancel = cancel or Cancel()
         question = self.question(request, cancel)
         cancel = _sooner(cancel, question.deadline)
         diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
-        dropped = {name: Dropped(**each) for name, each in shown.get("dropped", {}).items()}
+        dropped = {name: DroppedRows(**each) for name, each in shown.get("dropped", {}).items()}
         diagnostics = (*diagnostics, *self.found_out(question, dropped))
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 
-    async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
+    async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:
         """`explain` on the pool's threads, likewise."""
         cancel = Cancel.after(request.timeout_ms)
         return await self.threaded(cancel, lambda cancel: self.explain(request, analyze, cancel))
@@ -249,7 +249,7 @@ class Pool:
         )
         with watching(cancel.check):
             found = (*in_pattern(pattern, snapshot), *in_entities(nothing, snapshot))
-            return maps, values, told(found)
+            return maps, values, diagnostics_of(found)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -1,4 +1,4 @@
-"""Runs the queries that a database stores, for its transactions: what `store.state.setting` calls an evaluator."""
+"""Runs the queries that a database stores, for its transactions: what `store.state.settings` calls an evaluator."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final, Protocol, TypeVar
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel, Part
 from adalog.executor.bounds.recent import Recent
-from adalog.executor.cache.key import Keys
+from adalog.executor.cache.key import CacheKeys
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import Watch
+from adalog.store.state.settings import Watch
 
 T = TypeVar("T")
 
@@ -28,10 +28,10 @@ class Runner(Protocol):
 
     database: Database
 
-    def question(self, request: Request) -> Question:
+    def question(self, request: QueryRequest) -> Question:
         """The request made ready."""
 
-    def run(self, request: Request, cancel: Cancel) -> Result:
+    def run(self, request: QueryRequest, cancel: Cancel) -> Result:
         """The answer, computed on the caller's thread."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
@@ -43,7 +43,7 @@ class StoredQueries:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._keys = Keys(runner.database, Recent(_SHAPE_BYTES))
+        self._keys = CacheKeys(runner.database, Recent(_SHAPE_BYTES))
 
     def rows(
         self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None
@@ -63,5 +63,5 @@ class StoredQueries:
         return self._runner.submit(Cancel(until), work)
 
 
-def _request(query: str, args: Sequence[Any], snapshot: Snapshot, *, cached: bool) -> Request:
-    return Request(query, args, snapshot, engine="LOCAL", max_rows=_MOST_ROWS, ordered=True, cached=cached)
+def _request(query: str, args: Sequence[Any], snapshot: Snapshot, *, cached: bool) -> QueryRequest:
+    return QueryRequest(query, args, snapshot, engine="LOCAL", max_rows=_MOST_ROWS, ordered=True, cached=cached)

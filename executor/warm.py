@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from adalog.executor.kernels.loading import load_kernels
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 
 
@@ -28,9 +28,9 @@ def _recursions() -> None:
         pool = Pool(database)
         for step in steps:
             rules = f":rules [[(r ?a ?b) [?a :to ?b]] [(r ?a ?c) {step}]]"
-            pool.run(Request(f"[:find (count ?b) :with ?a :where (r ?a ?b) {rules}]"))
-            pool.run(Request(f"[:find ?b :where (r 1 ?b) {rules}]"))
-        pool.run(Request(f"[:find ?a ?n :where (d ?a ?n) :rules [{distance}]]"))
+            pool.run(QueryRequest(f"[:find (count ?b) :with ?a :where (r ?a ?b) {rules}]"))
+            pool.run(QueryRequest(f"[:find ?b :where (r 1 ?b) {rules}]"))
+        pool.run(QueryRequest(f"[:find ?a ?n :where (d ?a ?n) :rules [{distance}]]"))
         pool.close()
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.meter import Buckets
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from adalog.gateway.connections.request_ids import HEADER, RequestIds, request_id
 from adalog.gateway.connections.wire import Wire
@@ -35,12 +35,12 @@ from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
-from adalog.schema.context import Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.errors import describe, internal
-from adalog.schema.execution import Operations
+from adalog.schema.documents.operations import Operations
+from adalog.schema.request.budget import Responses
+from adalog.schema.request.context import Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
-from adalog.schema.writing.budget import Responses
 
 # What a principal that was quiet may use at once, unless a setting says.
 _BURST_SECONDS = 10.0

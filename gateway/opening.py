@@ -10,15 +10,15 @@ from adalog.executor.pool import Pool, PoolSettings
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.files.progress import Progress
-from adalog.store.ground import Siblings
 from adalog.store.log.entry import KeyMemory
+from adalog.store.storage import ProcessGroup
 
 if TYPE_CHECKING:
     from adalog.gateway.workers.workers import Workers
 
 
 def open_database(
-    settings: Settings, siblings: Siblings | None = None, progress: Progress | None = None
+    settings: Settings, siblings: ProcessGroup | None = None, progress: Progress | None = None
 ) -> Database:
     """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`.
 

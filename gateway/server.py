@@ -33,7 +33,7 @@ from adalog.gateway.workers import channel
 if TYPE_CHECKING:
     from adalog.gateway.workers.post import Post
     from adalog.gateway.workers.workers import Workers
-    from adalog.store.ground import Siblings
+    from adalog.store.storage import ProcessGroup
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
@@ -145,7 +145,7 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
     return 0
 
 
-def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
+def serve_as_worker(settings: Settings, post: Post, siblings: ProcessGroup) -> None:
     """Serves what the supervisor hands over."""
     from adalog.gateway.workers.workers import Workers
 
@@ -166,7 +166,7 @@ def _address(settings: Settings) -> str:
 
 
 def _serve(
-    settings: Settings, entrance: Entrance, siblings: Siblings | None = None, workers: Workers | None = None
+    settings: Settings, entrance: Entrance, siblings: ProcessGroup | None = None, workers: Workers | None = None
 ) -> None:
     ending, trimming = Ending(), Trimming()
     start = Start(settings, entrance.rehearsed, siblings, workers)

@@ -31,14 +31,14 @@ from adalog.gateway.process import descriptors
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.gateway.settings.shown import shown_data
-from adalog.schema.errors import describe
+from adalog.schema.request.errors import describe
 from adalog.store.files.folder import is_address
 from adalog.store.files.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
     from adalog.gateway.workers.workers import Workers
     from adalog.store.database import Database
-    from adalog.store.ground import Siblings
+    from adalog.store.storage import ProcessGroup
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
 _PATIENCE_SECONDS: Final = 2.0
@@ -153,7 +153,7 @@ class Start:
         self,
         settings: Settings,
         rehearsed: Callable[[], object],
-        siblings: Siblings | None = None,
+        siblings: ProcessGroup | None = None,
         workers: Workers | None = None,
     ) -> None:
         """rehearsed: as in `Rehearsal`. siblings: as in `open_database`. workers: as in `create_app`."""

@@ -13,7 +13,7 @@ from adalog.gateway.server import serve_as_worker
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers.board import Board
 from adalog.gateway.workers.post import Post
-from adalog.store.ground import Siblings
+from adalog.store.storage import ProcessGroup
 
 
 def main(supervisor: int, number: int, alone: int, end: int, board: int, folder: int | None = None) -> None:
@@ -28,7 +28,7 @@ def main(supervisor: int, number: int, alone: int, end: int, board: int, folder:
     code = 0
     try:
         page = post.board
-        siblings = Siblings(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)
+        siblings = ProcessGroup(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)
         serve_as_worker(settings, post, siblings)
     except AdalogError as error:
         post.say_failed(error.message, str(error.code), retryable=error.retryable)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from adalog.cluster.session import Session
 from adalog.cluster.shipping import ShippedSnapshot
-from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.cluster.tasks import SparkTasks, TaskRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 from adalog.store.files.segment import Segment
-from adalog.store.tries.pieces import (
+from adalog.store.tries.fold_pieces import (
     Fold,
     Pair,
     join_pieces,
@@ -26,16 +25,6 @@ from adalog.store.tries.pieces import (
     write_backward,
     write_forward,
 )
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class Runner(Protocol):
-    """Who runs tasks."""
-
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """What `work` makes of each item, a task each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +36,7 @@ class _Task:
     high: Pair
 
 
-def fold(runner: Runner, job: FoldJob) -> Segment:
+def fold(runner: TaskRunner, job: FoldJob) -> Segment:
     """The new base of the job's attribute. Raises what the runner raises."""
     size = job.size
     forward, backward = sampled(job.relation, job.events, size)
@@ -67,15 +56,7 @@ def fold(runner: Runner, job: FoldJob) -> Segment:
 
 def folding_on(session: Session) -> Elsewhere:
     """Folds on a session, for as long as it is there."""
-    return lambda job: fold(SparkRunner(session.live(), _Unwatched()), job)
-
-
-class _Unwatched:
-    def stage(self, name: str) -> None:
-        """Nobody looks."""
-
-    def tasks(self, done: int, total: int, rows: int) -> None:
-        """Nobody looks."""
+    return lambda job: fold(SparkTasks(session.live()), job)
 
 
 def _piece(fold: Fold, database: ShippedSnapshot, task: _Task) -> Segment:

@@ -17,9 +17,16 @@ from adalog.planner.rules.derive import plan_rules
 from adalog.planner.rules.requirements import check_safe, settled
 from adalog.planner.rules.sharing import shared_out
 from adalog.planner.scope.comparisons import in_pairs
-from adalog.planner.scope.standing import places_of
 from adalog.planner.scope.tree import tree_of
-from adalog.planner.stages import Checked, Passes, Scoped, Setting, Simplified, Stratified
+from adalog.planner.scope.variable_places import places_of
+from adalog.planner.stages import (
+    CheckedQuery,
+    Passes,
+    PlanningContext,
+    ScopedQuery,
+    SimplifiedQuery,
+    StratifiedQuery,
+)
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
 WEIGHABLE = frozenset(
@@ -40,13 +47,13 @@ def plan_query(
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
-    return PASSES(query, setting_of(statistics, relations, options, share=share))
+    return PASSES(query, context_of(statistics, relations, options, share=share))
 
 
-def setting_of(
+def context_of(
     statistics: Statistics, relations: frozenset[str], options: Options, *, share: bool = False
-) -> Setting:
-    """The setting of a query, within which its inner queries are planned."""
+) -> PlanningContext:
+    """The context of a query, within which its inner queries are planned."""
 
     def plan_inner(inner: ast.Query, sources: tuple[tuple[str, str], ...]) -> Plan:
         databases = {name: statistics.databases[outer] for name, outer in sources if outer in statistics.databases}
@@ -56,56 +63,56 @@ def setting_of(
             lambda: plan_query(inner, Statistics(databases, rows, check=statistics.check), lists, options)
         )
 
-    return Setting(statistics, relations, options, plan_inner, share)
+    return PlanningContext(statistics, relations, options, plan_inner, share)
 
 
-def scope(query: ast.Query, setting: Setting) -> Scoped:
+def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
     """Resolves names, inlines simple rules, plans the queries within."""
-    tree = tree_of(query, setting.relations, setting.plan_inner, linear=setting.options.magic)
-    return Scoped(query, tree)
+    tree = tree_of(query, context.relations, context.plan_inner, linear=context.options.magic)
+    return ScopedQuery(query, tree)
 
 
-def check(scoped: Scoped, setting: Setting) -> Checked:
+def check(scoped: ScopedQuery, context: PlanningContext) -> CheckedQuery:
     """Finds what every rule needs from its callers, and refuses what no order can bind; takes comparisons apart."""
     query, tree = scoped.query, settled(scoped.tree)
     names = (*(each.var.name for each in query.find.elements), *(each.name for each in query.with_))
     answer = tuple(dict.fromkeys(names))
     check_safe(tree.body, frozenset(tree.given), frozenset(answer), tree)
-    return Checked(query, in_pairs(tree), answer, places_of(query, tree))
+    return CheckedQuery(query, in_pairs(tree), answer, places_of(query, tree))
 
 
-def share(checked: Checked, setting: Setting) -> Checked:
+def share(checked: CheckedQuery, context: PlanningContext) -> CheckedQuery:
     """Restricts the tree to a share of one variable's values, where tasks are to answer it."""
-    if not (setting.share and checked.tree.predicates):
+    if not (context.share and checked.tree.predicates):
         return checked
-    found = shared_out(checked.tree, setting.statistics, setting.options)
+    found = shared_out(checked.tree, context.statistics, context.options)
     return checked if found is None else replace(checked, tree=found[0], sharing=found[1])
 
 
-def stratify(checked: Checked, setting: Setting) -> Stratified:
+def stratify(checked: CheckedQuery, context: PlanningContext) -> StratifiedQuery:
     """Makes a program of the rules: magic sets, strata, rounds."""
-    body, program, sizes = plan_rules(checked.tree, setting.statistics, setting.options)
-    statistics = replace(setting.statistics, relation_rows={**setting.statistics.relation_rows, **sizes})
-    return Stratified(checked, body, program, statistics)
+    body, program, sizes = plan_rules(checked.tree, context.statistics, context.options)
+    statistics = replace(context.statistics, relation_rows={**context.statistics.relation_rows, **sizes})
+    return StratifiedQuery(checked, body, program, statistics)
 
 
-def simplify(stratified: Stratified, setting: Setting) -> Simplified:
+def simplify(stratified: StratifiedQuery, context: PlanningContext) -> SimplifiedQuery:
     """Blanks what occurs once, and decides whether rows are made distinct or counted."""
     checked, body, statistics = stratified.checked, stratified.body, stratified.statistics
     # No two rows differ in what the arguments give one value.
     shown = frozenset((*checked.answer, *checked.tree.given))
-    if setting.options.project:
+    if context.options.project:
         body = blank_singletons(body, shown)
     distinct = repeats(body, shown, dependencies_of(body, statistics))
-    counted = _counted(checked) if setting.options.project and not distinct else frozenset()
-    return Simplified(checked, body, stratified.program, statistics, counted, distinct)
+    counted = _counted(checked) if context.options.project and not distinct else frozenset()
+    return SimplifiedQuery(checked, body, stratified.program, statistics, counted, distinct)
 
 
-def order(simplified: Simplified, setting: Setting) -> Plan:
+def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
     """Orders the variables, and says what each level keeps."""
     checked, tree, program = simplified.checked, simplified.checked.tree, simplified.program
     needed, counted = frozenset(checked.answer), simplified.counted
-    plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, setting.options, counted)
+    plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, context.options, counted)
     fallen = None
     if not simplified.counted:
         sums = summed(checked.query.find.elements)
@@ -120,10 +127,10 @@ def order(simplified: Simplified, setting: Setting) -> Plan:
         simplified.distinct,
         plan.cost + program.cost,
         plan.rows,
-        setting.options,
+        context.options,
         tuple(tree.constants.items()),
         checked.places,
-        checked.places.entities(setting.statistics.databases),
+        checked.places.entities(context.statistics.databases),
         checked.sharing,
         program,
         fallen,
@@ -133,7 +140,7 @@ def order(simplified: Simplified, setting: Setting) -> Plan:
 PASSES: Final = Passes.of(scope).then(check).then(share).then(stratify).then(simplify).then(order)
 
 
-def _counted(checked: Checked) -> frozenset[str]:
+def _counted(checked: CheckedQuery) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
     elements = checked.query.find.elements
     aggregates = [each for each in elements if isinstance(each, ast.FindAggregate)]

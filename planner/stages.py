@@ -1,6 +1,7 @@
 """What a query is between two passes of the planner: a type for each stage, so that none is left out or early.
 
-`ast.Query` → Scoped → Checked → Stratified → Simplified → Plan. mypy refuses passes in any other order.
+`ast.Query` → ScopedQuery → CheckedQuery → StratifiedQuery → SimplifiedQuery → Plan. mypy refuses any other order
+of the passes.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from typing import Generic, TypeVar
 from adalog.datalog import ast
 from adalog.planner.model.logical import AndNode
 from adalog.planner.model.nested import PlanInner
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import Program, Sharing
+from adalog.planner.model.program import Program, ShareVariable
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.scope.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PlanningContext:
     """What a query is planned for: databases and relations of known size. `relations`: the sources that are lists
     of tuples. `share`: tasks each answer for a share of one variable's values, where rules allow it."""
 
@@ -32,7 +33,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class ScopedQuery:
     """Variables have unique names, bindings are taken apart, simple rules stand in the place of their call."""
 
     query: ast.Query
@@ -40,33 +41,33 @@ class Scoped:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedQuery:
     """Some order binds every variable, and every rule call knows which places it needs bound. `answer`: the
     variables of find and with. `sharing`: whose values the tree answers for a share of, if it does."""
 
     query: ast.Query
     tree: Tree
     answer: tuple[str, ...]
-    places: Places
-    sharing: Sharing | None = None
+    places: VariablePlaces
+    sharing: ShareVariable | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Stratified:
+class StratifiedQuery:
     """The rules are a program of planned strata, whose relations the body reads. `statistics`: with their sizes."""
 
-    checked: Checked
+    checked: CheckedQuery
     body: AndNode
     program: Program
     statistics: Statistics
 
 
 @dataclass(frozen=True, slots=True)
-class Simplified:
+class SimplifiedQuery:
     """What occurs once is a blank. `counted`: the variables that the answer only counts, if its rows can have
     weights. `distinct`: rows may repeat."""
 
-    checked: Checked
+    checked: CheckedQuery
     body: AndNode
     program: Program
     statistics: Statistics
@@ -86,16 +87,16 @@ class Passes(Generic[A, B]):
         self.steps = steps
 
     @staticmethod
-    def of(step: Callable[[A, Setting], B]) -> Passes[A, B]:
+    def of(step: Callable[[A, PlanningContext], B]) -> Passes[A, B]:
         """A single pass."""
         return Passes(step)
 
-    def then(self, step: Callable[[B, Setting], C]) -> Passes[A, C]:
+    def then(self, step: Callable[[B, PlanningContext], C]) -> Passes[A, C]:
         """With one more at the end."""
         return Passes(*self.steps, step)
 
-    def __call__(self, given: A, setting: Setting) -> B:
+    def __call__(self, given: A, context: PlanningContext) -> B:
         made: object = given
         for step in self.steps:
-            made = step(made, setting)
+            made = step(made, context)
         return made  # type: ignore[return-value]

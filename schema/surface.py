@@ -7,10 +7,9 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from adalog.schema import scalars
 from adalog.schema.fields import fields
 from adalog.schema.live import subscriptions
-from adalog.schema.writing import encoding
+from adalog.schema.writing import encoding, scalars
 
 strawberry.enum(encoding.Encoding, description="How values are written as JSON.")
 

@@ -15,40 +15,40 @@ from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.checkpoint.adoption import Adoption, Prepared, prepared, unfinished
-from adalog.store.checkpoint.checkpoint import Mapped
-from adalog.store.checkpoint.compactor import Compactor, Elsewhere, Folded, Moment
+from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
+from adalog.store.checkpoint.checkpoint import MappedCheckpoint
+from adalog.store.checkpoint.compactor import Compactor, Elsewhere, FoldPoint, FoldResult
+from adalog.store.checkpoint.coordination import SoleProcess
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES
-from adalog.store.checkpoint.folding import Alone
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files.clock import Clock
-from adalog.store.files.collecting import put_off
 from adalog.store.files.folder import is_address
+from adalog.store.files.gc_pause import put_off
+from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
-from adalog.store.files.wire import instant
-from adalog.store.ground import Ground, Siblings, in_folder, in_memory, on_server
 from adalog.store.log.entry import KeyMemory, now_ms
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.log.server import ServerLog
-from adalog.store.reading import Source
-from adalog.store.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
-from adalog.store.snapshot.census import Census
-from adalog.store.snapshot.moments import check_moment, numbered
-from adalog.store.snapshot.snapshot import Snapshot, Start
+from adalog.store.snapshot.entity_count import EntityCounter
+from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
+from adalog.store.snapshot.transaction_ids import check_moment, numbered
+from adalog.store.sources import LogSource
 from adalog.store.state.head import Head
 from adalog.store.state.idempotency import check_key
-from adalog.store.state.setting import WAITING, Evaluation, Evaluator, Setting, Watch
-from adalog.store.state.speculation import Fork, instant_at, outcome
+from adalog.store.state.settings import WAITING, Evaluation, Evaluator, TransactionSettings, Watch
+from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
+from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.columns import Columns
 from adalog.store.values.datom import Datom, TxReport
-from adalog.store.writer.following import Following
-from adalog.store.writer.hold import Hold
-from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
-from adalog.store.writer.waiting import Waiting
+from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
+from adalog.store.writer.basis_waiters import BasisWaiters
+from adalog.store.writer.exclusive import ExclusiveWriter
+from adalog.store.writer.log_follower import LogFollower
+from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
 from adalog.store.writer.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -78,11 +78,11 @@ class Database:
     def __init__(
         self,
         head: Head,
-        ground: Ground,
-        setting: Setting,
+        ground: Storage,
+        setting: TransactionSettings,
         named: Collection[str] | None,
         follow_seconds: float,
-        siblings: Siblings | None,
+        siblings: ProcessGroup | None,
     ) -> None:
         log, folder = ground.log, ground.folder
         self._siblings = siblings
@@ -93,7 +93,7 @@ class Database:
         self._snapshot = head.published()
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
-        self._census = Census()
+        self._census = EntityCounter()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
         self._clock = Clock()
@@ -101,11 +101,11 @@ class Database:
         # What was opened for it, and is closed with it.
         self._held = ExitStack()
         self._compactor = Compactor(
-            log, folder, ground.folding or Alone(), self._moment, self._adopt, self._take_over_mapped, named
+            log, folder, ground.folding or SoleProcess(), self._moment, self._adopt, self._take_over_mapped, named
         )
-        self._waiting = Waiting(head.t)
+        self._waiting = BasisWaiters(head.t)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
-        self._following = Following(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
+        self._following = LogFollower(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
 
     @staticmethod
     def open(
@@ -117,7 +117,7 @@ class Database:
         attributes: int = ATTRIBUTES,
         keys: KeyMemory = _KEYS,
         shared: bool = False,
-        siblings: Siblings | None = None,
+        siblings: ProcessGroup | None = None,
         follow_seconds: float = FOLLOW_SECONDS,
         segments: str | None = None,
         copy: str | None = None,
@@ -154,16 +154,16 @@ class Database:
                     progress=progress,
                     saves=ground.folder if ground.is_alone else None,
                 )
-            setting = Setting(SchemaPolicy(schema, attributes), limits, waiting)
+            setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting)
             database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
 
-    def source(self) -> Source:
+    def source(self) -> LogSource:
         """What a backup is made from: all that is durable now. Used until the database is closed."""
         files = None if self._folder is None else FolderFiles(self._folder, self._log.bring)
-        return Source(self._log, files, now_ms(), self._snapshot.t)
+        return LogSource(self._log, files, now_ms(), self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
@@ -237,11 +237,12 @@ class Database:
         nothing happens. Each waits for the next; `close()` ends it.
 
         resume: that of the last change that was seen. from_t: the transaction to start from. Raises what is wrong
-        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.Hub` follows the database.
+        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.hub.Hub` follows the database.
         """
         if self._follower is None:
             raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "nobody follows this database: make an executor.live.hub.Hub of its pool"
+                Code.BACKEND_UNAVAILABLE,
+                "nobody follows this database: make an executor.live.hub.hub.Hub of its pool",
             )
         return self._follower.live(query, args, resume, from_t)
 
@@ -316,7 +317,11 @@ class Database:
             return view
 
     def speculate(
-        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None, watch: Watch | None = None
+        self,
+        basis: Snapshot,
+        tx: str | Sequence[Any],
+        start: SpeculationStart | None = None,
+        watch: Watch | None = None,
     ) -> tuple[Snapshot, TxReport]:
         """Datomic's `with`: the basis with transaction data applied that is never committed, and its report.
 
@@ -325,7 +330,7 @@ class Database:
         """
         with put_off(len(tx)):
             transaction = Transaction.of(tx, self._setting.limits)
-            fork = Fork(basis, start)
+            fork = SpeculativeState(basis, start)
             evaluation = Evaluation(self._setting, watch)
             now = None if start is None else start.instant
             resolved = resolve(transaction, fork, evaluation, self._setting.policy, now)
@@ -390,7 +395,7 @@ class Database:
         """
         if idempotency_key is not None:
             check_key(idempotency_key)
-        request = Request(tx, expected_basis_t, idempotency_key)
+        request = TransactionRequest(tx, expected_basis_t, idempotency_key)
         self._writer.submit(request)
         return request.future
 
@@ -420,7 +425,7 @@ class Database:
         with unfinished(self._folder) as path:
             yield path
 
-    def prepare(self, forms: Sequence[Any], hold: Hold | None = None, idents: int = 0) -> Prepared:
+    def prepare(self, forms: Sequence[Any], hold: ExclusiveWriter | None = None, idents: int = 0) -> PreparedImport:
         """What a transaction finds that begins with the forms, for those who write segments to adopt. idents: the
         forms may choose ids of new entities with an ident that are below this one.
 
@@ -433,10 +438,10 @@ class Database:
         return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents))
 
     @contextmanager
-    def held(self, seconds: float) -> Iterator[Hold]:
+    def held(self, seconds: float) -> Iterator[ExclusiveWriter]:
         """Has transactions wait until the end, or for so many seconds, so that what is prepared meanwhile can be
         adopted. Queries go on. One at a time."""
-        hold = Hold(seconds)
+        hold = ExclusiveWriter(seconds)
         # A fold under way would take over what it made of the state before.
         with self._compactor.paused():
             self._writer.lend(hold)
@@ -446,7 +451,7 @@ class Database:
                 hold.release()
 
     def adopt(
-        self, adoption: Adoption, hold: Hold | None = None, *, idempotency_key: str | None = None
+        self, adoption: Adoption, hold: ExclusiveWriter | None = None, *, idempotency_key: str | None = None
     ) -> TxReport:
         """One transaction of the prepared forms and the segments' datoms. `compact` then makes them a checkpoint's.
 
@@ -512,16 +517,16 @@ class Database:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
         self._compactor.run()
 
-    def _moment(self) -> Moment:
-        return self._on_writer(lambda: Moment(self._head.published(), self._head.counters))
+    def _moment(self) -> FoldPoint:
+        return self._on_writer(lambda: FoldPoint(self._head.published(), self._head.counters))
 
-    def _adopt(self, folded: Folded) -> None:
+    def _adopt(self, folded: FoldResult) -> None:
         self._on_writer(lambda: self._take_over(folded))
 
-    def _take_over_mapped(self, others: Mapped) -> None:
+    def _take_over_mapped(self, others: MappedCheckpoint) -> None:
         self._on_writer(lambda: self._take_over_on_writer(others))
 
-    def _take_over_on_writer(self, others: Mapped) -> None:
+    def _take_over_on_writer(self, others: MappedCheckpoint) -> None:
         head = self._head
         head.codes.durable.take_over(others.blocks)
         # What was folded or loaded here meanwhile has more than another's earlier fold.
@@ -534,7 +539,7 @@ class Database:
         head.replace(newer)
         self._snapshot = self._writer.renewed()
 
-    def _take_over(self, folded: Folded) -> None:
+    def _take_over(self, folded: FoldResult) -> None:
         self._head.take_over(folded.blocks, folded.relations)
         self._snapshot = self._writer.renewed()
 

@@ -17,7 +17,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database, TxReport
 
@@ -123,7 +123,7 @@ class World:
         """The result; an argument that is text is EDN, a `World` is its snapshot, anything else itself."""
         snapshot = self.snapshot if self.snapshot is not None else self.database.snapshot()
         values = tuple(self._argument(arg) for arg in args)
-        return self.pool.run(Request(query=query, args=values, snapshot=snapshot, **options))
+        return self.pool.run(QueryRequest(query=query, args=values, snapshot=snapshot, **options))
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, World):

@@ -38,7 +38,7 @@ Spans = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class RegexPattern:
     """A compiled pattern. size: of its program; groups: whether it captures any; longest: text that it is tried on,
     and unlooked: that is matched without a look at the deadline, in bytes."""
 
@@ -72,7 +72,7 @@ def _options() -> Any:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(source: str) -> Pattern:
+def _compiled(source: str) -> RegexPattern:
     if len(source) > MAX_PATTERN:
         refuse(f"the pattern {shown(source)} has {len(source):,} characters; at most {MAX_PATTERN:,} are taken")
     try:
@@ -85,7 +85,7 @@ def _compiled(source: str) -> Pattern:
         _refuse_pattern(source, program.error().decode())
     size = program.ProgramSize()
     groups = program.NumberOfCapturingGroups() > 0
-    return Pattern(source, program, size, groups, MAX_WORK // size, _LOOK // size)
+    return RegexPattern(source, program, size, groups, MAX_WORK // size, _LOOK // size)
 
 
 def _refuse_pattern(source: str, why: str) -> NoReturn:
@@ -96,7 +96,7 @@ def _refuse_pattern(source: str, why: str) -> NoReturn:
     refuse(f"{shown(source)} is not a regular expression of RE2's: {why}")
 
 
-def _prepared(name: str, args: tuple[Value, ...]) -> tuple[Pattern, bytes]:
+def _prepared(name: str, args: tuple[Value, ...]) -> tuple[RegexPattern, bytes]:
     pattern = _compiled(text_of(name, args, 0))
     text = text_of(name, args, 1).encode()
     if len(text) > pattern.longest:
@@ -124,7 +124,7 @@ def _re_seq(*args: Value) -> Value:
     return tuple(_matches(pattern, text)) or None
 
 
-def _matches(pattern: Pattern, text: bytes) -> Iterator[Value]:
+def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
     """One match after the other; after an empty one from the next character on, as in Java."""
     at = number = 0
     while at <= len(text):

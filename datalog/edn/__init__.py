@@ -20,7 +20,7 @@ from adalog.datalog.edn.scalars import MAX_DIGITS, Malformed
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnList, EdnMap, EdnSet, Value, identity
-from adalog.datalog.watched import Watched, look
+from adalog.datalog.watched import WatchedList, look
 
 __all__ = [
     "DEFAULT",
@@ -68,7 +68,7 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     opener, opened, prefixed = "", 0, False
     index = 0
     try:
-        for index, token in enumerate(Watched(tokens, look)):
+        for index, token in enumerate(WatchedList(tokens, look)):
             value = known.get(token, known)
             if value is known:
                 first = token[0]

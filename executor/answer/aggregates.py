@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adalog.datalog.aggregates import WEIGHTED, aggregate
 from adalog.datalog.ast import FindAggregate, FindElement
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.watched import Watched
+from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
@@ -184,7 +184,7 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
                 weights = repeats[start:end].tolist() if weighty else None
                 group: list[Any] = objects[start:end].tolist()
                 if end - start > _WORK:
-                    group = Watched(group, cancel.check)
+                    group = WatchedList(group, cancel.check)
                 try:
                     yield aggregate(element.name, arguments, group, weights)
                 except AdalogError as error:

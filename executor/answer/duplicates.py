@@ -10,7 +10,7 @@ import numpy as np
 from adalog.datalog.ast import Const
 from adalog.executor.join.batch import Batch
 from adalog.planner.model.logical import DatomAtom
-from adalog.planner.model.multiplicity import Dropped, Multiplicity
+from adalog.planner.model.multiplicity import DroppedRows, Multiplicity
 from adalog.planner.scope.resolve import attribute_of
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -33,7 +33,7 @@ class Counts(Protocol):
 
 def dropped(
     how: Multiplicity | None, levels: Sequence[Counts], rows: Batch, databases: Mapping[str, Snapshot]
-) -> Dropped | None:
+) -> DroppedRows | None:
     """What fell together into these rows, which are distinct; None where nothing did, or nobody knows."""
     if how is None or not rows.size:
         return None
@@ -42,13 +42,13 @@ def dropped(
     elif any(each.rows + each.skipped != each.prefixes for each in levels[how.level + 1 :]):
         return None
     else:
-        found = Dropped(levels[how.level].rows + levels[how.level].skipped - rows.size)
+        found = DroppedRows(levels[how.level].rows + levels[how.level].skipped - rows.size)
     if found is None or found.number <= 0 or not all(each.holds(databases) for each in how.singles):
         return None
     return found
 
 
-def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot]) -> Dropped | None:
+def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot]) -> DroppedRows | None:
     """The owners of the rows' values, less one each."""
     snapshot = databases.get(pattern.source)
     if snapshot is None or not isinstance(pattern.attribute, Const) or not isinstance(pattern.value, str):
@@ -60,8 +60,8 @@ def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot
         counts = snapshot.statistics(attribute)
         if counts.values == rows.size:
             # These are all the values that there are.
-            return Dropped(counts.count - rows.size)
+            return DroppedRows(counts.count - rows.size)
     exact = rows.size <= _LOOKED_UP
     codes, times = np.unique(rows.columns[pattern.value][:_LOOKED_UP], return_counts=True)
     owners: Any = snapshot.ve(attribute).counts(codes)
-    return Dropped(int((owners * times).sum()) - int(times.sum()), exact)
+    return DroppedRows(int((owners * times).sum()) - int(times.sum()), exact)

@@ -52,7 +52,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ParquetPart:
     """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`."""
 
     file: str
@@ -62,7 +62,7 @@ class Part:
 
 def write_part(
     output: Output, number: int, names: Sequence[str], codes: Sequence[Column], values: Scratch, cancel: Cancel
-) -> Part:
+) -> ParquetPart:
     """Writes rows, columns of codes, as file number so and so. Raises OSError; then there is no such file."""
     file = f"{output.stem}-{number}.parquet"
     kinds = tuple("any" if place in output.texts else type_of(column) for place, column in enumerate(codes))
@@ -82,7 +82,7 @@ def write_part(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return Part(file, size, kinds)
+    return ParquetPart(file, size, kinds)
 
 
 def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
@@ -99,13 +99,13 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         return pa.array(found, wanted)
 
 
-def mixed(parts: Collection[Part]) -> frozenset[int]:
+def mixed(parts: Collection[ParquetPart]) -> frozenset[int]:
     """The places of columns that have values of several types in all."""
     columns = list(zip(*(part.types for part in parts if part.rows), strict=True))
     return frozenset(place for place, kinds in enumerate(columns) if len(set(kinds)) > 1)
 
 
-def trimmed(output: Output, parts: Sequence[Part], start: int, stop: int | None) -> list[Part]:
+def trimmed(output: Output, parts: Sequence[ParquetPart], start: int, stop: int | None) -> list[ParquetPart]:
     """The files of the rows start..stop of all: others are removed, or cut. Raises OSError."""
     kept, at = [], 0
     for part in parts:
@@ -120,7 +120,7 @@ def trimmed(output: Output, parts: Sequence[Part], start: int, stop: int | None)
     return kept
 
 
-def _cut(output: Output, part: Part, first: int, last: int) -> Part:
+def _cut(output: Output, part: ParquetPart, first: int, last: int) -> ParquetPart:
     made, temporary = Path(output.folder) / part.file, Path(output.folder) / f".{part.file}.tmp"
     with pq.ParquetFile(made) as file, pq.ParquetWriter(temporary, file.schema_arrow) as writer:
         at = 0
@@ -130,14 +130,14 @@ def _cut(output: Output, part: Part, first: int, last: int) -> Part:
                 writer.write_batch(here)
             at += batch.num_rows
     temporary.replace(made)
-    return Part(part.file, last - first, part.types)
+    return ParquetPart(part.file, last - first, part.types)
 
 
-def settled(output: Output, parts: Sequence[Part]) -> list[Part]:
+def settled(output: Output, parts: Sequence[ParquetPart]) -> list[ParquetPart]:
     """Gives the files of an answer that is complete their names: part-00000.parquet and so on."""
     made = []
     for number, part in enumerate(each for each in parts if each.rows):
         name = f"part-{number:05}.parquet"
         os.rename(Path(output.folder) / part.file, Path(output.folder) / name)
-        made.append(Part(name, part.rows, part.types))
+        made.append(ParquetPart(name, part.rows, part.types))
     return made

@@ -17,7 +17,7 @@ from adalog.executor.answer.decoding import decoded_distinct
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column as Codes
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.values.codes import Coder, Scratch
 from adalog.store.values.layout import (
     TAG_BIGDEC,
@@ -62,7 +62,7 @@ _SORTING = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """`type` is the name of the one type that all its values have, or `any`."""
 
     name: str
@@ -70,14 +70,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PulledColumn:
     """What a pull shows in the rows from number `start` on: those that were to be shown."""
 
     start: int
     maps: Sequence[EdnMap | None]
 
 
-class Decoded(Protocol):
+class DecodedColumn(Protocol):
     """A column of values that came from elsewhere: the codes of another process mean nothing here."""
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
@@ -92,7 +92,7 @@ class Result:
     answers. `dropped`: by rules with aggregates, and for the query itself, how many equal values fell together.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[ResultColumn, ...]
     codes: Sequence[Codes]
     values: Scratch
     size: int
@@ -104,15 +104,15 @@ class Result:
     cache: str = "BYPASS"
     waited_ms: float = 0.0
     lane: str | None = None
-    pulled: Mapping[int, Pulled] = field(default_factory=dict)
-    decoded: Sequence[Decoded] = ()
+    pulled: Mapping[int, PulledColumn] = field(default_factory=dict)
+    decoded: Sequence[DecodedColumn] = ()
     question: Question | None = None
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.size
 
-    def under(self, columns: tuple[Column, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
+    def under(self, columns: tuple[ResultColumn, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
         """The same rows as another query asks for them."""
         return Result(
             columns,

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.watched import watching
-from adalog.executor.answer.result import Column, Pulled, Result
+from adalog.executor.answer.result import PulledColumn, Result, ResultColumn
 from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import OverdrawnError
 from adalog.executor.bounds.recent import Recent
-from adalog.executor.cache.codec import KEY_BYTES, Entry
+from adalog.executor.cache.cached_value import CachedValue, fetched_maps, fetched_rows, kept_maps, kept_rows
+from adalog.executor.cache.codec import KEY_BYTES, CacheEntry
 from adalog.executor.cache.flight import Flight, Flights
-from adalog.executor.cache.kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
-from adalog.executor.cache.key import Asked, Key, Keys
+from adalog.executor.cache.key import CacheKey, CacheKeys, KeyedQuestion
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.cache.tally import Tally
 from adalog.executor.pull.find import window
@@ -53,7 +53,7 @@ _LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
 _UNFOLDED: Final = 8
 
 
-class Engine(Protocol):
+class AnswerEngine(Protocol):
     """What computes answers, on the thread of whoever asks."""
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -62,11 +62,11 @@ class Engine(Protocol):
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
 
-    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in those rows."""
 
 
-class Turns(Protocol):
+class WorkRunner(Protocol):
     """What runs work on other threads, when there is a place; RATE_LIMITED where too many wait."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
@@ -81,10 +81,10 @@ class _Want:
     """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `take` reads it from an
     entry of Redis, and returns None if the entry holds something else."""
 
-    key: Key
+    key: CacheKey
     text: str
-    compute: Callable[[Cancel], Kept]
-    take: Callable[[Entry], Kept | None]
+    compute: Callable[[Cancel], CachedValue]
+    take: Callable[[CacheEntry], CachedValue | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Had:
     """A value and how it came. `computed`: now, not earlier. `waited`: the seconds that its computation waited for
     a place, in the queue `lane`."""
 
-    kept: Kept
+    kept: CachedValue
     computed: bool
     waited: float = 0.0
     lane: str | None = None
@@ -101,16 +101,18 @@ class _Had:
 class ResultCache:
     """Thread-safe; `close` ends its threads and connections."""
 
-    def __init__(self, database: Database, settings: CacheSettings, engine: Engine, turns: Turns) -> None:
+    def __init__(
+        self, database: Database, settings: CacheSettings, engine: AnswerEngine, turns: WorkRunner
+    ) -> None:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
-        self.memory: Recent[bytes, Kept] = Recent(settings.memory_bytes, settings.entry_bytes)
+        self.memory: Recent[bytes, CachedValue] = Recent(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
         self._engine = engine
         self._turns = turns
         self._database = database
-        self._keys = Keys(database, Recent(settings.shape_bytes))
+        self._keys = CacheKeys(database, Recent(settings.shape_bytes))
         self._flights: Flights[_Had] = Flights()
         self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()
@@ -130,7 +132,7 @@ class ResultCache:
         had = self._obtain(self._rows(asked), cancel)
         result = _shown(asked, had.kept)
         all_had = [had]
-        pulled: dict[int, Pulled] = {}
+        pulled: dict[int, PulledColumn] = {}
         for place in asked.pulls:
             want = self._pull(asked, result, place)
             had = self._obtain(want, cancel)
@@ -192,7 +194,7 @@ class ResultCache:
         had = await self._aobtain(self._rows(asked), question.deadline)
         result = _shown(asked, had.kept)
         all_had = [had]
-        pulled: dict[int, Pulled] = {}
+        pulled: dict[int, PulledColumn] = {}
         for place in asked.pulls:
             start, stop = window(question.request.shown, len(result))
             if stop - start <= _INLINE_ENTITIES:
@@ -204,8 +206,8 @@ class ResultCache:
             pulled[place] = _pulled(asked, result, had.kept)
         return self._answer(asked, result, pulled, all_had)
 
-    def _asked_elsewhere(self, question: Question) -> Awaitable[Asked | None]:
-        def asked() -> Asked | None:
+    def _asked_elsewhere(self, question: Question) -> Awaitable[KeyedQuestion | None]:
+        def asked() -> KeyedQuestion | None:
             with watching(Cancel(question.deadline).check):
                 return self._keys.asked(question)
 
@@ -300,19 +302,19 @@ class ResultCache:
 
     # Either way
 
-    def _remembered(self, want: _Want) -> Kept | None:
+    def _remembered(self, want: _Want) -> CachedValue | None:
         kept = self.memory.get(want.key.name)
         self.tally.add("process", "miss" if kept is None else "hit")
         return kept
 
-    def _taken(self, want: _Want, entry: Entry | None) -> Kept | None:
+    def _taken(self, want: _Want, entry: CacheEntry | None) -> CachedValue | None:
         """Reads an entry of Redis, and keeps its value in this process, too."""
         kept = None if entry is None else want.take(entry)
         if kept is not None:
             self.memory.put(want.key.name, kept, kept.nbytes)
         return kept
 
-    def _computed(self, want: _Want, cancel: Cancel) -> Kept:
+    def _computed(self, want: _Want, cancel: Cancel) -> CachedValue:
         started = time.perf_counter()
         kept = want.compute(cancel)
         seconds = time.perf_counter() - started
@@ -327,7 +329,7 @@ class ResultCache:
                     self.redis.put(shared, kept.entry, seconds)
         return kept
 
-    def _rows(self, asked: Asked) -> _Want:
+    def _rows(self, asked: KeyedQuestion) -> _Want:
         question = asked.question
         codes = question.snapshot.codes
         return _Want(
@@ -337,11 +339,11 @@ class ResultCache:
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
-    def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
+    def _pull(self, asked: KeyedQuestion, result: Result, place: int) -> _Want:
         question = asked.question
         start, stop = window(question.request.shown, len(result))
 
-        def compute(cancel: Cancel) -> Kept:
+        def compute(cancel: Cancel) -> CachedValue:
             return kept_maps(self._engine.pulled(question, result, place, cancel).maps)
 
         key = self._keys.pull_key(asked, result, place)
@@ -351,7 +353,7 @@ class ResultCache:
         return _Want(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
 
     def _answer(
-        self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], all_had: Sequence[_Had]
+        self, asked: KeyedQuestion, result: Result, pulled: Mapping[int, PulledColumn], all_had: Sequence[_Had]
     ) -> Result:
         computed = any(had.computed for had in all_had)
         self.tally.add("query", "miss" if computed else "hit")
@@ -366,7 +368,7 @@ class ResultCache:
 
     # The names that all gateways over one database have in common
 
-    def _shared(self, key: Key) -> bytes | None:
+    def _shared(self, key: CacheKey) -> bytes | None:
         """None where the log would have to say, and cannot be read: this answer is kept here alone."""
         mark = self._marks.get(key.newest)
         if mark is None:
@@ -378,7 +380,7 @@ class ResultCache:
                 self._marks.popitem(last=False)
         return hashlib.blake2b(mark.encode(), key=key.name, digest_size=KEY_BYTES).digest()
 
-    def _known_shared(self, key: Key) -> bytes | None:
+    def _known_shared(self, key: CacheKey) -> bytes | None:
         return self._shared(key) if key.newest in self._marks else None
 
 
@@ -389,20 +391,20 @@ def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
     return RedisLayer(settings, tally)
 
 
-def _shown(asked: Asked, kept: Kept) -> Result:
+def _shown(asked: KeyedQuestion, kept: CachedValue) -> Result:
     """The rows as this query asks for them: under its names, in its shape, at its basis."""
     assert kept.result is not None
     find = asked.question.query.find
     columns = tuple(
-        Column(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
+        ResultColumn(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
     shape = "maps" if find.keys else find.shape
     return kept.result.under(columns, shape, find.keys, asked.question.snapshot.t)
 
 
-def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
-    return Pulled(window(asked.question.request.shown, len(result))[0], kept.maps)
+def _pulled(asked: KeyedQuestion, result: Result, kept: CachedValue) -> PulledColumn:
+    return PulledColumn(window(asked.question.request.shown, len(result))[0], kept.maps)
 
 
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.executor.answer.result import Result, type_of
-from adalog.planner.model.multiplicity import Dropped
-from adalog.store.files.wire import instant, milliseconds, pack_as_written, unpack
+from adalog.planner.model.multiplicity import DroppedRows
+from adalog.store.files.packing import instant, milliseconds, pack_as_written, unpack
 from adalog.store.values.layout import tags_of
 
 VERSION: Final = 1
@@ -63,7 +63,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredColumn:
     """One column of an entry; values are made when somebody looks."""
 
     type: str
@@ -87,37 +87,37 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """The columns of an answer, the engine that computed it, and how many equal values fell together on the way."""
 
-    columns: tuple[Stored, ...]
+    columns: tuple[StoredColumn, ...]
     engine: str = ""
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
         return sum(column.array.nbytes for column in self.columns)
 
 
-def entry_of(result: Result) -> Entry:
+def entry_of(result: Result) -> CacheEntry:
     """A result's columns without what its pulls show."""
     columns = []
     for codes in result.codes:
         kind = type_of(codes)
         if kind == "long" and not tags_of(codes).any():
-            columns.append(Stored(kind, pa.array(np.ascontiguousarray(codes))))
+            columns.append(StoredColumn(kind, pa.array(np.ascontiguousarray(codes))))
         elif kind == "string":
-            columns.append(Stored(kind, result.values.to_arrow(codes).cast(pa.large_string())))
+            columns.append(StoredColumn(kind, result.values.to_arrow(codes).cast(pa.large_string())))
         else:
             columns.append(stored(kind, result.values.decode_many(codes) if len(codes) else []))
-    return Entry(tuple(columns), result.engine, result.dropped)
+    return CacheEntry(tuple(columns), result.engine, result.dropped)
 
 
-def stored(kind: str, values: Values) -> Stored:
+def stored(kind: str, values: Values) -> StoredColumn:
     """A column of values of one type, or of any."""
     write = _KINDS[kind].write
     written = values if write is None else list(map(write, values))
-    return Stored(kind, pa.array(written, _KINDS[kind].storage))
+    return StoredColumn(kind, pa.array(written, _KINDS[kind].storage))
 
 
 class Seal(Protocol):
@@ -155,7 +155,7 @@ class Signature:
 UNSIGNED: Final = Checksum()
 
 
-def encode(key: bytes, entry: Entry, seal: Seal = UNSIGNED) -> bytes:
+def encode(key: bytes, entry: CacheEntry, seal: Seal = UNSIGNED) -> bytes:
     """The bytes of an entry under a key."""
     names = [f"{place} {column.type}" for place, column in enumerate(entry.columns)]
     batch = pa.record_batch([column.array for column in entry.columns], names=names)
@@ -170,7 +170,7 @@ def encode(key: bytes, entry: Entry, seal: Seal = UNSIGNED) -> bytes:
     return b"".join((seal.magic, key, seal.over(key, body), body))
 
 
-def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> Entry:
+def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
     """The entry under that key and seal. Raises NotAnEntryError for everything else, whatever the bytes are."""
     start = len(seal.magic)
     if data[:start] != seal.magic:
@@ -187,17 +187,17 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> Entry:
         batch.validate(full=True)
         kinds = [name.partition(" ")[2] for name in batch.schema.names]
         columns = tuple(
-            Stored(kind, _checked(kind, array)) for kind, array in zip(kinds, batch.columns, strict=True)
+            StoredColumn(kind, _checked(kind, array)) for kind, array in zip(kinds, batch.columns, strict=True)
         )
         metadata = batch.schema.metadata or {}
         engine = metadata[b"engine"].decode()
         dropped = _dropped(json.loads(metadata.get(b"dropped", b"{}")))
     except (pa.ArrowException, StopIteration, KeyError, ValueError, TypeError, OSError) as error:
         raise NotAnEntryError(str(error)) from None
-    return Entry(columns, engine, dropped)
+    return CacheEntry(columns, engine, dropped)
 
 
-def _dropped(said: Any) -> dict[str, Dropped]:
+def _dropped(said: Any) -> dict[str, DroppedRows]:
     """What an entry's text says fell together. Raises ValueError for anything else."""
     if not isinstance(said, dict):
         raise ValueError("no numbers by their rules")
@@ -205,7 +205,7 @@ def _dropped(said: Any) -> dict[str, Dropped]:
     for name, pair in said.items():
         match pair:
             case [int() as number, bool() as exact] if not isinstance(number, bool):
-                found[name] = Dropped(number, exact)
+                found[name] = DroppedRows(number, exact)
             case _:
                 raise ValueError(f"no number and whether it is exact: {pair}")
     return found
@@ -215,6 +215,3 @@ def _checked(kind: str, array: pa.Array) -> pa.Array:
     if array.type != _KINDS[kind].storage:
         raise NotAnEntryError(f"a column of type {kind} is held as {array.type}")
     return array
-
-
-__all__ = ["UNSIGNED", "Entry", "NotAnEntryError", "Signature", "Stored", "decode", "encode", "entry_of", "stored"]

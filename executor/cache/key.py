@@ -14,8 +14,8 @@ from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.cache.canonical_form import form_of, pattern_text
 from adalog.executor.cache.codec import KEY_BYTES, VERSION
-from adalog.executor.cache.form import form_of, pattern_text
 from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from adalog.executor.pull.find import pattern_of, window
 from adalog.executor.question.arguments import matched
@@ -24,7 +24,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
-from adalog.store.files.wire import pack_as_written
+from adalog.store.files.packing import pack_as_written
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import tags_of
 
@@ -34,7 +34,7 @@ _FEW: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CacheKey:
     """The name of an answer. `newest`: the last transaction that the answer depends on. Databases with the same
     transactions up to that one have the same answer."""
 
@@ -43,11 +43,11 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeyedQuestion:
     """A question whose answer may be kept."""
 
     question: Question
-    key: Key
+    key: CacheKey
 
     @property
     def pulls(self) -> list[int]:
@@ -80,7 +80,7 @@ class _Begun:
 
 
 @dataclass
-class Keys:
+class CacheKeys:
     """Makes keys, and remembers the shapes of recent queries. Thread-safe."""
 
     database: Database
@@ -90,7 +90,7 @@ class Keys:
         """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""
         return (question.text, question.rules) in self._shapes and question.arguments_cost <= _FEW * VALUE_COST
 
-    def asked(self, question: Question) -> Asked | None:
+    def asked(self, question: Question) -> KeyedQuestion | None:
         """The question with its key; None if its answer must not be kept."""
         request, now = question.request, self.database.snapshot()
         if (
@@ -103,7 +103,7 @@ class Keys:
         if shape.reads.chance:
             return None
         key = self._key(question, shape)
-        return None if key is None else Asked(question, key)
+        return None if key is None else KeyedQuestion(question, key)
 
     def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
         shape = self._shapes.get((text, rules))
@@ -112,7 +112,7 @@ class Keys:
             self._shapes.put((text, rules), shape, weight_of_text(text) + len(rules or ""))
         return shape
 
-    def _key(self, question: Question, shape: _Shape) -> Key | None:
+    def _key(self, question: Question, shape: _Shape) -> CacheKey | None:
         given: list[bytes] = []
         named: set[Keyword] = set()
         databases = question.databases
@@ -128,7 +128,7 @@ class Keys:
         begun = self._begun(question, shape, named)
         made = begun.digest.copy()
         made.add(*given)
-        return Key(made.name, begun.newest)
+        return CacheKey(made.name, begun.newest)
 
     def _begun(self, question: Question, shape: _Shape, named: set[Keyword]) -> _Begun:
         """The key of a question up to its arguments. `named`: attributes that these name."""
@@ -150,7 +150,7 @@ class Keys:
             shape.begun = begun
         return begun
 
-    def pull_key(self, asked: Asked, result: Result, place: int) -> Key | None:
+    def pull_key(self, asked: KeyedQuestion, result: Result, place: int) -> CacheKey | None:
         """The key of what one pull shows, which does not depend on the query that found the entities. None if the
         pull will be refused."""
         question = asked.question
@@ -169,7 +169,7 @@ class Keys:
             entities = pack_as_written(result.column(place, start, stop))
         token = token_of(source, Reads(pulls=[pattern], unique=not plain))
         said = (plain, self.database.schema, token.text)
-        return Key(_Digest("pull", pattern_text(pattern), repr(said), entities).name, token.newest)
+        return CacheKey(_Digest("pull", pattern_text(pattern), repr(said), entities).name, token.newest)
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:

@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.cache.codec import UNSIGNED, Entry, NotAnEntryError, Signature, decode, encode
+from adalog.executor.cache.codec import UNSIGNED, CacheEntry, NotAnEntryError, Signature, decode, encode
 from adalog.executor.cache.settings import RedisSettings
 from adalog.executor.cache.tally import Tally
 
@@ -44,7 +44,7 @@ _NEWEST: Final = 0.2
 @dataclass(frozen=True, slots=True)
 class _Write:
     key: bytes
-    make: Callable[[], Entry]
+    make: Callable[[], CacheEntry]
     seconds: float
 
 
@@ -108,7 +108,7 @@ class RedisLayer:
 
     # Looking up
 
-    def get(self, key: bytes) -> Entry | None:
+    def get(self, key: bytes) -> CacheEntry | None:
         """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis does not answer in
         time."""
         future = self._asked(key)
@@ -120,7 +120,7 @@ class RedisLayer:
             self._give_up(future)
             return None
 
-    async def aget(self, key: bytes) -> Entry | None:
+    async def aget(self, key: bytes) -> CacheEntry | None:
         """`get`, without holding a thread of whoever asks."""
         future = self._asked(key)
         if future is None:
@@ -132,7 +132,7 @@ class RedisLayer:
             self._give_up(future)
             return None
 
-    def _asked(self, key: bytes) -> Future[Entry | None] | None:
+    def _asked(self, key: bytes) -> Future[CacheEntry | None] | None:
         if not self.usable:
             return None
         try:
@@ -140,12 +140,12 @@ class RedisLayer:
         except RuntimeError:
             return None  # closed meanwhile
 
-    def _give_up(self, future: Future[Entry | None]) -> None:
+    def _give_up(self, future: Future[CacheEntry | None]) -> None:
         future.cancel()
         self._tally.add("redis", "error")
         self._open("no answer in time")
 
-    def _look_up(self, key: bytes) -> Entry | None:
+    def _look_up(self, key: bytes) -> CacheEntry | None:
         if not self.usable:
             return None
         limit = self.settings.entry_bytes
@@ -183,7 +183,7 @@ class RedisLayer:
 
     # Writing, and looking whether it is back
 
-    def put(self, key: bytes, make: Callable[[], Entry], seconds: float) -> None:
+    def put(self, key: bytes, make: Callable[[], CacheEntry], seconds: float) -> None:
         """Writes an entry in the background, if fetching it will cost less than the seconds that it took to
         compute. Never waits."""
         if not self.usable:

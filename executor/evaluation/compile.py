@@ -17,7 +17,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.maintenance.together import Together, plan_together
+from adalog.planner.feeds import FeedsPlan, plan_together
 from adalog.planner.model.plan import Plan
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import plan_query
@@ -27,7 +27,7 @@ from adalog.planner.passes import plan_query
 class Compiler:
     """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
 
-    plans: Recent[Any, Plan | Together] = field(default_factory=lambda: Recent(16 << 20))
+    plans: Recent[Any, Plan | FeedsPlan] = field(default_factory=lambda: Recent(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
         """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
@@ -47,12 +47,12 @@ class Compiler:
         self.plans.put(key, plan, _weight(question))
         return plan
 
-    def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> Together:
+    def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> FeedsPlan:
         """The plan for many questions that differ only in their arguments, of which this is one. `sizes`: of the
         relations of arguments."""
         key = ("together", *_key(question, sizes))
         known = self.plans.get(key)
-        if isinstance(known, Together):
+        if isinstance(known, FeedsPlan):
             return known
         statistics = Statistics(question.databases, sizes, check=cancel.check)
         with watching(cancel.check):

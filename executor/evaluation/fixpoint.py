@@ -38,9 +38,9 @@ from adalog.executor.join.generic_join import GenericJoin, LevelCounts
 from adalog.executor.kernels import row_kernels
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.logical import DatomAtom, RelationAtom, everything, leaves, variables
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
-from adalog.planner.model.program import Closure, Derived, RulePlan, Sharing, Stratum
+from adalog.planner.model.program import Closure, RulePlan, RuleRelation, ShareVariable, Stratum
 from adalog.planner.model.version import Version
 from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
 
@@ -77,7 +77,7 @@ class Fixpoint:
     run: Run
     relations: dict[str, Sequence[Column] | DerivedRelation] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
-    dropped: dict[str, Dropped] = field(default_factory=dict)
+    dropped: dict[str, DroppedRows] = field(default_factory=dict)
     """By rules with aggregates, how many equal values fell together."""
 
     def __post_init__(self) -> None:
@@ -110,14 +110,14 @@ class Fixpoint:
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
 
-    def domain(self, sharing: Sharing) -> Column:
+    def domain(self, sharing: ShareVariable) -> Column:
         """Every value that the shared variable can have, ascending."""
         found = RowFacts(1, self.run.cancel)
         for plan in sharing.domain:
             _Rule(self, None, plan, found.add).run()
         return np.sort(found.whole().columns[0])
 
-    def work(self, sharing: Sharing, values: Column) -> NDArray[np.float64]:
+    def work(self, sharing: ShareVariable, values: Column) -> NDArray[np.float64]:
         """What each value of the shared variable is estimated to take, in no unit: one, and the pairs that it
         begins in the patterns that bind it and in the steps of closures."""
         begins = [(leaf, plan.head[0]) for plan in sharing.domain for leaf in leaves(plan.body)]
@@ -138,7 +138,7 @@ class Fixpoint:
             return 0
         return (bound.forward() if bound.first == variable else bound.backward()).counts(values)
 
-    def _facts(self, relation: Derived, stratum: Stratum) -> GrowingFacts:
+    def _facts(self, relation: RuleRelation, stratum: Stratum) -> GrowingFacts:
         if relation.aggregates and stratum.recursive:
             return GroupFacts(relation.aggregates, self.run.values, self.run.cancel)
         return RowFacts(relation.arity, self.run.cancel)
@@ -183,7 +183,7 @@ class Fixpoint:
         self._rounds(again, stratum, fresh, counts_first=False)
         return fresh
 
-    def _count_dropped(self, relation: Derived, rows: FactRows, rules: Sequence[_Rule]) -> None:
+    def _count_dropped(self, relation: RuleRelation, rows: FactRows, rules: Sequence[_Rule]) -> None:
         """Notes how many values fell together into the rows of a relation that one rule derives."""
         if len(rules) != 1 or rules[0].plan.multiplicity is None:
             return
@@ -193,7 +193,7 @@ class Fixpoint:
         known = self.dropped.get(relation.rule)
         if found is not None and known is not None:
             # Asked for with different places bound, the same rows may be in both.
-            found = Dropped(max(found.number, known.number), exact=False)
+            found = DroppedRows(max(found.number, known.number), exact=False)
         if found is not None:
             self.dropped[relation.rule] = found
 

@@ -11,9 +11,8 @@ import numpy as np
 from adalog.datalog.ast import FindAggregate, FindPull
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.aggregates import aggregated
-from adalog.executor.answer.parquet import Part
-from adalog.executor.answer.result import Column as ResultColumn
-from adalog.executor.answer.result import Result, place_of, sorted_rows, type_of
+from adalog.executor.answer.parquet import ParquetPart
+from adalog.executor.answer.result import Result, ResultColumn, place_of, sorted_rows, type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -26,7 +25,7 @@ from adalog.executor.join.generic_join import LevelCounts
 from adalog.executor.join.step import forget_scratch
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.logical import WEIGHT
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
 
@@ -128,8 +127,8 @@ class JoinOutcome:
     levels: list[LevelCounts]
     strata: list[StratumCounts] = field(default_factory=list)
     tasks: list[TaskCounts] = field(default_factory=list)
-    parts: list[Part] | None = None
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    parts: list[ParquetPart] | None = None
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
 def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinOutcome:
@@ -139,7 +138,7 @@ def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinO
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
     relations: Mapping[str, Sequence[Column] | DerivedRelation] = inputs.relations
     strata: list[StratumCounts] = []
-    fallen: Mapping[str, Dropped] = {}
+    fallen: Mapping[str, DroppedRows] = {}
     if plan.program.strata:
         fixpoint = Fixpoint(plan, inputs, inputs.start, run)
         relations, strata, fallen = fixpoint.relations_read(), fixpoint.counts, fixpoint.dropped

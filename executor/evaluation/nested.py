@@ -29,7 +29,7 @@ from adalog.datalog.ast import (
 )
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet
-from adalog.datalog.watched import Watched
+from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
@@ -305,5 +305,7 @@ class NestedCall:
         if binding is None or (isinstance(binding, ScalarBinding) and not tags_of(column).any()):
             return column
         codes, places = np.unique(column, return_inverse=True)
-        named = np.array([self._named(binding, code) for code in Watched(codes.tolist(), self.run.cancel.check)])
+        named = np.array(
+            [self._named(binding, code) for code in WatchedList(codes.tolist(), self.run.cancel.check)]
+        )
         return named[places].astype(np.int64)

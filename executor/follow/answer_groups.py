@@ -23,7 +23,7 @@ from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, stack
 from adalog.executor.kernels.group_kernels import group_rows
-from adalog.planner.maintenance.feeds import FEED
+from adalog.planner.feeds import FEED
 from adalog.planner.model.logical import WEIGHT
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import TAG_DOUBLE, tags_of

@@ -16,7 +16,7 @@ import numpy as np
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.maintenance.feeds import SCALARS, Fed
+from adalog.planner.feeds import SCALARS, FedBody
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.keys import spell
 from adalog.store.values.layout import code_of
@@ -123,7 +123,7 @@ def recoded(column: Column, learned: dict[int, int]) -> Column:
 class Arguments:
     """`values`: the codes of what the database does not know."""
 
-    def __init__(self, fed: Fed, widths: dict[str, int], codes: Codes, *, follows: bool) -> None:
+    def __init__(self, fed: FedBody, widths: dict[str, int], codes: Codes, *, follows: bool) -> None:
         """`widths`: of the relations of collections, FEED left out. `follows`: what came and went is taken."""
         self.values = Scratch(codes)
         self._codes = codes

@@ -17,7 +17,7 @@ from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.driver import Driver
-from adalog.planner.delta.rules import Joined, Start
+from adalog.planner.delta.rules import BodyJoin, DeltaJoin
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
@@ -42,7 +42,7 @@ class Step:
 class _Ready:
     """A body with its plan. `probes`: what of it is looked up before anything is bound."""
 
-    joined: Joined
+    joined: BodyJoin
     plan: JoinPlan
     probes: tuple[MaintainedExtender, ...]
 
@@ -114,7 +114,7 @@ class Joins:
             known = self._attributes[id(atom)] = key, sides[0][0].id if sides else None
         return known[1]
 
-    def rows(self, joined: Joined, batch: Batch) -> list[Column]:
+    def rows(self, joined: BodyJoin, batch: Batch) -> list[Column]:
         """The heads that a body has from a first batch; repeats are possible."""
         found: list[list[Column]] = []
 
@@ -128,11 +128,11 @@ class Joins:
             return found[0]
         return [np.concatenate([part[i] for part in found] or [_NONE]) for i in range(len(joined.head))]
 
-    def once(self, joined: Joined, step: Step) -> list[Column]:
+    def once(self, joined: BodyJoin, step: Step) -> list[Column]:
         """The heads that a body has which begins with nothing."""
         return self.rows(joined, with_constants(Batch(1, {}), joined, step))
 
-    def holds(self, joined: Joined, batch: Batch) -> Mask:
+    def holds(self, joined: BodyJoin, batch: Batch) -> Mask:
         """Which rows of a first batch a body holds for."""
         mask = np.zeros(batch.size, np.bool_)
 
@@ -144,7 +144,7 @@ class Joins:
             self._drive(joined, batch.having(ORIGIN, np.arange(batch.size)), sink, seed=True)
         return mask
 
-    def _drive(self, joined: Joined, batch: Batch, sink: Callable[[Batch], bool], *, seed: bool) -> None:
+    def _drive(self, joined: BodyJoin, batch: Batch, sink: Callable[[Batch], bool], *, seed: bool) -> None:
         assert self._run is not None
         ready = self._ready_of(joined)
         for probe in ready.probes:
@@ -159,7 +159,7 @@ class Joins:
         if join is not None:
             Driver(join, sink, self._run.cancel).run(batch)
 
-    def _ready_of(self, joined: Joined) -> _Ready:
+    def _ready_of(self, joined: BodyJoin) -> _Ready:
         known = self._ready.get(id(joined))
         if known is None:
             rows = {name: _size_of(held) for name, held in self._relations.items()}
@@ -168,7 +168,7 @@ class Joins:
             known = self._ready[id(joined)] = _Ready(joined, plan, tuple(self._probes(joined, plan)))
         return known
 
-    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[MaintainedExtender]:
+    def _probes(self, joined: BodyJoin, plan: JoinPlan) -> Iterator[MaintainedExtender]:
         """The patterns over kept relations that the first batch binds a variable of."""
         rank = dict.fromkeys(joined.given, -1) | {level.variable: i for i, level in enumerate(plan.levels)}
         for item in plan.body.items:
@@ -206,7 +206,7 @@ class Changed:
     joins: Joins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
 
-    def rows(self, start: Start) -> Batch:
+    def rows(self, start: DeltaJoin) -> Batch:
         """The rows that a body begins with."""
         came, went = self.of(start.atom)
         return came if start.came else went
@@ -234,7 +234,7 @@ def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 
 
-def with_constants(batch: Batch, joined: Joined, step: Step) -> Batch:
+def with_constants(batch: Batch, joined: BodyJoin, step: Step) -> Batch:
     """The rows of a first batch that suit the variables with one value, which all have a column then."""
     for name in joined.constants:
         column = batch.columns.get(name)

@@ -15,9 +15,9 @@ from adalog.executor.follow.bodies import Changed, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
 from adalog.executor.join.extender import PairExtender
-from adalog.planner.delta.rules import Start
+from adalog.planner.delta.rules import DeltaJoin
 from adalog.planner.model.logical import DatomAtom
-from adalog.planner.model.program import Closure, Derived
+from adalog.planner.model.program import Closure, RuleRelation
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.trie import EMPTY, Trie, distinct
 
@@ -33,7 +33,7 @@ class ClosureStratum(MaintainedStratum):
         assert self.stratum.closure is not None
         return self.stratum.closure
 
-    def _new(self, relation: Derived) -> MaintainedFacts:
+    def _new(self, relation: RuleRelation) -> MaintainedFacts:
         self.facts = ClosureFacts(self._closure.fixed, self._clock, self.joins.take)
         self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
@@ -111,7 +111,7 @@ class ClosureStratum(MaintainedStratum):
             assert self.edges is not None
             self.facts.gain(self.edges, step.run.cancel)
 
-    def _pairs(self, start: Start | None, changed: Changed) -> tuple[Column, Column]:
+    def _pairs(self, start: DeltaJoin | None, changed: Changed) -> tuple[Column, Column]:
         """The edges that came or went, from start to end."""
         if start is None:
             return EMPTY.values, EMPTY.values

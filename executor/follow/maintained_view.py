@@ -37,10 +37,9 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.reactions import Call, database_of, looked_up
-from adalog.planner.maintenance.grouping import keys_of
-from adalog.planner.maintenance.maintenance import Maintenance, Unmaintained, maintenance_of
+from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
-from adalog.planner.model.places import Kind
+from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
@@ -64,7 +63,7 @@ def moving_source(question: Question) -> str:
     return first.name
 
 
-def maintenance_at(question: Question, source: str) -> Maintenance | Unmaintained:
+def maintenance_at(question: Question, source: str) -> Maintenance | NotMaintainable:
     """How the answer is kept up to date under the schema that its databases have, or why it is not."""
     statistics = Statistics(question.databases, sizes_of(question.query, question.args))
     return maintenance_of(question.query, statistics, question.relations, question.request.options, source)
@@ -100,7 +99,9 @@ class MaintainedView:
         self._reacting = ReactionJoins(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
         # What a value means beside an attribute that is an argument, that attribute says.
-        chosen = (place.kind is Kind.ATTRIBUTE for each in maintenance.places.variables.values() for place in each)
+        chosen = (
+            place.kind is PlaceKind.ATTRIBUTE for each in maintenance.places.variables.values() for place in each
+        )
         self._takes_names = bool(maintenance.entities) or any(chosen)
         elements = question.query.find.elements
         aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)

@@ -30,8 +30,7 @@ from adalog.executor.join.step import forget_scratch
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.reactions import Atom, Reaction, at_version, moving_database, with_derived
-from adalog.planner.maintenance.grouping import plan_groups
-from adalog.planner.maintenance.maintenance import Maintenance, ReactionPlan, plan_reaction
+from adalog.planner.maintenance import Maintenance, ReactionPlan, plan_groups, plan_reaction
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version

@@ -16,7 +16,7 @@ from adalog.datalog.ast import FindPull, SourceInput
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import identity
-from adalog.executor.answer.result import Column, Pulled, Result, type_of
+from adalog.executor.answer.result import PulledColumn, Result, ResultColumn, type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import Reads, reads_of, touched_attributes
 from adalog.executor.engine import QueryEngine
@@ -27,7 +27,7 @@ from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
 from adalog.executor.kernels.group_kernels import group_rows
 from adalog.executor.pull.find import pattern_of
-from adalog.executor.question.arguments import Moment
+from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
@@ -142,9 +142,10 @@ def distinct(result: Result, check: Callable[[], None]) -> Result:
 def rows_of(result: Result, rows: Codes, t: int) -> Result:
     """Some rows of an answer, as of a moment."""
     codes = [column[rows] for column in result.codes]
-    pulled = {i: Pulled(0, [each.maps[row] for row in rows.tolist()]) for i, each in result.pulled.items()}
+    pulled = {i: PulledColumn(0, [each.maps[row] for row in rows.tolist()]) for i, each in result.pulled.items()}
     columns = tuple(
-        column if i in pulled else Column(column.name, type_of(codes[i])) for i, column in enumerate(result.columns)
+        column if i in pulled else ResultColumn(column.name, type_of(codes[i]))
+        for i, column in enumerate(result.columns)
     )
     return replace(result, columns=columns, codes=codes, size=len(rows), pulled=pulled, t=t)
 
@@ -192,7 +193,7 @@ def _moving(asked: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:
             continue
         if place == 0:
             moving.append((each.name, at))
-        elif isinstance(value, Moment):
+        elif isinstance(value, BasisArgument):
             # What lies in the past by itself stays, but for what keeps no history.
             opened = value.open(at)
             if opened.t >= at.t or opened.origin.forgetful:

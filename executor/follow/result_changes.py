@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from adalog.datalog.ast import Find
-from adalog.executor.answer.result import Column as ResultColumn
-from adalog.executor.answer.result import Result, type_of
+from adalog.executor.answer.result import Result, ResultColumn, type_of
 from adalog.executor.follow.answer_groups import Key, Row
 from adalog.executor.follow.view import Change
 from adalog.executor.join.batch import Batch, Column
-from adalog.planner.maintenance.feeds import FEED
+from adalog.planner.feeds import FEED
 from adalog.store.values.codes import Scratch
 
 ONLY = 0

@@ -8,9 +8,9 @@ from adalog.executor.facts.grouped import aggregated_head
 from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Joins, Step
 from adalog.executor.join.batch import Batch
-from adalog.planner.delta.rules import Joined
+from adalog.planner.delta.rules import BodyJoin
 from adalog.planner.model.logical import AndNode, RelationAtom
-from adalog.planner.model.program import Derived
+from adalog.planner.model.program import RuleRelation
 from adalog.planner.model.version import Version
 
 
@@ -20,7 +20,7 @@ class RuleGroups:
     A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
     """
 
-    def __init__(self, relation: Derived, result: MaintainedFacts, joins: Joins) -> None:
+    def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: Joins) -> None:
         self.name = f"{relation.name} ungrouped"
         self.rows = MaintainedFacts(relation.arity, take=joins.take)
         self.aggregates = relation.aggregates
@@ -29,7 +29,7 @@ class RuleGroups:
         self.names = tuple(f"place·{i}" for i in range(relation.arity))
         self.keys = tuple(name for name, each in zip(self.names, relation.aggregates, strict=True) if each is None)
         self._own, self._shown = (
-            Joined(
+            BodyJoin(
                 AndNode((RelationAtom(name, self.names, derived=True, version=Version.NEW),)), self.keys, self.names
             )
             for name in (self.name, relation.name)

@@ -22,7 +22,7 @@ from adalog.executor.follow.result_changes import by_feed
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.maintenance.feeds import SCALARS
+from adalog.planner.feeds import SCALARS
 from adalog.planner.model.plan import Engine as Place
 from adalog.store.values.codes import Scratch
 

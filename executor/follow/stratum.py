@@ -17,9 +17,9 @@ from adalog.executor.facts.maintained import BestMaintained, DerivationClock, Ma
 from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
 from adalog.executor.follow.rule_groups import RuleGroups
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.planner.delta.rules import Joined, Moving, RuleBodies, Start, bodies_of
+from adalog.planner.delta.rules import BodyJoin, DeltaJoin, Moving, RuleBodies, bodies_of
 from adalog.planner.model.logical import RelationAtom
-from adalog.planner.model.program import Derived, Stratum
+from adalog.planner.model.program import RuleRelation, Stratum
 from adalog.store.tries.trie import distinct
 
 # The share of a stratum's facts that may be taken away before all is derived afresh, at most and at least.
@@ -62,7 +62,7 @@ class MaintainedStratum:
             each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
         }
         self.below = [start.atom for rule in self.rules for start in rule.entering]
-        self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
+        self.onward: dict[str, list[tuple[RuleBodies, DeltaJoin]]] = {each.name: [] for each in stratum.relations}
         for rule in self.rules:
             for start in rule.onward:
                 assert isinstance(start.atom, RelationAtom)
@@ -87,7 +87,7 @@ class MaintainedStratum:
         """Bytes kept beside the facts."""
         return 0
 
-    def _new(self, relation: Derived) -> MaintainedFacts:
+    def _new(self, relation: RuleRelation) -> MaintainedFacts:
         if not relation.aggregates or not self.stratum.recursive:
             return MaintainedFacts(relation.arity, self._clock, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
@@ -161,7 +161,7 @@ class MaintainedStratum:
         for groups in self._groups.values():
             groups.group(step)
 
-    def _onward(self, rule: RuleBodies, start: Start, step: Step) -> RecursiveRule:
+    def _onward(self, rule: RuleBodies, start: DeltaJoin, step: Step) -> RecursiveRule:
         """What a rule derives from the recent facts of one atom."""
         assert isinstance(start.atom, RelationAtom)
         atom, read = start.atom, self._facts[start.atom.relation]
@@ -171,7 +171,7 @@ class MaintainedStratum:
 
         return RecursiveRule(atom.relation, derive)
 
-    def _joined(self, start: Start, batch: Batch, step: Step) -> list[Column]:
+    def _joined(self, start: DeltaJoin, batch: Batch, step: Step) -> list[Column]:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
 
     def _taken_away(self, step: Step, pending: RowsByRelation) -> RowsByRelation:
@@ -216,7 +216,7 @@ class MaintainedStratum:
         return held
 
     def _ask(
-        self, step: Step, rule: RuleBodies, joined: Joined, rows: Column, held: Mask, *, earlier: bool = False
+        self, step: Step, rule: RuleBodies, joined: BodyJoin, rows: Column, held: Mask, *, earlier: bool = False
     ) -> None:
         """Marks those of the facts not marked yet which a rule derives."""
         facts = self._facts[rule.target]

@@ -14,12 +14,12 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import lookups_in
 from adalog.executor.engine import QueryEngine
-from adalog.executor.question.arguments import UNBOUND, Given, Matched, Moment, matched, settled
+from adalog.executor.question.arguments import UNBOUND, BasisArgument, GivenArgument, Matched, matched, settled
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.json_values import keyword
+from adalog.store.values.scalars import keyword
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class UndatedQuestion:
     """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
     readers, and what it means is found at the moment for which that is asked."""
 
-    request: Request
+    request: QueryRequest
     rules: str | None
     outline: Outline
     arguments_cost: float
@@ -87,14 +87,14 @@ class UndatedQuestion:
         found = []
         for each, value in self.matched():
             if isinstance(each, ast.BindingInput):
-                value = value.value if isinstance(value, Moment) else value
-                given = value if isinstance(value, Given) else Given(value)
+                value = value.value if isinstance(value, BasisArgument) else value
+                given = value if isinstance(value, GivenArgument) else GivenArgument(value)
                 found.append(_with_names(given.value, json=given.json))
         return found
 
     def names_moments(self) -> bool:
         """Whether a source of it is a moment, which may be reached or not when the question is asked."""
-        return any(isinstance(value, Moment) for _, value in self.matched())
+        return any(isinstance(value, BasisArgument) for _, value in self.matched())
 
     def lookups(self) -> list[Keyword]:
         """The attributes of the lookup refs among them."""
@@ -146,7 +146,7 @@ def _with_names(value: Any, *, json: bool) -> Any:
 
 def _key(value: Any) -> Hashable:
     """What tells an argument from others, as it was given."""
-    if isinstance(value, Given | Moment):
+    if isinstance(value, GivenArgument | BasisArgument):
         return value.key
     if isinstance(value, Snapshot):
         return value.key

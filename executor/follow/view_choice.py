@@ -10,9 +10,9 @@ from adalog.executor.follow.maintained_view import MaintainedView, maintenance_a
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
-from adalog.executor.question.arguments import Moment, matched
+from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
-from adalog.planner.maintenance.maintenance import Maintenance
+from adalog.planner.maintenance import Maintenance
 
 MAINTAINED: Final = "maintained"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.
@@ -43,7 +43,7 @@ def chosen_for(question: Question) -> Maintenance | str:
     if not question.snapshot.is_plain:
         return "it is asked of a history, or of what came after some moment"
     for each, given in matched(question.query, question.request.args)[1:]:
-        if isinstance(each, ast.SourceInput) and isinstance(given, Moment):
+        if isinstance(each, ast.SourceInput) and isinstance(given, BasisArgument):
             opened = question.databases[each.name]
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"

@@ -1,1 +1,1 @@
-"""Subscriptions: who follows which query, and what has happened to its answer since."""
+"""Live queries: the hub that follows the database, and its subscribers."""

@@ -13,7 +13,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.pull import parse_pull, read_pull
 from adalog.datalog.pull import PullPattern
-from adalog.executor.answer.result import Pulled, Result
+from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pull.level import Ids
 from adalog.executor.pull.puller import Puller
@@ -32,7 +32,7 @@ def pull_shown(
     cancel: Cancel,
     *,
     strict: bool,
-) -> dict[int, Pulled]:
+) -> dict[int, PulledColumn]:
     """What the query's pulls show in the result's rows `shown`, by the number of their column."""
     return {
         number: pulled_column(query, args, databases, result, number, shown, cancel, strict=strict)
@@ -51,7 +51,7 @@ def pulled_column(
     cancel: Cancel,
     *,
     strict: bool,
-) -> Pulled:
+) -> PulledColumn:
     """What one pull, the find spec's element `number`, shows in the rows `shown`."""
     element = query.find.elements[number]
     assert isinstance(element, ast.FindPull)
@@ -71,7 +71,7 @@ def pulled_column(
     except AdalogError as error:
         raise AdalogError(error.code, error.message, error.position or element.position) from error
     maps = iter(found)
-    return Pulled(start, [next(maps) if each else None for each in known.tolist()])
+    return PulledColumn(start, [next(maps) if each else None for each in known.tolist()])
 
 
 def window(shown: tuple[int, int | None], size: int) -> tuple[int, int]:

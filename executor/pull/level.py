@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Value
-from adalog.executor.pull.steps import Row, Step
+from adalog.executor.pull.steps import PullStep, Row
 
 Ids = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ MOST_LEVELS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PullLevel:
     """The maps of some entities, None where there is nothing to show, with what each comes to when written out.
 
     sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most.
@@ -35,7 +35,7 @@ class Level:
     height: int
 
 
-def enter(row: Row, step: Step, value: Value) -> None:
+def enter(row: Row, step: PullStep, value: Value) -> None:
     """Adds a value to a row; nil is no value."""
     if value is not None:
         row[step.slot] = (step.key, value)

@@ -17,8 +17,8 @@ from adalog.datalog.pull import DB_ID
 from adalog.datalog.values import EdnMap, Value, identity
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, enter, too_deep, too_large
-from adalog.executor.pull.steps import Node, Row, Step
+from adalog.executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, PullLevel, enter, too_deep, too_large
+from adalog.executor.pull.steps import PullNode, PullStep, Row
 from adalog.store.tries.trie import distinct
 
 _CHECK_EVERY = 1024
@@ -30,13 +30,13 @@ Depths = tuple[int | None, ...]
 """How often each recursion may still be followed."""
 
 
-class Reader(Protocol):
+class AttributeReader(Protocol):
     """What reads attributes: the puller."""
 
-    def plain(self, node: Node, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
+    def plain(self, node: PullNode, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops."""
 
-    def values(self, step: Step, entities: Ids) -> tuple[Ids, Ids]:
+    def values(self, step: PullStep, entities: Ids) -> tuple[Ids, Ids]:
         """(places among the entities, codes)."""
 
 
@@ -57,7 +57,7 @@ class _Shown:
 class Paths:
     """One recursive node over some entities, which are sorted and distinct."""
 
-    def __init__(self, reader: Reader, node: Node, entities: Ids, cancel: Cancel, most: int) -> None:
+    def __init__(self, reader: AttributeReader, node: PullNode, entities: Ids, cancel: Cancel, most: int) -> None:
         self._reader = reader
         self._node = node
         self._entities = entities
@@ -67,12 +67,12 @@ class Paths:
         self._held = Held(cancel.budget)
         self._kept: dict[tuple[int, Depths], _Shown] = {}
 
-    def level(self) -> Level:
+    def level(self) -> PullLevel:
         """The maps of the entities."""
         self._begin()
         return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
 
-    def level_below(self, parents: Ids, children: Ids) -> Level:
+    def level_below(self, parents: Ids, children: Ids) -> PullLevel:
         """The maps of entities on paths that begin with others.
 
         parents: int64[n], ids. children: int64[n], places among the entities.
@@ -98,7 +98,7 @@ class Paths:
         self._children = [self._by_parent(parents, children) for parents, children in edges]
         self._cyclic = _maybe_cyclic(len(self._known), edges)
 
-    def _level(self, begun: Sequence[tuple[int, int | None]]) -> Level:
+    def _level(self, begun: Sequence[tuple[int, int | None]]) -> PullLevel:
         """The maps of entities by their places, each with the place of the one that its path begins with."""
         depths = tuple(step.depth for step in self._node.loops)
         shown = [
@@ -107,7 +107,7 @@ class Paths:
             else self._show(at, depths, set() if parent is None else {parent}, 1)
             for at, parent in begun
         ]
-        return Level(
+        return PullLevel(
             [each.map for each in shown],
             np.array([each.size for each in shown], np.float64),
             max((each.height for each in shown), default=1),
@@ -221,7 +221,7 @@ def _united(within: set[int] | None, more: Set[int] | None) -> set[int] | None:
     return within
 
 
-def _enter_loop(row: Row, step: Step, values: list[Value]) -> None:
+def _enter_loop(row: Row, step: PullStep, values: list[Value]) -> None:
     if values:
         enter(row, step, step.transformed(tuple(values) if step.many else values[0]))
     elif step.asked.default is not None:

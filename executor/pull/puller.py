@@ -26,14 +26,14 @@ from adalog.executor.pull.level import (
     MOST_VALUES,
     VALUE,
     Ids,
-    Level,
+    PullLevel,
     enter,
     too_deep,
     too_large,
 )
 from adalog.executor.pull.paths import Paths
-from adalog.executor.pull.steps import Node, Resolver, Row, Step
-from adalog.store.files.collecting import uncollected
+from adalog.executor.pull.steps import PullNode, PullResolver, PullStep, Row
+from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values.layout import is_long
@@ -59,7 +59,7 @@ class Puller:
             )
         self._snapshot = snapshot
         self._cancel = cancel
-        self._resolver = Resolver(snapshot, strict=strict)
+        self._resolver = PullResolver(snapshot, strict=strict)
         self._most = most
         self._read = 0
         self._held = Held(cancel.budget)
@@ -82,16 +82,16 @@ class Puller:
         found = iter(maps)
         return [None if entity is None else next(found) for entity in ids], total
 
-    def _level(self, node: Node, entities: Ids) -> Level:
+    def _level(self, node: PullNode, entities: Ids) -> PullLevel:
         """`entities` are sorted and distinct."""
         if not len(entities):
-            return Level([], np.empty(0), 0)
+            return PullLevel([], np.empty(0), 0)
         if node.loops:
             return Paths(self, node, entities, self._cancel, self._most).level()
         rows, sizes, height = self.plain(node, entities)
-        return Level([node.map(row) for row in rows], sizes, height)
+        return PullLevel([node.map(row) for row in rows], sizes, height)
 
-    def plain(self, node: Node, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
+    def plain(self, node: PullNode, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops; `entities` are sorted and distinct."""
         self._held.grow(ENTITY * len(entities))
         rows: list[Row] = [{} for _ in range(len(entities))]
@@ -107,7 +107,7 @@ class Puller:
             raise too_deep()
         return rows, sizes, height
 
-    def _fill(self, step: Step, entities: Ids, rows: list[Row], sizes: NDArray[np.float64]) -> int:
+    def _fill(self, step: PullStep, entities: Ids, rows: list[Row], sizes: NDArray[np.float64]) -> int:
         """Adds one attribute to the rows and their sizes; the height of what it shows."""
         places, codes = self.values(step, entities)
         height = 0
@@ -126,7 +126,7 @@ class Puller:
         return height
 
     def _targets(
-        self, step: Step, target: Node, parents: Ids, children: Ids
+        self, step: PullStep, target: PullNode, parents: Ids, children: Ids
     ) -> tuple[list[Value], NDArray[np.float64], int]:
         """(maps, sizes, height) of entities that others refer to, both int64[n]."""
         known = distinct(children) if len(children) else children
@@ -144,7 +144,7 @@ class Puller:
         values: list[Value] = decoded(codes, self._snapshot.codes, self._cancel, self._held).tolist()
         return values
 
-    def _assign(self, step: Step, places: Ids, values: list[Value], rows: list[Row]) -> None:
+    def _assign(self, step: PullStep, places: Ids, values: list[Value], rows: list[Row]) -> None:
         """`places`: sorted; the row of each value."""
         if step.many:
             counts = np.bincount(places, minlength=len(rows))
@@ -168,7 +168,7 @@ class Puller:
             for place in np.flatnonzero(missing).tolist():
                 rows[place][slot] = (entry, step.asked.default.value)
 
-    def values(self, step: Step, entities: Ids) -> tuple[Ids, Ids]:
+    def values(self, step: PullStep, entities: Ids) -> tuple[Ids, Ids]:
         """(places, codes), both int64[n]: what each of the entities has, by its place among them, in order, within
         the limit. `entities` are sorted and distinct."""
         attribute = step.attribute

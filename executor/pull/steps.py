@@ -18,7 +18,7 @@ from adalog.store.values.attribute import Attribute
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PullStep:
     """One attribute to read. `attribute` is None where the database has none of that name: only a default is left.
 
     many: gives a vector. target: what is shown of the entities it refers to, None for values. loops: shows the node
@@ -30,7 +30,7 @@ class Step:
     asked: PullAttribute
     attribute: Attribute | None
     many: bool
-    target: Node | None = None
+    target: PullNode | None = None
     loops: bool = False
     depth: int | None = None
     expands: bool = False
@@ -72,14 +72,14 @@ Row = dict[Hashable, tuple[Value, Value]]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PullNode:
     """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. others: of `*`, the
     attributes that it does not mean, as the pattern names them; None without a `*`. shared: slots of each key that
     several steps may be shown under, in the order of the pattern."""
 
-    ids: tuple[Step, ...]
-    steps: tuple[Step, ...]
-    loops: tuple[Step, ...]
+    ids: tuple[PullStep, ...]
+    steps: tuple[PullStep, ...]
+    loops: tuple[PullStep, ...]
     others: frozenset[Keyword] | None = None
     shared: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
@@ -96,25 +96,25 @@ def _shown_id() -> PullAttribute:
     return PullAttribute(DB_ID, False, Const(DB_ID, identity(DB_ID)))
 
 
-_ID = Step(_shown_id(), None, many=False)
-BARE = Node((_ID,), (), ())
+_ID = PullStep(_shown_id(), None, many=False)
+BARE = PullNode((_ID,), (), ())
 """`{:db/id n}`: all that is shown of an entity that is only referred to."""
 
 
-class Resolver:
+class PullResolver:
     """Makes nodes of patterns. Raises UNKNOWN_ATTRIBUTE where the schema is strict, and QUERY_INVALID."""
 
     def __init__(self, snapshot: Snapshot, *, strict: bool) -> None:
         self._snapshot = snapshot
         self._strict = strict
-        self._whole: Node | None = None
-        self._defaults: dict[int, Step] = {}
+        self._whole: PullNode | None = None
+        self._defaults: dict[int, PullStep] = {}
 
-    def node(self, pattern: PullPattern) -> Node:
+    def node(self, pattern: PullPattern) -> PullNode:
         """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
-        steps: list[Step] = []
+        steps: list[PullStep] = []
         others: frozenset[Keyword] | None = None
         if pattern.wildcard:
             others = named = frozenset(each.attribute for each in pattern.attributes if not each.reverse)
@@ -122,7 +122,7 @@ class Resolver:
                 steps.append(_ID)
         steps += [self._step(asked) for asked in pattern.attributes]
         steps, shared = _told_apart(steps, frozenset() if others is None else self._implied_keys(steps, others))
-        return Node(
+        return PullNode(
             tuple(step for step in steps if step.asked.attribute == DB_ID),
             tuple(step for step in steps if step.asked.attribute != DB_ID and not step.loops),
             tuple(step for step in steps if step.loops),
@@ -130,7 +130,7 @@ class Resolver:
             shared,
         )
 
-    def steps(self, node: Node, entities: Int64s) -> Sequence[Step]:
+    def steps(self, node: PullNode, entities: Int64s) -> Sequence[PullStep]:
         """A node's steps for some entities, which are sorted and distinct: of `*` those of the attributes that they
         may have, however many others there are."""
         if node.others is None:
@@ -138,7 +138,7 @@ class Resolver:
         found = (each for each in self._snapshot.attributes_of(entities) if each.ident not in node.others)
         return [*map(self._default, found), *node.steps]
 
-    def _implied_keys(self, steps: Sequence[Step], others: frozenset[Keyword]) -> frozenset[Hashable]:
+    def _implied_keys(self, steps: Sequence[PullStep], others: frozenset[Keyword]) -> frozenset[Hashable]:
         """The keys of some steps under which `*` shows an attribute, too."""
         return frozenset(
             step.key_identity
@@ -148,15 +148,15 @@ class Resolver:
             and self._snapshot.attribute(step.key) is not None
         )
 
-    def whole(self) -> Node:
+    def whole(self) -> PullNode:
         """All attributes, components and theirs in full."""
         if self._whole is None:
             components = self._snapshot.schema.components
-            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in components]
-            self._whole = Node((_ID,), (), tuple(loops), frozenset(each.ident for each in components))
+            loops = [PullStep(_asked(each), each, each.is_many, loops=True) for each in components]
+            self._whole = PullNode((_ID,), (), tuple(loops), frozenset(each.ident for each in components))
         return self._whole
 
-    def _default(self, attribute: Attribute) -> Step:
+    def _default(self, attribute: Attribute) -> PullStep:
         """What `*` shows of an attribute."""
         step = self._defaults.get(attribute.id)
         if step is None:
@@ -165,26 +165,26 @@ class Resolver:
             )
         return step
 
-    def _implied(self, asked: PullAttribute, attribute: Attribute, *, many: bool) -> Step:
+    def _implied(self, asked: PullAttribute, attribute: Attribute, *, many: bool) -> PullStep:
         """What shows an attribute without a pattern of its own."""
         if not attribute.is_ref:
-            return Step(asked, attribute, many)
+            return PullStep(asked, attribute, many)
         if attribute.component and not asked.reverse:
-            return Step(asked, attribute, many, self.whole(), expands=True)
-        return Step(asked, attribute, many, BARE)
+            return PullStep(asked, attribute, many, self.whole(), expands=True)
+        return PullStep(asked, attribute, many, BARE)
 
-    def _step(self, asked: PullAttribute) -> Step:
+    def _step(self, asked: PullAttribute) -> PullStep:
         if asked.attribute == DB_ID:
-            return Step(asked, None, many=False)
+            return PullStep(asked, None, many=False)
         attribute = self._snapshot.attribute(asked.attribute)
         if attribute is None:
             if self._strict:
                 name = asked.attribute
                 raise unknown_attribute(self._snapshot, Const(name, identity(name), position=asked.position))
-            return Step(asked, None, many=False)
+            return PullStep(asked, None, many=False)
         if (asked.reverse or asked.sub is not None) and not attribute.is_ref:
             if attribute.value_type is None:
-                return Step(asked, None, many=False)
+                return PullStep(asked, None, many=False)
             raise AdalogError(
                 Code.QUERY_INVALID,
                 f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so "
@@ -193,24 +193,24 @@ class Resolver:
             )
         many = not attribute.component if asked.reverse else attribute.is_many
         if isinstance(asked.sub, Recursion):
-            return Step(asked, attribute, many, loops=True, depth=asked.sub.depth)
+            return PullStep(asked, attribute, many, loops=True, depth=asked.sub.depth)
         if asked.sub is not None:
-            return Step(asked, attribute, many, self.node(asked.sub))
+            return PullStep(asked, attribute, many, self.node(asked.sub))
         return self._implied(asked, attribute, many=many)
 
 
 def _told_apart(
-    steps: Sequence[Step], implied: frozenset[Hashable]
-) -> tuple[list[Step], tuple[tuple[Hashable, tuple[Hashable, ...]], ...]]:
+    steps: Sequence[PullStep], implied: frozenset[Hashable]
+) -> tuple[list[PullStep], tuple[tuple[Hashable, tuple[Hashable, ...]], ...]]:
     """The steps, and the slots of the keys that several are shown under. What a pattern says twice of an attribute
     under one key counts as it was said last. implied: keys under which `*` shows an attribute, before these."""
-    by_key: dict[Hashable, dict[tuple[Keyword, bool], Step]] = {}
+    by_key: dict[Hashable, dict[tuple[Keyword, bool], PullStep]] = {}
     for step in steps:
         of_key = by_key.setdefault(step.key_identity, {})
         name = (step.asked.attribute, step.asked.reverse)
         of_key.pop(name, None)
         of_key[name] = step
-    told: list[Step] = []
+    told: list[PullStep] = []
     shared = []
     for key, of_key in by_key.items():
         if len(of_key) == 1 and key not in implied:

@@ -18,13 +18,13 @@ from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
-from adalog.datalog.watched import Watched
-from adalog.planner.model.places import Chosen, Kind, Place
+from adalog.datalog.watched import WatchedList
+from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding, shown
 from adalog.planner.scope.outline import Outline
-from adalog.planner.scope.readings import Fault, Held, Reading, expected, holding, shown
-from adalog.planner.scope.suspected import Suspected
+from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.json_values import keyword
+from adalog.store.values.scalars import keyword
 
 # Characters of a message about what is no value.
 _SHOWN: Final = 100
@@ -42,7 +42,7 @@ UNBOUND: Final = _Unbound()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class BasisArgument:
     """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
 
     `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
@@ -51,7 +51,7 @@ class Moment:
 
     key: str
     open: Callable[[Snapshot], Snapshot]
-    value: Given | None = None
+    value: GivenArgument | None = None
     # The transaction that has to be reached before, if it is named by its number.
     t: int | None = None
     # As `open`, but what has yet to come is never ahead of `$`.
@@ -59,13 +59,13 @@ class Moment:
     # What is suspicious about it where it is a source.
     suspicions: Callable[[], Iterable[Diagnostic]] = tuple
 
-    def followed(self) -> Moment:
+    def followed(self) -> BasisArgument:
         """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
         return self if self.beside is None else replace(self, open=self.beside)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenArgument:
     """An argument and what it came as: JSON, or the EDN `text` that places in messages about rules refer to."""
 
     value: Any
@@ -101,12 +101,12 @@ def rules_text(pairs: Matched) -> str | None:
     for each, value in pairs:
         if not isinstance(each, ast.RulesInput):
             continue
-        if isinstance(value, Moment):
+        if isinstance(value, BasisArgument):
             value = value.value
         if value is None or isinstance(value, Snapshot):
             raise AdalogError(Code.ARG_INVALID, "% takes rules, but was given a basis", each.position)
         text = None
-        if isinstance(value, Given):
+        if isinstance(value, GivenArgument):
             text, value = value.text, value.value
         # A string is the text of the rules.
         return value if isinstance(value, str) else text if text is not None else write(value)
@@ -118,23 +118,23 @@ def relations_of(pairs: Matched) -> frozenset[str]:
     return frozenset(
         each.name
         for each, value in pairs[1:]
-        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | Moment)
+        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | BasisArgument)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledArguments:
     """`args`: values of the language, snapshots for database sources, None for rules. `databases`: by their
     names."""
 
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
-    suspected: tuple[Suspected, ...]
+    suspected: tuple[PendingWarning, ...]
 
 
 def settled(
     outline: Outline, pairs: Matched, snapshot: Snapshot, check: Callable[[], None] = lambda: None
-) -> Settled:
+) -> SettledArguments:
     """The arguments as the places in which their variables stand want them.
 
     `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
@@ -149,15 +149,15 @@ def settled(
     }
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
     for each, value in pairs[1:]:
-        if isinstance(value, Moment) and isinstance(each, ast.SourceInput):
+        if isinstance(value, BasisArgument) and isinstance(each, ast.SourceInput):
             settling.suspected += (
-                Suspected(found.code, found.message, each.position) for found in value.suspicions()
+                PendingWarning(found.code, found.message, each.position) for found in value.suspicions()
             )
     made = []
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):
             made.append(settling.argument(place, each, value))
-    return Settled(tuple(made), databases, tuple(settling.suspected))
+    return SettledArguments(tuple(made), databases, tuple(settling.suspected))
 
 
 @contextmanager
@@ -173,17 +173,17 @@ def refusing(each: ast.Input) -> Iterator[None]:
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
     """A moment as the snapshot or the value that its input wants."""
-    if isinstance(value, Given):
+    if isinstance(value, GivenArgument):
         return value
     if isinstance(each, ast.SourceInput):
-        return value.open(snapshot) if isinstance(value, Moment) else value
-    if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
+        return value.open(snapshot) if isinstance(value, BasisArgument) else value
+    if isinstance(value, Snapshot) or (isinstance(value, BasisArgument) and value.value is None):
         raise AdalogError(
             Code.ARG_INVALID,
             f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
             each.position,
         )
-    return value.value if isinstance(value, Moment) else value
+    return value.value if isinstance(value, BasisArgument) else value
 
 
 @dataclass
@@ -192,13 +192,13 @@ class _Settling:
     databases: Mapping[str, Snapshot]
     chosen: Mapping[str, Keyword]
     check: Callable[[], None]
-    suspected: list[Suspected] = field(default_factory=list)
+    suspected: list[PendingWarning] = field(default_factory=list)
 
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
         if given is UNBOUND:
             return given
-        json = isinstance(given, Given) and given.json
-        value = given.value if isinstance(given, Given) else given
+        json = isinstance(given, GivenArgument) and given.json
+        value = given.value if isinstance(given, GivenArgument) else given
         if isinstance(each, ast.BindingInput):
             return self._bound(place, each.binding, value, json)
         if isinstance(each, ast.RulesInput):
@@ -227,24 +227,24 @@ class _Settling:
             case ast.RelationBinding(targets=targets):
                 return self._rows(value, f"in {place}", json, targets)
 
-    def _of(self, target: ast.Var | ast.Blank) -> Sequence[Place]:
+    def _of(self, target: ast.Var | ast.Blank) -> Sequence[VariablePlace]:
         if isinstance(target, ast.Blank):
             return ()
         return self._known(self.outline.places.variables.get(target.name, ()))
 
-    def _known(self, places: Sequence[Place]) -> Sequence[Place]:
+    def _known(self, places: Sequence[VariablePlace]) -> Sequence[VariablePlace]:
         """The places, with the attributes that arguments choose."""
         if not self.chosen:
             return places
         return [
             replace(place, attribute=self.chosen.get(place.attribute.variable, place.attribute))
-            if isinstance(place.attribute, Chosen)
+            if isinstance(place.attribute, AttributeVariable)
             else place
             for place in places
         ]
 
-    def _read(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
-        reading = Reading.of(places, self.databases, json=json) if places else None
+    def _read(self, value: Any, places: Sequence[VariablePlace], json: bool, named: _Named) -> Any:
+        reading = Interpretation.of(places, self.databases, json=json) if places else None
         if reading is None:
             return value
         if type(value) is list and not json:
@@ -254,14 +254,14 @@ class _Settling:
             self._found(reading, [fault], named)
         return _entity(reading, meant) if self.chosen else meant
 
-    def _column(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
+    def _column(self, value: Any, places: Sequence[VariablePlace], json: bool, named: _Named) -> Any:
         items = _items(value)
-        reading = None if items is None else Reading.of(places, self.databases, json=json)
+        reading = None if items is None else Interpretation.of(places, self.databases, json=json)
         if items is None or reading is None:
             return value
         if reading.keeps_all(items):
             return tuple(items)
-        read = [reading(item) for item in Watched(items, self.check)]
+        read = [reading(item) for item in WatchedList(items, self.check)]
         self._found(reading, [fault for _, fault in read if fault is not None], named)
         return tuple(_entity(reading, meant) if self.chosen else meant for meant, _ in read)
 
@@ -277,15 +277,15 @@ class _Settling:
             if name == relation
         }
         chosen = _chosen_by_rows(columns, named)
-        readings: dict[int, Reading] = {}
+        readings: dict[int, Interpretation] = {}
         for number, places in columns.items():
-            reading = None if number in chosen else Reading.of(places, self.databases, json=json)
+            reading = None if number in chosen else Interpretation.of(places, self.databases, json=json)
             if reading is not None:
                 readings[number] = reading
         if not readings:
             return value
-        faults: dict[tuple[int, Keyword | None], tuple[Reading, list[Fault]]] = {}
-        ways: dict[tuple[int, Keyword], Reading | None] = {}
+        faults: dict[tuple[int, Keyword | None], tuple[Interpretation, list[ValueFault]]] = {}
+        ways: dict[tuple[int, Keyword], Interpretation | None] = {}
 
         def read_row(row: Any) -> Any:
             items = _items(row)
@@ -303,7 +303,7 @@ class _Settling:
                     continue
                 if (number, attribute) not in ways:
                     places = _with_attribute(columns[number], attribute)
-                    ways[number, attribute] = Reading.of(places, self.databases, json=json)
+                    ways[number, attribute] = Interpretation.of(places, self.databases, json=json)
                 way = ways[number, attribute]
                 if way is not None:
                     meant, fault = way(read[number])
@@ -312,12 +312,12 @@ class _Settling:
                         faults.setdefault((number, attribute), (way, []))[1].append(fault)
             return tuple(read)
 
-        made = [read_row(row) for row in Watched(rows, self.check)]
+        made = [read_row(row) for row in WatchedList(rows, self.check)]
         for (number, _), (reading, found) in faults.items():
             self._found(reading, found, named[min(number, len(named) - 1)])
         return tuple(made)
 
-    def _found(self, reading: Reading, faults: Sequence[Fault], named: _Named) -> None:
+    def _found(self, reading: Interpretation, faults: Sequence[ValueFault], named: _Named) -> None:
         if not faults or len(self.suspected) > MOST:
             return
         first = faults[0]
@@ -334,12 +334,12 @@ class _Settling:
                 what = "which is no attribute that is declared"
             else:
                 what = f"but no attribute {unknown.name} is declared"
-            self.suspected.append(Suspected(code, f"{given}, {what}", position, unknown, after))
+            self.suspected.append(PendingWarning(code, f"{given}, {what}", position, unknown, after))
             return
         if first.ambiguous:
             what = " and ".join(dict.fromkeys(map(holding, kinds)))
             message = f"{given}, which means different things: {what}; it is read as what comes first"
-            self.suspected.append(Suspected(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
+            self.suspected.append(PendingWarning(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
         wanted = _wanted(kinds, reading.json)
         if isinstance(named, ast.Var) and type(first.value) is tuple:
@@ -348,15 +348,15 @@ class _Settling:
             message = f"{given} and is compared with what is of another type: {wanted}"
         else:
             message = f"{given}, which nothing there can equal: {wanted}"
-        self.suspected.append(Suspected(Suspicion.IMPOSSIBLE_VALUE, message, position))
+        self.suspected.append(PendingWarning(Suspicion.IMPOSSIBLE_VALUE, message, position))
 
 
 def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:
     """The attributes that arguments name, by the variables that have one value."""
     chosen: dict[str, Keyword] = {}
     for each, given in opened:
-        json = isinstance(given, Given) and given.json
-        value = given.value if isinstance(given, Given) else given
+        json = isinstance(given, GivenArgument) and given.json
+        value = given.value if isinstance(given, GivenArgument) else given
         match each.binding if isinstance(each, ast.BindingInput) else None:
             case ast.ScalarBinding(target=target):
                 pairs: list[tuple[ast.Var | ast.Blank, Any]] = [(target, value)]
@@ -366,33 +366,37 @@ def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:
                 continue
         for target, item in pairs:
             places = outline.places.variables.get(target.name, ()) if isinstance(target, ast.Var) else ()
-            if isinstance(target, ast.Var) and any(place.kind is Kind.ATTRIBUTE for place in places):
+            if isinstance(target, ast.Var) and any(place.kind is PlaceKind.ATTRIBUTE for place in places):
                 name = keyword(item) if json and type(item) is str else item
                 if isinstance(name, Keyword):
                     chosen[target.name] = name
     return chosen
 
 
-def _chosen_by_rows(columns: Mapping[int, Sequence[Place]], named: Sequence[_Named]) -> dict[int, int]:
+def _chosen_by_rows(columns: Mapping[int, Sequence[VariablePlace]], named: Sequence[_Named]) -> dict[int, int]:
     """The columns that hold values of an attribute which another column of the same row names, with that column."""
     numbers = {target.name: number for number, target in enumerate(named) if isinstance(target, ast.Var)}
     return {
         number: numbers[place.attribute.variable]
         for number, places in columns.items()
         for place in places
-        if isinstance(place.attribute, Chosen) and numbers.get(place.attribute.variable, number) != number
+        if isinstance(place.attribute, AttributeVariable)
+        and numbers.get(place.attribute.variable, number) != number
     }
 
 
-def _with_attribute(places: Sequence[Place], attribute: Keyword) -> list[Place]:
+def _with_attribute(places: Sequence[VariablePlace], attribute: Keyword) -> list[VariablePlace]:
     """The places with the attribute that was chosen."""
-    return [replace(each, attribute=attribute) if isinstance(each.attribute, Chosen) else each for each in places]
+    return [
+        replace(each, attribute=attribute) if isinstance(each.attribute, AttributeVariable) else each
+        for each in places
+    ]
 
 
-def _entity(reading: Reading, meant: Any) -> Any:
+def _entity(reading: Interpretation, meant: Any) -> Any:
     """What stands where a chosen attribute has entities: the plan is made for any attribute, and does not know."""
     held, database = reading.held[0]
-    if held is not Kind.ENTITY or reading.compared or not isinstance(meant, Keyword | tuple):
+    if held is not PlaceKind.ENTITY or reading.compared or not isinstance(meant, Keyword | tuple):
         return meant
     entity = database.entid(meant)
     return meant if entity is None else entity
@@ -401,7 +405,7 @@ def _entity(reading: Reading, meant: Any) -> Any:
 _Named = ast.Var | ast.Blank | ast.SourceInput
 
 
-def _wanted(kinds: Sequence[Held], json: bool) -> str:
+def _wanted(kinds: Sequence[PlaceContent], json: bool) -> str:
     return "; ".join(dict.fromkeys(f"{holding(held)}, {expected(held, json=json)}" for held in kinds))
 
 

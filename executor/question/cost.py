@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adalog.datalog.values import EdnSet
-from adalog.executor.question.arguments import Given
+from adalog.executor.question.arguments import GivenArgument
 
 VALUE_COST: Final = 200.0
 # Beyond so many nobody needs to know how many there are.
@@ -36,7 +36,7 @@ def values_in(args: Sequence[Any], most: int) -> int:
             count += len(value) // 50
         elif value is None or kind is int or kind is float or kind is bool:
             continue
-        elif kind is Given:
+        elif kind is GivenArgument:
             left.append(value.value)
         elif isinstance(value, str | bytes):
             count += len(value) // 50

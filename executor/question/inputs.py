@@ -13,7 +13,7 @@ from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnSet, Keyword, type_name
-from adalog.datalog.watched import Watched
+from adalog.datalog.watched import WatchedList
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.arguments import UNBOUND, matched, refusing
 from adalog.planner.model.plan import Plan
@@ -73,7 +73,7 @@ def bind_inputs(
         return values.intern(_plain(value))
 
     def column(target: ast.Var | ast.Blank, items: Sequence[Any]) -> Column:
-        items = Watched(items, check)
+        items = WatchedList(items, check)
         if isinstance(target, ast.Var) and target.name in plan.entities:
             return values.intern_many(_plain(entity_named(snapshot, item)) for item in items)
         return values.intern_many(map(_plain, items))

@@ -17,11 +17,11 @@ from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent, weight_of_text
-from adalog.executor.question.arguments import Moment, matched, relations_of, rules_text, settled
+from adalog.executor.question.arguments import BasisArgument, matched, relations_of, rules_text, settled
 from adalog.executor.question.cost import arguments_cost, few
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
-from adalog.planner.scope.suspected import Suspected, told
+from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import suspicions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
@@ -44,13 +44,13 @@ class Question:
     `time.monotonic()`.
     """
 
-    request: Request
+    request: QueryRequest
     rules: str | None
     outline: Outline
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
     snapshot: Snapshot
-    about_arguments: tuple[Suspected, ...]
+    about_arguments: tuple[PendingWarning, ...]
     started: float
     deadline: float | None
     arguments_cost: float
@@ -83,17 +83,17 @@ class Questions:
         self._outlines = Recent(self.nbytes // 4)
         self._found = Recent(self.nbytes // 4)
 
-    def knows(self, request: Request) -> bool:
+    def knows(self, request: QueryRequest) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
         query = self._queries.get(request.query)
         if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
-        if any(isinstance(each, Moment) for each in request.args):
+        if any(isinstance(each, BasisArgument) for each in request.args):
             return False
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 
-    def of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
+    def of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
         """The question of a request; `snapshot` is read where the request names none.
 
         Raises what is wrong with the text, the rules or the arguments.
@@ -101,7 +101,7 @@ class Questions:
         with tracing.span("adalog.parse"):
             return self._of(request, snapshot, cancel)
 
-    def _of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
+    def _of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
         started, arrived = time.perf_counter(), time.monotonic()
         cost = arguments_cost(request.args)
         cancel.expect(_CHARACTER_COST * len(request.query) + cost)
@@ -128,7 +128,7 @@ class Questions:
                 found = suspicions(question.outline, question.databases)
                 weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
                 self._found.put(_seen(question), found, weight)
-            return (*told(question.about_arguments), *found)[: MOST + 1]
+            return (*diagnostics_of(question.about_arguments), *found)[: MOST + 1]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before and there are none of its arguments, else None."""

@@ -11,7 +11,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class QueryRequest:
     """A query to run. `args` are EDN values as `datalog.edn` reads them, the same as `Given` with what they came
     from, or snapshots and moments for database sources.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import check_is_folder
-from adalog.store.reading import read_folder
-from adalog.store.snapshot.moments import is_future
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.snapshot.transaction_ids import is_future
+from adalog.store.sources import read_folder
+from adalog.store.values.scalars import iso_instant
 
 _LOGGER: Final = logging.getLogger("adalog.source")
 
@@ -55,14 +55,12 @@ def moment(data: str, as_of: str | None) -> int:
         return newest.t
     if as_of.strip().isdecimal():
         return int(as_of)
-    try:
-        instant = datetime.fromisoformat(as_of.strip())
-    except ValueError:
+    instant = iso_instant(as_of)
+    if instant is None:
         raise AdalogError(
             Code.ARG_INVALID,
             f"asOf is {as_of!r}; it is a transaction's number, or an instant as 2024-05-01T12:00:00Z",
-        ) from None
-    instant = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+        )
     if is_future(newest, instant):
         _LOGGER.warning("asOf is %s, in the future: the newest state is read, t = %d", as_of, newest.t)
     return newest.as_of_instant(instant)

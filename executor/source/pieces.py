@@ -28,7 +28,7 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Question, Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.shares import are_apart, divided, is_rows
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
@@ -53,7 +53,7 @@ class SourceQuery:
         args = edn.read(self.args)
         if type(args) is not tuple:
             raise AdalogError(Code.ARG_INVALID, f"args is {self.args}; it is EDN of a vector of arguments")
-        return Questions(_PLAN_BYTES).of(Request(self.query, args), snapshot, cancel)
+        return Questions(_PLAN_BYTES).of(QueryRequest(self.query, args), snapshot, cancel)
 
     def answered(self, snapshot: Snapshot) -> Result:
         """The whole answer."""

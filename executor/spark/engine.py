@@ -7,26 +7,23 @@ matter where the workers are.
 
 from __future__ import annotations
 
+import logging
 import os
-import threading
+import re
 import uuid
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, wait
-from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 import pyarrow as pa
 
-from adalog.cluster.configuration import is_local
-from adalog.cluster.depot import Depot
-from adalog.cluster.failures import is_out_of_space, job_error, out_of_space, session_ended
+from adalog.cluster.cluster import TASKS_PER_CORE, Cluster
+from adalog.cluster.failures import is_out_of_space, out_of_space, session_ended
 from adalog.cluster.job import run_tasks
-from adalog.cluster.session import TASKS_PER_CORE, Cluster, Session
-from adalog.cluster.shipping import Shipping
-from adalog.datalog.errors import AdalogError
+from adalog.cluster.session import Session
+from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -45,11 +42,14 @@ _SHARES_PER_CORE = TASKS_PER_CORE
 # Rows of one file, so that a task can hold them.
 _ROWS_OF_A_FILE = 1 << 21
 _START_SECONDS = 120.0
-_POLL_SECONDS = 0.02
-# What tasks have to end in order, told over their line, before Spark ends them.
+# For cancelled tasks to end by themselves before Spark kills their workers.
 _PATIENCE_SECONDS = 1.0
-# What tasks that write files have to end in.
+# For tasks that write files, which are about to be removed.
 _ENDING_SECONDS = 5.0
+# A Python worker, or the executor that it works for.
+_DIED = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure|Connection reset")
+
+_log = logging.getLogger("adalog.spark")
 
 
 class SparkEngine:
@@ -62,14 +62,8 @@ class SparkEngine:
         properties: Mapping[str, str] | None = None,
         segments: str | None = None,
     ) -> None:
-        """start: begin to start the session, in the background. properties: Spark's, as they were set.
-
-        segments: the address where segments are put for workers; None: they see the data folder.
-        """
-        self._depot = None if segments is None else Depot(segments)
-        self.session = Session(master, properties, load_kernels)
-        self._shipping: weakref.WeakKeyDictionary[Cluster, Shipping] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
+        """start: begin to start the session, in the background. properties, segments: as of `Session`."""
+        self.session = Session(master, properties, load_kernels, segments)
         if start:
             self.session.start()
 
@@ -96,8 +90,6 @@ class SparkEngine:
 
     def close(self) -> None:
         """Ends the session and what runs in it."""
-        if self._depot is not None:
-            self._depot.close()
         self.session.close()
 
     def run_join(
@@ -129,9 +121,8 @@ class SparkEngine:
         ways = None
         if output is not None:
             ways = exchanges(plan, len(parts.shares), apart=are_apart(plan, parts.shares))
-        shipping = self._ships(live)
         with _scratch_errors(live):
-            databases = {name: shipping.ship(each, cancel.check) for name, each in inputs.databases.items()}
+            databases = {name: live.ship(each, cancel.check) for name, each in inputs.databases.items()}
         job = Job(
             uuid.uuid4().hex,
             plan,
@@ -142,7 +133,7 @@ class SparkEngine:
             run.strict,
             most,
             cancel.left_ms,
-            live.switchboard.address,
+            live.cancellation.address,
             ordered,
         )
         if output is None or ways is None:
@@ -190,56 +181,56 @@ class SparkEngine:
                 self.session.wait(0.1)
         return self.session.live()
 
-    def _ships(self, live: Cluster) -> Shipping:
-        with self._lock:
-            shipping = self._shipping.get(live)
-            if shipping is None:
-                shipping = Shipping(live.folder if is_local(self.session.master) else None, self._depot)
-                self._shipping[live] = shipping
-            return shipping
-
     def _run(self, live: Cluster, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
-        """The shares' answers. Waits, looking at the cancel flag and at the session; no task is left running."""
+        """The shares' answers. Looks at the cancel flag and at the session; leaves no task running."""
         values = column_of(
             [
                 to_bytes(share.prefixes, {"depth": share.depth, "number": number})
                 for number, share in enumerate(shares)
             ]
         )
-        live.switchboard.open(job.key)
-        try:
-            running = live.submit(job.key, lambda spark: run_tasks(spark, values, runner(job)))
-        except RuntimeError:
-            # It ended while the shares were made.
-            raise session_ended() from None
+        ending = 0.0 if job.output is None else _ENDING_SECONDS
+        work = partial(run_tasks, values=values, work=runner(job))
         try:
             with cancel.away():
-                while True:
-                    try:
-                        return running.result(_POLL_SECONDS)
-                    except NotYet:
-                        cancel.check()
-                        if not live.alive:
-                            raise session_ended() from None
+                return live.submit(job.key, work, cancel.check, patience=_PATIENCE_SECONDS, ending=ending)
         except AdalogError:
-            live.switchboard.close(job.key)
-            live.interrupt(job.key, running, _PATIENCE_SECONDS)
-            if job.output is not None:
-                # Its files are about to be removed.
-                wait([running], _ENDING_SECONDS)
             raise
-        except CancelledError:
-            raise session_ended() from None
         except Exception as error:
             cancel.check()
-            raise job_error(error, live) from error
-        finally:
-            live.switchboard.close(job.key)
+            raise live.fail(error) or query_error(error) from error
+
+
+def query_error(error: Exception) -> AdalogError:
+    """The error of a query whose tasks failed."""
+    text = str(error)
+    if "spark.driver.maxResultSize" in text:
+        return AdalogError(
+            Code.LIMIT_EXCEEDED,
+            "the answer is larger than Spark may bring together; narrow the query, or aggregate",
+        )
+    _log.error("a Spark job failed", exc_info=error)
+    if _DIED.search(text):
+        return AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            "a Spark worker died twice at the same part of the query; it may need more memory than workers have",
+        )
+    if "Traceback (most recent call last)" in text:
+        return AdalogError(Code.INTERNAL, f"a task on Spark failed: {text.strip().splitlines()[-1]}")
+    return AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark could not run the query: {_cause(text)}")
+
+
+def _cause(text: str) -> str:
+    """The innermost reason that Java gives, else its first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    named = [line for line in lines if line.startswith(("org.apache.spark.", "java.", ": org.apache.spark."))]
+    return (causes[-1:] or named[:1] or lines[:1] or ["no reason is given"])[0][:300]
 
 
 @contextmanager
 def _scratch_errors(live: Cluster) -> Iterator[None]:
-    """Says of what cannot be written for workers that the disk is full, or the session gone, where it is."""
+    """Raises a failed write of what workers need as a full disk, or as the session's end, if it is one."""
     try:
         yield
     except OSError as error:

@@ -30,7 +30,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.spark.made_values import made_up, translated
 from adalog.planner.model.plan import Plan
-from adalog.store.files.wire import pack, unpack
+from adalog.store.files.packing import pack, unpack
 from adalog.store.values.codes import Scratch
 from adalog.store.values.keys import spell
 

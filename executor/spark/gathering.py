@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.answer.parquet import Part
+from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch
@@ -57,10 +57,10 @@ def gathered(
     return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 
-def parts_of(tasks: Sequence[TaskAnswer]) -> list[Part]:
+def parts_of(tasks: Sequence[TaskAnswer]) -> list[ParquetPart]:
     """The files that tasks wrote. Raises what was wrong in one."""
     _check(tasks)
-    return [Part(*part) for part in _said(tasks, "part")]
+    return [ParquetPart(*part) for part in _said(tasks, "part")]
 
 
 def arrived_of(

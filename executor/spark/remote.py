@@ -18,7 +18,7 @@ from typing import Any, Final
 from adalog.cluster.shipping import Shipping
 from adalog.cluster.status import SessionStatus
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.answer.parquet import Output, Part
+from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -30,7 +30,7 @@ from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.engine import SparkEngine
 from adalog.executor.spark.made_values import translated
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
@@ -66,9 +66,9 @@ class RemoteAnswer:
     levels: Sequence[LevelCounts]
     strata: Sequence[StratumCounts]
     tasks: Sequence[TaskCounts]
-    parts: Sequence[Part] | None
+    parts: Sequence[ParquetPart] | None
     made: Sequence[Any]
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
 SendJoin = Callable[[RemoteJoin], Generator[RemoteAnswer | None]]

@@ -25,7 +25,7 @@ from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.extender import UNBOUNDED
 from adalog.executor.join.generic_join import GenericJoin, LevelCounts
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 
 _DEEPEST = 3
@@ -56,7 +56,7 @@ class SharedQuery:
     relations: Mapping[str, Sequence[Column]]
     counts: list[LevelCounts]
     strata: list[StratumCounts]
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
 def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> SharedQuery:

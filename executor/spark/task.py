@@ -20,7 +20,7 @@ from adalog.cluster.cancellation import Address, CancellationChannel
 from adalog.cluster.refusals import TaskRefusal, error_of, error_values
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.answer.parquet import Output, Part, write_part
+from adalog.executor.answer.parquet import Output, ParquetPart, write_part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -197,7 +197,7 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
 class _Left:
     """What a task left in the output's folder, a part of the answer or a file of rows that go on; its rows."""
 
-    part: Part | None = None
+    part: ParquetPart | None = None
     file: str | None = None
     rows: int = 0
 

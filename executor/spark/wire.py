@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from adalog.executor.join.batch import Batch
-from adalog.store.files.wire import pack, unpack
+from adalog.store.files.packing import pack, unpack
 
 _SAID: Final = b"said"
 _SIZE: Final = "size"

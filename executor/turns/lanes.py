@@ -16,7 +16,7 @@ class Lane(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class LaneSlots:
     """`light` and `heavy` queries that run at once, `waiting` more before the rest are refused.
 
     `slice_seconds`: computing time after which work is heavy if others wait for its place, and five times that if
@@ -48,7 +48,7 @@ class LaneFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SchedulerFigures:
     """For the metrics: by lane what runs, waits and has happened; how often work changed lanes or places."""
 
     running: Mapping[Lane, int]

@@ -18,9 +18,9 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, StartAgain, stopping
 from adalog.executor.bounds.client import Client
 from adalog.executor.turns.fair_queue import FairQueue
-from adalog.executor.turns.lanes import Figures, Lane, LaneFigures, Places
+from adalog.executor.turns.lanes import Lane, LaneFigures, LaneSlots, SchedulerFigures
 from adalog.executor.turns.threads import Threads
-from adalog.executor.turns.ticket import State, Ticket
+from adalog.executor.turns.ticket import Ticket, TicketState
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ _FORGETS: Final = 0.2
 class Scheduler:
     """Thread-safe; `close` ends its threads."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: LaneSlots) -> None:
         self.places = places
         self._lock = threading.Lock()
         self._threads: Threads[Ticket[Any]] = Threads(self._lock, self._do, self._watch)
@@ -69,10 +69,10 @@ class Scheduler:
         """Takes no more work; what has begun is finished."""
         with self._lock:
             self._closed = True
-            waiting = [each for lane in self._queues.values() for each in lane if each.state is State.WAITING]
+            waiting = [each for lane in self._queues.values() for each in lane if each.state is TicketState.WAITING]
             for ticket in waiting:
                 self._queues[ticket.lane].remove(ticket)
-                ticket.state = State.LEAVING
+                ticket.state = TicketState.LEAVING
             self._threads.end()
         for ticket in waiting:
             ticket.refuse(stopping())
@@ -88,10 +88,10 @@ class Scheduler:
         """Those who have a place, in all lanes, or compute elsewhere."""
         return self._away + sum(map(len, self._running.values()))
 
-    def figures(self) -> Figures:
+    def figures(self) -> SchedulerFigures:
         """What the metrics show."""
         with self._lock:
-            return Figures(
+            return SchedulerFigures(
                 {lane: len(self._running[lane]) for lane in Lane},
                 {lane: len(self._queues[lane]) for lane in Lane},
                 {lane: LaneFigures(*vars(each).values()) for lane, each in self._lanes.items()},
@@ -109,7 +109,7 @@ class Scheduler:
                 self._demote(ticket, "demoted")
         elif ticket.surplus or (self._queues[Lane.HEAVY] and now - ticket.since > places.quantum_seconds):
             with self._lock:
-                if ticket.state is State.RUNNING:
+                if ticket.state is TicketState.RUNNING:
                     self._make_way(ticket)
 
     def expected_heavy(self, ticket: Ticket[Any]) -> None:
@@ -120,10 +120,10 @@ class Scheduler:
     def went(self, ticket: Ticket[Any]) -> bool:
         """A query computes elsewhere; whether others have its place."""
         with self._lock:
-            if ticket.state is not State.RUNNING or self._away >= self.places.away:
+            if ticket.state is not TicketState.RUNNING or self._away >= self.places.away:
                 return False
             self._give(ticket)
-            ticket.state = State.AWAY
+            ticket.state = TicketState.AWAY
             self._away += 1
             self._moves["away"] += 1
             return True
@@ -141,9 +141,9 @@ class Scheduler:
     def forget(self, ticket: Ticket[Any]) -> None:
         """Nobody wants it any more."""
         with self._lock:
-            waiting = ticket.state is State.WAITING
+            waiting = ticket.state is TicketState.WAITING
             if waiting:
-                ticket.state = State.LEAVING
+                ticket.state = TicketState.LEAVING
                 self._queues[ticket.lane].remove(ticket)
             if ticket.granted is not None:
                 ticket.granted.set()
@@ -153,24 +153,24 @@ class Scheduler:
     def leave(self, ticket: Ticket[Any]) -> None:
         """A query that was parked ends."""
         with self._lock:
-            if ticket.state is State.PARKED:
+            if ticket.state is TicketState.PARKED:
                 self._unpark(ticket)
 
     def share(self, ticket: Ticket[Any], client: Client) -> None:
         """One more client waits for it."""
         with self._lock:
-            if ticket.state in (State.WAITING, State.PARKED):
+            if ticket.state in (TicketState.WAITING, TicketState.PARKED):
                 self._queues[ticket.lane].add(ticket, client)
 
     def ended(self, ticket: Ticket[Any]) -> None:
         """Its work is done."""
         with self._lock:
             lane = self._lanes[ticket.lane]
-            if ticket.state is State.RUNNING:
+            if ticket.state is TicketState.RUNNING:
                 self._give(ticket)
-            elif ticket.state is State.PARKED:
+            elif ticket.state is TicketState.PARKED:
                 self._unpark(ticket)
-            ticket.state = State.LEAVING
+            ticket.state = TicketState.LEAVING
             lane.service += (ticket.held - lane.service) * (_FORGETS if lane.service else 1.0)
 
     # The rest is done with the lock held
@@ -180,7 +180,7 @@ class Scheduler:
 
         Raises RATE_LIMITED where it has to be refused.
         """
-        ticket.lane, ticket.state = lane, State.WAITING
+        ticket.lane, ticket.state = lane, TicketState.WAITING
         if not self._queues[lane] and len(self._running[lane]) < self._most[lane]:
             self._start(ticket, ticket.client)
             return None
@@ -220,9 +220,9 @@ class Scheduler:
         if counts.get(most, 0) > own + 1:
             for lane in (Lane.HEAVY, Lane.LIGHT):
                 for other in self._queues[lane].newest_first(most):
-                    if other.state is State.WAITING:
+                    if other.state is TicketState.WAITING:
                         self._queues[lane].remove(other)
-                        other.state = State.LEAVING
+                        other.state = TicketState.LEAVING
                         self._lanes[lane].refused += 1
                         return other
         self._lanes[ticket.lane].refused += 1
@@ -242,7 +242,7 @@ class Scheduler:
         figures.waited += now - ticket.since
         ticket.waited += now - ticket.since
         ticket.since, ticket.client, ticket.surplus, ticket.surprising = now, client, False, False
-        parked, ticket.state = ticket.state is State.PARKED, State.RUNNING
+        parked, ticket.state = ticket.state is TicketState.PARKED, TicketState.RUNNING
         self._running[lane].add(ticket)
         self._queues[lane].took(client)
         if parked:
@@ -273,7 +273,7 @@ class Scheduler:
 
     def _park(self, ticket: Ticket[Any], *, first: bool = False) -> None:
         ticket.granted = threading.Event()
-        ticket.state = State.PARKED
+        ticket.state = TicketState.PARKED
         self._parked += 1
         self._queues[ticket.lane].add(ticket, ticket.client, first=first, soon=ticket.surprising)
 
@@ -281,25 +281,25 @@ class Scheduler:
         """It ends without a place."""
         self._queues[ticket.lane].remove(ticket)
         self._parked -= 1
-        ticket.state = State.LEAVING
+        ticket.state = TicketState.LEAVING
 
     def _demote(self, ticket: Ticket[Any], why: str) -> None:
         """From the light lane to the heavy one."""
         with self._lock:
-            if ticket.state is not State.RUNNING or ticket.lane is not Lane.LIGHT:
+            if ticket.state is not TicketState.RUNNING or ticket.lane is not Lane.LIGHT:
                 return
             self._moves[why] += 1
             self._give(ticket)
             ticket.lane, ticket.held = Lane.HEAVY, 0.0
             heavy = self._queues[Lane.HEAVY]
             if not heavy and len(self._running[Lane.HEAVY]) < self._most[Lane.HEAVY]:
-                ticket.state = State.WAITING
+                ticket.state = TicketState.WAITING
                 self._running[Lane.HEAVY].add(ticket)
                 heavy.took(ticket.client)
-                ticket.state = State.RUNNING
+                ticket.state = TicketState.RUNNING
                 self._lanes[Lane.HEAVY].started += 1
                 return
-            ticket.state = State.LEAVING
+            ticket.state = TicketState.LEAVING
             ticket.surprising = why == "demoted"
             if not ticket.surprising:
                 self._check_in_time(ticket)
@@ -324,7 +324,7 @@ class Scheduler:
             patience = _LAST_QUANTA * self.places.quantum_seconds if lead == 1 else 0.0
             if lead <= 0 or time.monotonic() - ticket.since < patience:
                 return
-        if picked[0].state is State.PARKED or self._parked < self.places.begun:
+        if picked[0].state is TicketState.PARKED or self._parked < self.places.begun:
             self._moves["preempted"] += 1
             heavy.remove(picked[0])
             # Nobody else may have the place in between.
@@ -402,7 +402,7 @@ class Scheduler:
                 ticket.cancel.check_flag(ticket.since)
                 evicted = self._admit(ticket, Lane.HEAVY)
             except AdalogError as error:
-                ticket.state = State.LEAVING
+                ticket.state = TicketState.LEAVING
                 refusal = error
         if refusal is not None:
             ticket.refuse(refusal)

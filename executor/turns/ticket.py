@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.turns.lanes import Lane, Places
+from adalog.executor.turns.lanes import Lane, LaneSlots
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 _LOOK_SECONDS: Final = 0.002
 
 
-class State(Enum):
+class TicketState(Enum):
     """Where a ticket stands."""
 
     WAITING = auto()
@@ -35,10 +35,10 @@ class State(Enum):
     LEAVING = auto()
 
 
-class Office(Protocol):
+class SlotOwner(Protocol):
     """Who gives out places, as tickets see it."""
 
-    places: Places
+    places: LaneSlots
 
     def looked(self, ticket: Ticket[Any], used: float, now: float) -> None:
         """A query that runs has computed for so long."""
@@ -65,7 +65,7 @@ class Office(Protocol):
 class Ticket(Generic[T]):
     """One piece of work and its turn. `future`: its outcome. `waited`: the seconds that it did not run."""
 
-    def __init__(self, office: Office, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> None:
+    def __init__(self, office: SlotOwner, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> None:
         self.cancel = cancel
         self.work = work
         self.future: Future[T] = Future()
@@ -73,7 +73,7 @@ class Ticket(Generic[T]):
         self.waited = 0.0
         self.look_at = 0.0
         self.client = client
-        self.state = State.WAITING
+        self.state = TicketState.WAITING
         # Beyond the lane's places, because nobody asked it before it was moved there.
         self.surplus = False
         # Heavy against expectation, and without a heavy place since: it may be about to end.
@@ -92,7 +92,7 @@ class Ticket(Generic[T]):
     def look(self, now: float) -> None:
         """Counts what the query has computed, and waits where its place is another's now."""
         self.look_at = now + _LOOK_SECONDS
-        if self.state is State.RUNNING:
+        if self.state is TicketState.RUNNING:
             self._count()
             self._office.looked(self, self._used, now)
         self._stand_by()
@@ -144,8 +144,8 @@ class Ticket(Generic[T]):
         self._used += now - before if now >= before else now
 
     def _stand_by(self) -> None:
-        while self.state in (State.PARKED, State.LEAVING):
-            if self.state is State.LEAVING:
+        while self.state in (TicketState.PARKED, TicketState.LEAVING):
+            if self.state is TicketState.LEAVING:
                 now = time.monotonic()
                 self.cancel.check_flag(now)
                 raise StartAgain
@@ -153,7 +153,7 @@ class Ticket(Generic[T]):
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             assert self.granted is not None, "what is parked has its event"
             self.granted.wait(left)
-            if self.state is State.PARKED:
+            if self.state is TicketState.PARKED:
                 try:
                     self.cancel.check_flag(time.monotonic())
                 except AdalogError:

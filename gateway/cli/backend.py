@@ -16,7 +16,7 @@ from adalog.gateway.settings.config import Settings
 
 if TYPE_CHECKING:
     from adalog.datalog.diagnostics import Diagnostic
-    from adalog.schema.types import Warning
+    from adalog.schema.fields.types import Warning
 
 # How long Spark may take to start.
 _SPARK_SECONDS = 120.0
@@ -167,16 +167,16 @@ class Local:
     """A data folder, opened here for the time of one command."""
 
     def __init__(self, database: Any, pool: Any, settings: Settings) -> None:
-        from adalog.schema.context import Services
-        from adalog.schema.cursor import Cursors
-        from adalog.schema.execution import Operations
+        from adalog.schema.documents.operations import Operations
+        from adalog.schema.request.context import Services
+        from adalog.schema.request.cursor import Cursors
         from adalog.schema.surface import build_schema
 
         self._services = Services(database, pool, settings.limits, Cursors(secrets.token_bytes(32)))
         self._operations = Operations(build_schema(), settings.limits)
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
-        from adalog.schema.context import Context
+        from adalog.schema.request.context import Context
 
         _json(variables)
         pool = self._services.pool
@@ -192,10 +192,10 @@ class Local:
     def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int, Sequence[Warning]]:
         """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""
         from adalog.executor.bounds.cancel import Cancel
-        from adalog.executor.question.request import Request
+        from adalog.executor.question.request import QueryRequest
         from adalog.schema.arguments.speculation import read_snapshot
         from adalog.schema.arguments.values import BasisInput, read_arguments
-        from adalog.schema.types import warnings_of
+        from adalog.schema.fields.types import warnings_of
 
         services, basis = self._services, variables.get("basis")
         pool, database = services.pool, services.database
@@ -205,7 +205,7 @@ class Local:
         told: list[Diagnostic] = []
         snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None, told))
         arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
-        request = Request(
+        request = QueryRequest(
             variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
         )
         parts = pool.write(request, folder, Cancel())

@@ -15,14 +15,14 @@ from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
 from adalog.schema.arguments.basis import read_instant
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.findings import Checked, Finding
-from adalog.store.backup.restoring import restore, restore_to_server
-from adalog.store.backup.taking import take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import take
+from adalog.store.backup.findings import CheckReport, Finding
+from adalog.store.backup.restoration import restore, restore_to_server
 from adalog.store.files.folder import is_address
 from adalog.store.files.place import place_of
-from adalog.store.reading import source_of
+from adalog.store.sources import source_of
 from adalog.store.values.attribute import TX_BASE
 
 # A server says something more often than this.
@@ -139,7 +139,7 @@ def run_check(settings: Settings, place: str | None, out: Console, err: Console,
 
     with bar_on(err) as bar:
         watching = Shown(bar)
-        checked: Checked
+        checked: CheckReport
         if place is not None:
             checked = check_backups(place_of(place), tell, deep=deep, watching=watching)
         else:

@@ -9,6 +9,7 @@ import orjson
 from rich.console import Console
 
 from adalog.cluster.session import Session
+from adalog.cluster.tasks import SparkTasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.output.formats import Warned, print_warnings
@@ -16,11 +17,10 @@ from adalog.gateway.cli.output.stages import Shown, bar_on
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check_target
-from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.schema.arguments.basis import future, read_instant
-from adalog.store.reading import read_folder
-from adalog.store.snapshot.moments import check_moment
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.snapshot.transaction_ids import check_moment
+from adalog.store.sources import read_folder
 from adalog.store.values.attribute import TX_BASE
 
 _SPARK_SECONDS = 240.0
@@ -43,7 +43,7 @@ def run_export(
             shown = Shown(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
-            runner = SparkRunner(session.live(), shown)
+            runner = SparkTasks(session.live(), shown)
             outcome = export(view.history() if history else view, runner, to, form)
     finally:
         session.close()

@@ -95,12 +95,12 @@ def _span(seconds: float) -> str:
 
 def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event]:
     """The events of a folder up to now: while it is open here nobody writes to it."""
-    from adalog.executor.live.hub import Hub
+    from adalog.executor.live.hub.hub import Hub
     from adalog.gateway.opening import open_database, start_pool
-    from adalog.schema.context import Context, Services
-    from adalog.schema.cursor import Cursors
-    from adalog.schema.execution import Operations
+    from adalog.schema.documents.operations import Operations
     from adalog.schema.live.stream import RefusedError
+    from adalog.schema.request.context import Context, Services
+    from adalog.schema.request.cursor import Cursors
     from adalog.schema.surface import build_schema
 
     with open_database(settings) as database, asyncio.Runner() as runner:

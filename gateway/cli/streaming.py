@@ -11,7 +11,8 @@ from typing import Final
 import orjson
 from rich.console import Console
 
-from adalog.cluster.session import Cluster, Session
+from adalog.cluster.cluster import Cluster
+from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import Remote

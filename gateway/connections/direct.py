@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from starlette.types import Scope
 
 if TYPE_CHECKING:
-    from adalog.executor.live.event import Message
+    from adalog.executor.live.subscribers.event import Message
 
 # What is written to the transport at once, of several messages.
 _AT_ONCE_BYTES: Final = 16 * 1024

@@ -19,7 +19,7 @@ from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.gateway.settings.config import Settings
-from adalog.schema.background import elsewhere
+from adalog.schema.request.background import elsewhere
 
 _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
     "to": (str, "an absolute path or an address"),

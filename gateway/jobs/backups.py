@@ -9,7 +9,7 @@ from typing import Any
 
 from adalog.gateway.jobs.jobs import Jobs
 from adalog.gateway.jobs.outbox import Outbox, Told
-from adalog.store.backup.taking import Taken, take
+from adalog.store.backup.creation import BackupResult, take
 from adalog.store.database import Database
 from adalog.store.files.place import place_of
 
@@ -42,7 +42,7 @@ class Backups:
         return told(taken, time.monotonic() - began)
 
 
-def told(taken: Taken, seconds: float) -> dict[str, Any]:
+def told(taken: BackupResult, seconds: float) -> dict[str, Any]:
     """What is said of a backup that was taken."""
     said: dict[str, Any] = {
         "backup": taken.number,

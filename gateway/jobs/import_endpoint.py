@@ -22,7 +22,7 @@ from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings, import_places
 from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import mapping_of
-from adalog.schema.background import elsewhere
+from adalog.schema.request.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
 # transaction data of the file that the mapping names. `paths`: of sources by name, instead of the mapping's.

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from adalog.cluster.tasks import JobProgress
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool
 from adalog.executor.spark.engine import SparkEngine
@@ -20,9 +21,9 @@ from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.runner import ImportRunner
-from adalog.pipeline.importing.read.spark_runner import JobProgress, SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import load
-from adalog.schema.errors import describe, internal
+from adalog.schema.request.errors import describe, internal
 from adalog.store.database import Database
 
 _log = logging.getLogger("adalog.server")

@@ -30,7 +30,7 @@ from adalog.gateway.jobs.outbox import LAST, Outbox
 from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering
 from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
 from adalog.gateway.settings.config import Settings
-from adalog.schema.errors import describe
+from adalog.schema.request.errors import describe
 
 _STATUS: Final = {
     Code.UNAUTHENTICATED: 401,

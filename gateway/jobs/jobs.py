@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.jobs.outbox import Event, Outbox
-from adalog.schema.errors import describe, internal
+from adalog.schema.request.errors import describe, internal
 
 # How long the end of a server waits for that of a job.
 _END_SECONDS: Final = 2.0

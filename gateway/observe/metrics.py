@@ -16,11 +16,11 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
-from adalog.executor.live.figures import LAGS
+from adalog.executor.live.hub.figures import LAGS
 
 if TYPE_CHECKING:
     from adalog.executor.cache.answers import ResultCache
-    from adalog.executor.live.hub import Hub
+    from adalog.executor.live.hub.hub import Hub
     from adalog.executor.turns.scheduler import Scheduler
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

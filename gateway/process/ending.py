@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from adalog.executor.live.hub import Hub
+    from adalog.executor.live.hub.hub import Hub
     from adalog.executor.pool import Pool
     from adalog.store.database import Database
 

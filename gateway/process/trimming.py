@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from adalog.store.files.collecting import collect
+from adalog.store.files.gc_pause import collect
 
 _STATM: Final = Path("/proc/self/statm")
 _SECONDS: Final = 1.0

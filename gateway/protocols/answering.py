@@ -22,16 +22,16 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.request_ids import request_id
 from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, check_write
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.ending import Stop
 from adalog.gateway.protocols.negotiation import GraphQLRequest
-from adalog.schema.context import Context, Services
-from adalog.schema.errors import describe, internal
-from adalog.schema.execution import Answer, Operations, Prepared, root_fields
+from adalog.schema.documents.operations import Answer, Operations, PreparedDocument, root_fields
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.errors import describe, internal
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -68,7 +68,7 @@ class Asked:
     """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
 
     request: GraphQLRequest
-    prepared: Prepared
+    prepared: PreparedDocument
     kind: str | None
     fields: list[str]
 

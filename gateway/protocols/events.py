@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.executor.live.event import Message
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers.event import Message
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.direct import Direct, send_events
 from adalog.schema.live.stream import ending
 

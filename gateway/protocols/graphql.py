@@ -23,11 +23,11 @@ from adalog.gateway.protocols.answering import Answering, Asked, ClientGoneError
 from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context
-from adalog.schema.errors import describe
-from adalog.schema.execution import Answer
+from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024

@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 
 from adalog.datalog.errors import Code, quoted
-from adalog.store.files.collecting import put_off
+from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"

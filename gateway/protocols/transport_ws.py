@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.event import Message
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers.event import Message
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.direct import direct_way, send_events
 from adalog.gateway.connections.websocket import RESTART, WebSocket
 from adalog.gateway.identity.auth import authorizations
@@ -31,10 +31,10 @@ from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context
-from adalog.schema.errors import describe, internal
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe, internal
 
 SUBPROTOCOL: Final = "graphql-transport-ws"
 

@@ -43,9 +43,9 @@ from adalog.gateway.settings.kinds import (
     networks,
 )
 from adalog.gateway.settings.setting import PREFIX, SettingError
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES
-from adalog.store.schema_policy import ATTRIBUTES
+from adalog.store.values.schema_policy import ATTRIBUTES
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks"]
 
@@ -140,7 +140,7 @@ class Settings:
     log_format: Literal["text", "json"] = "text"
     log_requests: bool = False
     slow_query_seconds: Span = 0.0
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
 
     @property
     def live(self) -> LiveSettings:

@@ -32,7 +32,7 @@ from adalog.datalog.errors import quoted, shown
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.kinds import MOST
 from adalog.gateway.settings.setting import PREFIX, SettingError, config_file
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from adalog.store.files.addresses import without_secrets
 
 # Set by Kubernetes for a Service of the name adalog, one of them under the name of a setting.
@@ -192,14 +192,14 @@ def _name(variable: str) -> str:
 
 
 def _settings(values: Mapping[str, Any]) -> Settings:
-    limits = Limits(**{f.name: values[f.name] for f in dataclasses.fields(Limits)})
+    limits = RequestLimits(**{f.name: values[f.name] for f in dataclasses.fields(RequestLimits)})
     own = {f.name: values[f.name] for f in dataclasses.fields(Settings) if f.name != "limits"}
     return Settings(**own, limits=limits)
 
 
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, include_extras=True) | get_type_hints(Limits, include_extras=True)
+    hints = get_type_hints(Settings, include_extras=True) | get_type_hints(RequestLimits, include_extras=True)
     del hints["limits"]
     return {name: Annotated[int, Ge(0), Le(MOST)] if hint is int else hint for name, hint in hints.items()}
 
@@ -208,7 +208,10 @@ def _hints() -> dict[str, Any]:
 def _model() -> type[BaseSettings]:
     """The fields have the names of variables: a few settings are called like methods of the base class."""
     defaults = {
-        f.name: f.default for each in (Settings, Limits) for f in dataclasses.fields(each) if f.name != "limits"
+        f.name: f.default
+        for each in (Settings, RequestLimits)
+        for f in dataclasses.fields(each)
+        if f.name != "limits"
     }
     fields: dict[str, Any] = {variable(name): (hint, defaults[name]) for name, hint in _hints().items()}
     return create_model("Model", __base__=_Base, **fields)

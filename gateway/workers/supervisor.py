@@ -30,7 +30,7 @@ from adalog.gateway.workers.process import Process
 from adalog.gateway.workers.shares import own, share_of
 from adalog.gateway.workers.stopped import stops_writers
 from adalog.store.files.folder import Folder, is_address
-from adalog.store.files.known import check_folder
+from adalog.store.files.folder_check import check_folder
 
 _LOOK_SECONDS: Final = 0.25
 # One that is stopped while it has the turn to write is ended then: no other can write meanwhile.

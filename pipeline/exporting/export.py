@@ -5,30 +5,28 @@ from __future__ import annotations
 import pickle
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final
 from uuid import uuid4
 
 from adalog.cluster.addresses import is_address
 from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.tasks import TaskRunner
 from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
 from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
 from adalog.pipeline.exporting.value_columns import tags_of
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 ROWS: Final = 1 << 21
 """About how many datoms a file has."""
@@ -36,13 +34,6 @@ _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 63) - 1
 # No attribute's folder begins with a dot.
 _DATABASE: Final = ".database"
-
-
-class Runner(Protocol):
-    """Who runs tasks."""
-
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """What `work` makes of each item, a task each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +48,7 @@ class ExportOutcome:
     seconds: float
 
 
-def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: int = ROWS) -> ExportOutcome:
+def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, rows: int = ROWS) -> ExportOutcome:
     """Writes a view, which may be a history, into a folder or to an address where nothing is yet.
 
     Raises ARG_INVALID for a folder with something in it.

@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.store.files.formats import EXPORT, check_format
-from adalog.store.files.private import FOLDER_MODE
+from adalog.store.files.permissions import FOLDER_MODE
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = "schema.edn"

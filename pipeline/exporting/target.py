@@ -13,7 +13,7 @@ from pyarrow import fs
 from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.exporting.folder import check_folder, unfinished_folder
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 
 
 class ExportTarget:

@@ -38,7 +38,7 @@ from adalog.planner.model.logical import (
     with_terms,
 )
 from adalog.planner.model.version import APPEARS, VANISHES, Split, Version
-from adalog.planner.order.dependencies import Dependency, dependencies_of, determined_by
+from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.scope.resolve import attribute_of
 from adalog.store.values.attribute import Attribute
@@ -67,10 +67,10 @@ class Reaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class LastingDependency:
     """A dependency that holds at both moments alike. `by`: as long as this attribute's rows stay; None: always."""
 
-    dependency: Dependency
+    dependency: FunctionalDependency
     by: Attribute | None
 
 
@@ -122,7 +122,7 @@ def reactions(
     moves: Moves,
     fixed: frozenset[str] = frozenset(),
     determined: frozenset[str] = frozenset(),
-    dependencies: Sequence[Lasting] = (),
+    dependencies: Sequence[LastingDependency] = (),
 ) -> Iterator[Reaction]:
     """The reactions of a body. `fixed`: variables that have one value, as constants do. `determined`: those that
     have one value for each head. `dependencies`: of the body's variables."""
@@ -236,7 +236,7 @@ def _renamed(node: Node, name: Callable[[str], str]) -> Node:
             return with_terms(node, lambda term: name(term) if isinstance(term, str) else term)
 
 
-def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) -> Iterator[Lasting]:
+def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) -> Iterator[LastingDependency]:
     """What determines the variables of a body at both moments alike: functions that look into no database, and the
     patterns of what moves, as long as their rows stay."""
     for leaf in _certain(body.items):
@@ -249,7 +249,7 @@ def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) ->
         elif not isinstance(leaf, Call) or database_of(leaf) is not None:
             continue
         for each in dependencies_of(AndNode((leaf,)), statistics):
-            yield Lasting(each, by)
+            yield LastingDependency(each, by)
 
 
 def _certain(items: Sequence[Node]) -> Iterator[Leaf]:
@@ -262,7 +262,7 @@ def _certain(items: Sequence[Node]) -> Iterator[Leaf]:
 
 
 def _determining(
-    found: _Found, known: frozenset[str], dependencies: Sequence[Lasting]
+    found: _Found, known: frozenset[str], dependencies: Sequence[LastingDependency]
 ) -> frozenset[Attribute] | None:
     """The attributes by whose rows known variables determine what is at stake; none where functions alone do, None
     where nothing does."""

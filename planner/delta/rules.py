@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from adalog.datalog.ast import Const, LookupRef
-from adalog.planner.delta.deltas import Atom, before_change, looks_elsewhere
+from adalog.planner.delta.bodies import Atom, before_change, looks_elsewhere
 from adalog.planner.delta.monotone import not_monotone
 from adalog.planner.model.logical import (
     AndNode,
@@ -57,7 +57,7 @@ class Moving:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class BodyJoin:
     """A body to join from a first batch with a column for each variable of `given`; its rows show `head`.
 
     `constants`: those of `given` that have one value."""
@@ -73,12 +73,12 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class DeltaJoin:
     """A body that begins with rows of one atom: those that came, or those that went. The atom is not part of it."""
 
     atom: Atom
     came: bool
-    joined: Joined
+    joined: BodyJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ class RuleBodies:
     target: str
     head: tuple[str, ...]
     constants: tuple[str, ...]
-    once: Joined | None
-    leaving: tuple[Start, ...]
-    entering: tuple[Start, ...]
-    onward: tuple[Start, ...]
-    holds: Joined
-    again: Joined
+    once: BodyJoin | None
+    leaving: tuple[DeltaJoin, ...]
+    entering: tuple[DeltaJoin, ...]
+    onward: tuple[DeltaJoin, ...]
+    holds: BodyJoin
+    again: BodyJoin
 
 
 def refusal(plan: Plan, sources: frozenset[str]) -> str:
@@ -168,14 +168,14 @@ class _Rule:
             self._joined(now, tuple(self.head[i] for i in places)),
         )
 
-    def _joined(self, body: AndNode, given: tuple[str, ...]) -> Joined:
-        return Joined(body, tuple(dict.fromkeys((*given, *self.constants))), self.head, self.constants)
+    def _joined(self, body: AndNode, given: tuple[str, ...]) -> BodyJoin:
+        return BodyJoin(body, tuple(dict.fromkeys((*given, *self.constants))), self.head, self.constants)
 
-    def _start(self, found: Occurrence, came: bool, items: tuple[Node, ...]) -> Start:
+    def _start(self, found: Occurrence, came: bool, items: tuple[Node, ...]) -> DeltaJoin:
         names = [term for term in found.atom.terms if isinstance(term, str)]
-        return Start(found.atom, came, self._joined(AndNode(items), tuple(names)))
+        return DeltaJoin(found.atom, came, self._joined(AndNode(items), tuple(names)))
 
-    def _entering(self, found: Occurrence) -> Start:
+    def _entering(self, found: Occurrence) -> DeltaJoin:
         """Heads that hold at the second moment. Where the atom is under a `not`, that has to hold as well."""
         outer = (*found.around[0], *((found.through,) if found.through is not None else ()))
         items = self._items(outer, Version.NEW)
@@ -183,7 +183,7 @@ class _Rule:
             items += self._items(inner, Version.OLD if depth % 2 else Version.NEW)
         return self._start(found, found.depth % 2 == 0, items)
 
-    def _leaving(self, found: Occurrence) -> Start:
+    def _leaving(self, found: Occurrence) -> DeltaJoin:
         """Heads that had a derivation at the first moment which they may have lost since."""
         items: tuple[Node, ...] = ()
         for depth, siblings in enumerate(found.around):

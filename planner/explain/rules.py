@@ -8,7 +8,7 @@ from typing import Any
 
 from adalog.planner.explain.nodes import describe
 from adalog.planner.model.names import shown_name
-from adalog.planner.model.program import Derived, Program, RulePlan, Stratum
+from adalog.planner.model.program import Program, RulePlan, RuleRelation, Stratum
 
 
 def explain_program(program: Program) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def _stratum(number: int, stratum: Stratum, semi_naive: bool) -> dict[str, Any]:
     return shown
 
 
-def _relation(relation: Derived) -> dict[str, Any]:
+def _relation(relation: RuleRelation) -> dict[str, Any]:
     return {
         "name": relation.name,
         "rule": relation.rule,

@@ -21,7 +21,7 @@ from adalog.datalog.ast import (
     Source,
 )
 from adalog.datalog.errors import Position
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.version import Version
 
 # A column that travels through a join beside the variables, whose name they cannot have.
@@ -39,7 +39,7 @@ class InnerPlan(Protocol):
         """The estimated rows."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> VariablePlaces:
         """Where the values of its variables stand."""
 
 

@@ -14,7 +14,7 @@ from adalog.planner.model.logical import DatomAtom
 from adalog.store.snapshot.snapshot import Snapshot
 
 
-class Dropped(NamedTuple):
+class DroppedRows(NamedTuple):
     """The number of rows left out, each equal to another but for the owners; `exact`: no more than that."""
 
     number: int

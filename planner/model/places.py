@@ -2,7 +2,7 @@
 
 What an argument means depends on it: `":open"` from JSON is a keyword where an attribute of keywords is asked for
 it. Places name attributes as they are written, so they hold for every schema; `kind_in` says what a place holds in
-one. `planner.scope.standing` finds them.
+one. `planner.scope.variable_places` finds them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
 
 
-class Kind(Enum):
+class PlaceKind(Enum):
     """What stands in a place."""
 
     ENTITY = "entity"
@@ -26,45 +26,45 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class AttributeVariable:
     """The attribute that the value of a variable names: `[?e ?a ?v]` with `?a` in `:in`."""
 
     variable: str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VariablePlace:
     """A place of a data pattern, or of what stands for one. `attribute`: the one that a VALUE belongs to, as it is
-    written, or Chosen. `compared`: the variable is only compared with what stands there."""
+    written, or AttributeVariable. `compared`: the variable is only compared with what stands there."""
 
-    kind: Kind
+    kind: PlaceKind
     source: str
     attribute: Any = None
     compared: bool = False
 
-    def kind_in(self, databases: Mapping[str, Snapshot]) -> Attribute | Kind | None:
+    def kind_in(self, databases: Mapping[str, Snapshot]) -> Attribute | PlaceKind | None:
         """The attribute whose values stand here, or what else does: a ref is an ENTITY. None: anything may."""
-        if self.kind is not Kind.VALUE:
+        if self.kind is not PlaceKind.VALUE:
             return self.kind
-        database = None if isinstance(self.attribute, Chosen) else databases.get(self.source)
+        database = None if isinstance(self.attribute, AttributeVariable) else databases.get(self.source)
         attribute = None if database is None else database.attribute(self.attribute)
         if attribute is None or attribute.value_type is None:
             return None
-        return Kind.ENTITY if attribute.is_ref else attribute
+        return PlaceKind.ENTITY if attribute.is_ref else attribute
 
 
 @dataclass(frozen=True)
-class Places:
+class VariablePlaces:
     """`variables`: of each variable by its unique name. `columns`: of each column (source, number) of the sources
     that are lists of tuples."""
 
-    variables: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
-    columns: Mapping[tuple[str, int], tuple[Place, ...]] = field(default_factory=dict)
+    variables: Mapping[str, tuple[VariablePlace, ...]] = field(default_factory=dict)
+    columns: Mapping[tuple[str, int], tuple[VariablePlace, ...]] = field(default_factory=dict)
 
     def entities(self, databases: Mapping[str, Snapshot]) -> frozenset[str]:
         """The variables that stand for entities, so that an ident or a lookup ref will do for them."""
         return frozenset(
             name
             for name, places in self.variables.items()
-            if any(not each.compared and each.kind_in(databases) is Kind.ENTITY for each in places)
+            if any(not each.compared and each.kind_in(databases) is PlaceKind.ENTITY for each in places)
         )

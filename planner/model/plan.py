@@ -11,8 +11,8 @@ from enum import StrEnum
 from adalog.datalog.ast import Const, LookupRef, Query
 from adalog.planner.model.logical import AndNode, LevelPlan, Subquery
 from adalog.planner.model.multiplicity import Multiplicity
-from adalog.planner.model.places import Places
-from adalog.planner.model.program import Program, Sharing
+from adalog.planner.model.places import VariablePlaces
+from adalog.planner.model.program import Program, ShareVariable
 
 
 class Engine(StrEnum):
@@ -55,9 +55,9 @@ class Plan:
     rows: float
     options: Options
     constants: tuple[tuple[str, Const | LookupRef], ...] = ()
-    places: Places = field(default_factory=Places)
+    places: VariablePlaces = field(default_factory=VariablePlaces)
     entities: frozenset[str] = frozenset()
-    sharing: Sharing | None = None
+    sharing: ShareVariable | None = None
     program: Program = field(default_factory=Program)
     multiplicity: Multiplicity | None = None
 

@@ -25,7 +25,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicate:
+class RulePredicate:
     """All the rules of one name over one default source.
 
     `aggregates`: of each place, or None. `required`: places that the caller must bind.
@@ -51,7 +51,7 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class RuleRelation:
     """A relation that rules derive. `bound`: the places that its magic set restricts; `magic`: it is such a set."""
 
     name: str
@@ -89,7 +89,7 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class ShareVariable:
     """`domain`: joins that together give every value which the variable can have (and maybe more)."""
 
     variable: str
@@ -117,7 +117,7 @@ class Stratum:
     `rules`: what these were planned from, by the relation that they derive.
     """
 
-    relations: tuple[Derived, ...]
+    relations: tuple[RuleRelation, ...]
     once: tuple[RulePlan, ...]
     rounds: tuple[RulePlan, ...]
     closure: Closure | None = None
@@ -138,5 +138,5 @@ class Program:
     cost: float = 0.0
 
     @property
-    def relations(self) -> tuple[Derived, ...]:
+    def relations(self) -> tuple[RuleRelation, ...]:
         return tuple(each for stratum in self.strata for each in stratum.relations)

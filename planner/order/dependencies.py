@@ -21,7 +21,7 @@ from adalog.planner.scope.resolve import attribute_of
 
 
 @dataclass(frozen=True, slots=True)
-class Dependency:
+class FunctionalDependency:
     """`given` determine `determined` in every row that binds all of `span`, the variables of one clause."""
 
     given: frozenset[str]
@@ -29,7 +29,7 @@ class Dependency:
     span: frozenset[str]
 
 
-def dependencies_of(body: AndNode, statistics: Statistics) -> tuple[Dependency, ...]:
+def dependencies_of(body: AndNode, statistics: Statistics) -> tuple[FunctionalDependency, ...]:
     """Those that hold in every row of a body, as the schemas of its databases are now.
 
     A plan that was made by them suits every view with these schemas that is a history where the view then was one.
@@ -37,7 +37,7 @@ def dependencies_of(body: AndNode, statistics: Statistics) -> tuple[Dependency, 
     return tuple(each for item in body.items for each in _of(item, statistics))
 
 
-def _of(node: Node, statistics: Statistics) -> Iterator[Dependency]:
+def _of(node: Node, statistics: Statistics) -> Iterator[FunctionalDependency]:
     match node:
         case AndNode():
             yield from dependencies_of(node, statistics)
@@ -46,7 +46,7 @@ def _of(node: Node, statistics: Statistics) -> Iterator[Dependency]:
         case FunctionAtom(subquery=None):
             # The output may be one of the arguments, and is no less free then.
             args = frozenset(term for term in node.args if isinstance(term, str))
-            yield Dependency(args, node.out, variables(node))
+            yield FunctionalDependency(args, node.out, variables(node))
             yield from _of_equality(node)
         case PredicateAtom():
             yield from _of_equality(node)
@@ -54,17 +54,17 @@ def _of(node: Node, statistics: Statistics) -> Iterator[Dependency]:
             pass
 
 
-def _of_equality(node: Node) -> Iterator[Dependency]:
+def _of_equality(node: Node) -> Iterator[FunctionalDependency]:
     terms = equated(node)
     if terms is None:
         return
     for term, other in (terms, terms[::-1]):
         if isinstance(term, str):
             given = frozenset((other,)) if isinstance(other, str) else frozenset[str]()
-            yield Dependency(given, term, variables(node))
+            yield FunctionalDependency(given, term, variables(node))
 
 
-def _of_pattern(atom: DatomAtom, statistics: Statistics) -> Iterator[Dependency]:
+def _of_pattern(atom: DatomAtom, statistics: Statistics) -> Iterator[FunctionalDependency]:
     snapshot = statistics.databases[atom.source]
     if snapshot.is_history or not isinstance(atom.attribute, Const):
         return
@@ -79,10 +79,10 @@ def _of_pattern(atom: DatomAtom, statistics: Statistics) -> Iterator[Dependency]
     for given, determined in found:
         if isinstance(determined, str) and all(isinstance(term, str | Const | LookupRef) for term in given):
             names = frozenset(term for term in given if isinstance(term, str))
-            yield Dependency(names, determined, variables(atom))
+            yield FunctionalDependency(names, determined, variables(atom))
 
 
-def determined_by(names: Iterable[str], dependencies: Sequence[Dependency]) -> frozenset[str]:
+def determined_by(names: Iterable[str], dependencies: Sequence[FunctionalDependency]) -> frozenset[str]:
     """Every variable that some variables determine, these among them."""
     known = frozenset(names)
     while more := {each.determined for each in dependencies if each.given <= known} - known:

@@ -25,10 +25,10 @@ from adalog.planner.model.logical import (
     leaves,
     variables,
 )
-from adalog.planner.model.multiplicity import Dropped, Multiplicity, Single
-from adalog.planner.model.program import Predicate
+from adalog.planner.model.multiplicity import DroppedRows, Multiplicity, Single
+from adalog.planner.model.program import RulePredicate
 from adalog.planner.model.version import Version
-from adalog.planner.order.dependencies import Dependency, dependencies_of, determined_by
+from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.resolve import attribute_of
@@ -168,7 +168,7 @@ def _names(*terms: object) -> frozenset[str]:
     return frozenset(term for term in terms if isinstance(term, str))
 
 
-def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single, Dependency]]:
+def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single, FunctionalDependency]]:
     """What would determine more, if the data kept to it."""
     for leaf in body.items:
         if not isinstance(leaf, DatomAtom) or leaf.version is not Version.ALL:
@@ -185,7 +185,7 @@ def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single,
         for inverse, one, other in ((False, leaf.entity, leaf.value), (True, leaf.value, leaf.entity)):
             yield (
                 Single(leaf.source, attribute.ident, inverse),
-                Dependency(frozenset((one,)), other, span),
+                FunctionalDependency(frozenset((one,)), other, span),
             )
 
 
@@ -193,7 +193,7 @@ def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single,
 
 
 def diagnostics(
-    outline: Outline, databases: Mapping[str, Snapshot], dropped: Mapping[str, Dropped]
+    outline: Outline, databases: Mapping[str, Snapshot], dropped: Mapping[str, DroppedRows]
 ) -> Iterator[Diagnostic]:
     """A warning for the query, and for each of its rules, that left rows out."""
     statistics = Statistics(databases, {})
@@ -228,7 +228,7 @@ def diagnostics(
         )
 
 
-def _left_out(found: Dropped, owners: str) -> str:
+def _left_out(found: DroppedRows, owners: str) -> str:
     if found.exact and found.number == 1:
         return f"1 row that differs from another only in {owners} is left out"
     least = "" if found.exact else "at least "
@@ -244,6 +244,6 @@ def _remedy(name: str, owners: Sequence[str], *, hidden: bool) -> str:
     return f"{keeping} counts each"
 
 
-def _predicate(predicates: Iterable[Predicate], name: str) -> Predicate | None:
+def _predicate(predicates: Iterable[RulePredicate], name: str) -> RulePredicate | None:
     found = [each for each in predicates if each.name == name and len(each.branches) == 1]
     return found[0] if len(found) == 1 else None

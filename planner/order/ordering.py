@@ -82,7 +82,7 @@ def can_propose(node: Node, variable: str, bound: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialOrder:
     """A partial order: variables bound so far, expected prefixes after each, total cost.
 
     `kept`: those bound by a level that later levels or the answer need.
@@ -97,7 +97,7 @@ class Partial:
 
 def order_variables(
     body: AndNode, given: frozenset[str], needed: frozenset[str], statistics: Statistics, *, reorder: bool = True
-) -> Partial | None:
+) -> PartialOrder | None:
     """The cheapest order found, or None where some variable can never be bound.
 
     given: bound before the first level. needed: what the answer is made of; others are dropped after their last
@@ -108,9 +108,9 @@ def order_variables(
     wanted = [name for name in written if name not in given]
     search = _Search(body, wanted, needed, statistics)
     width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
-    beam = [Partial((), given, (), 0.0)]
+    beam = [PartialOrder((), given, (), 0.0)]
     for _ in wanted:
-        grown: dict[frozenset[str], Partial] = {}
+        grown: dict[frozenset[str], PartialOrder] = {}
         for partial in beam:
             statistics.check()
             options = [name for name in wanted if name not in partial.bound and search.binds(name, partial.bound)]
@@ -173,7 +173,7 @@ class _Search:
         dropped = frozenset(apart[_FEW if len(apart) < len(options) else _MANY :])
         return [name for name in options if name not in dropped]
 
-    def extend(self, partial: Partial, name: str) -> Partial:
+    def extend(self, partial: PartialOrder, name: str) -> PartialOrder:
         """The partial order with one variable more, and what that is expected to cost."""
         before = partial.prefixes[-1] if partial.prefixes else 1.0
         bound = partial.bound | {name}
@@ -208,7 +208,7 @@ class _Search:
         most = math.prod(self.domains[other] for other in sorted(kept))
         after = min(after, most) if most else after
         cost = partial.cost + candidates + after + self._sorting(name, partial.bound)
-        return Partial((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)
+        return PartialOrder((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)
 
     def _sorting(self, name: str, bound: frozenset[str]) -> float:
         """What it costs to sort a variable's values for the comparisons that look them up."""

@@ -27,7 +27,7 @@ from adalog.planner.model.logical import (
     with_terms,
 )
 from adalog.planner.model.version import Version
-from adalog.planner.order.dependencies import Dependency, determined_by
+from adalog.planner.order.dependencies import FunctionalDependency, determined_by
 
 
 def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
@@ -63,7 +63,7 @@ def project(
     estimates: tuple[float, ...],
     needed: frozenset[str],
     counted: frozenset[str],
-    dependencies: Sequence[Dependency],
+    dependencies: Sequence[FunctionalDependency],
 ) -> tuple[LevelPlan, ...]:
     """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join).
 
@@ -95,7 +95,7 @@ def project(
     return tuple(levels)
 
 
-def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[Dependency]) -> bool:
+def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[FunctionalDependency]) -> bool:
     """Whether rows can repeat: the answer's variables do not determine some variable of the join."""
     known = determined_by(needed, dependencies)
     return any(name not in known for item in leaves(body) for name in variables(item))

@@ -47,7 +47,7 @@ _ORDERED = frozenset({"long", "ref", "instant"})
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PatternSize:
     """Of a binary relation: rows, distinct firsts and seconds, and the constants' own counts where known."""
 
     rows: float
@@ -68,25 +68,25 @@ class Statistics:
     relation_rows: Mapping[str, int]
     relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     check: Callable[[], None] = _go_on
-    _sizes: dict[DatomAtom, Size] = field(default_factory=dict)
+    _sizes: dict[DatomAtom, PatternSize] = field(default_factory=dict)
 
-    def size(self, atom: DatomAtom) -> Size:
+    def size(self, atom: DatomAtom) -> PatternSize:
         """The size of a data pattern; of all attributes together where the attribute is a variable."""
         known = self._sizes.get(atom)
         if known is None:
             known = self._sizes[atom] = self._size(atom)
         return known
 
-    def _size(self, atom: DatomAtom) -> Size:
+    def _size(self, atom: DatomAtom) -> PatternSize:
         if atom.version.is_change:
-            return Size(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
+            return PatternSize(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
         snapshot = self.databases[atom.source]
         if not isinstance(atom.attribute, Const):
             rows, firsts, values = snapshot.totals
-            return Size(float(rows), max(float(firsts), 1.0), max(float(values), 1.0))
+            return PatternSize(float(rows), max(float(firsts), 1.0), max(float(values), 1.0))
         attribute = attribute_of(snapshot, atom.attribute)
         if attribute is None:
-            return Size(0.0, 1.0, 1.0, 0.0)
+            return PatternSize(0.0, 1.0, 1.0, 0.0)
         counts = snapshot.statistics(attribute)
         fixed: float | None = None
         try:
@@ -98,7 +98,9 @@ class Statistics:
                 fixed = 0.0 if entity is None else float(snapshot.ev(attribute).count(entity))
         except AdalogError:
             fixed = 0.0  # binding the plan reports what is wrong with the constant
-        return Size(float(counts.count), max(float(counts.entities), 1.0), max(float(counts.values), 1.0), fixed)
+        return PatternSize(
+            float(counts.count), max(float(counts.entities), 1.0), max(float(counts.values), 1.0), fixed
+        )
 
     def domain(self, node: Node, variable: str) -> float:
         """How many values of the variable the node knows at most."""

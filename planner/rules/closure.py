@@ -15,19 +15,19 @@ from dataclasses import replace
 
 from adalog.planner.model.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables, with_terms
 from adalog.planner.model.names import unique_name
-from adalog.planner.model.program import Branch, Closure, Derived
-from adalog.planner.rules.magic import Adorned, magic_of
+from adalog.planner.model.program import Branch, Closure, RuleRelation
+from adalog.planner.rules.magic import AdornedProgram, magic_of
 
 # So many starting points are few: beyond them the answers for points on the way are likely to be wanted too.
 _FEW = 64.0
 
 
 def from_seeds(
-    relations: Mapping[str, Derived],
+    relations: Mapping[str, RuleRelation],
     rules: Mapping[str, Sequence[Branch]],
-    made: Adorned,
+    made: AdornedProgram,
     found: Sequence[tuple[str, ...]],
-) -> tuple[dict[str, Derived], dict[str, Sequence[Branch]]]:
+) -> tuple[dict[str, RuleRelation], dict[str, Sequence[Branch]]]:
     """The program with right-linear relations that few starting points ask for turned around.
 
     p(X, Y) ← m(X), A(X, Z), p(Z, Y) becomes r(S, Z) ← r(S, X), A(X, Z) with r(S, S) for the starting points S, and
@@ -97,12 +97,12 @@ def _right_linear(branch: Branch, name: str, bound: frozenset[int]) -> bool:
 class _Walk:
     """The relation of (starting point, point reached) for one turned relation."""
 
-    def __init__(self, turned: str, relation: Derived) -> None:
+    def __init__(self, turned: str, relation: RuleRelation) -> None:
         self.turned = turned
         self.bound = sorted(relation.bound)
         self.name = f"{turned} reached"
         width = len(self.bound)
-        self.derived = Derived(self.name, relation.rule, 2 * width, bound=frozenset(range(width)))
+        self.derived = RuleRelation(self.name, relation.rule, 2 * width, bound=frozenset(range(width)))
         self.starts = tuple(unique_name(unique_name("start", turned), i) for i in range(width))
 
     def _at(self, branch: Branch) -> RelationAtom:
@@ -159,7 +159,7 @@ def _renamed(node: Node, start: str, end: object) -> Node | None:
     return with_terms(node, lambda term: names.get(term, term) if isinstance(term, str) else term)
 
 
-def closure_of(relation: Derived, recursive: Sequence[Branch]) -> Closure | None:
+def closure_of(relation: RuleRelation, recursive: Sequence[Branch]) -> Closure | None:
     """The closure that the recursive rules of a stratum with one relation are; None where they are more."""
     if relation.arity != 2 or relation.aggregates or len(recursive) != 1:
         return None

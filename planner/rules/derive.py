@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.planner.delta.deltas import Atom, before_change, delta_bodies, occurrences
+from adalog.planner.delta.bodies import Atom, before_change, delta_bodies, occurrences
 from adalog.planner.model.logical import AndNode, DatomAtom, Node, NotNode, RelationAtom, leaves, variables
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum
+from adalog.planner.model.program import IDEMPOTENT, Branch, Program, RulePlan, RuleRelation, Stratum
 from adalog.planner.model.version import ROUND, Split, Version
 from adalog.planner.order.duplicates import multiplicity, summed_places
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.rules.closure import closure_of, from_seeds
-from adalog.planner.rules.magic import Adorned, MagicSets
-from adalog.planner.scope.strata import Dependency, components, forbidden_cycle
+from adalog.planner.rules.magic import AdornedProgram, MagicSets
+from adalog.planner.scope.strata import RuleDependency, components, forbidden_cycle
 from adalog.planner.scope.tree import Tree
 
 # What a relation is taken to hold while its own rules are planned: those rows of a magic set or restricted by one,
@@ -65,7 +65,7 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     return made.body, Program(tuple(strata), options.semi_naive, cost), sizes
 
 
-def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Adorned, list[tuple[str, ...]]]:
+def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[AdornedProgram, list[tuple[str, ...]]]:
     """The program after magic sets, as far as they leave it stratified, and its components."""
     attempts = [(False, False, False), (False, False, True)]
     if options.magic:
@@ -90,12 +90,12 @@ def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Ador
     )
 
 
-def _dependencies(relations: Mapping[str, Derived], rules: Rules) -> Iterator[Dependency]:
+def _dependencies(relations: Mapping[str, RuleRelation], rules: Rules) -> Iterator[RuleDependency]:
     for name, branches in rules.items():
         aggregate = next((a for a in relations[name].aggregates if a and a not in IDEMPOTENT), None)
         barrier = f"({aggregate} …)" if aggregate else ""
         for branch in branches:
-            yield from (Dependency(name, read, why or barrier) for read, why in _reads(branch.body, ""))
+            yield from (RuleDependency(name, read, why or barrier) for read, why in _reads(branch.body, ""))
 
 
 def _reads(node: Node, barrier: str) -> Iterator[tuple[str, str]]:
@@ -119,7 +119,7 @@ def _reached(body: AndNode, rules: Rules) -> list[str]:
     return list(found)
 
 
-def _sizes(relations: Mapping[str, Derived]) -> dict[str, int]:
+def _sizes(relations: Mapping[str, RuleRelation]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name, relation in relations.items():
         rows = _RESTRICTED if relation.magic or relation.bound else _WHOLE
@@ -128,7 +128,7 @@ def _sizes(relations: Mapping[str, Derived]) -> dict[str, int]:
 
 
 def _domains(
-    relations: Mapping[str, Derived], rules: Rules, statistics: Statistics
+    relations: Mapping[str, RuleRelation], rules: Rules, statistics: Statistics
 ) -> dict[str, tuple[float, ...]]:
     """About how many values each place of a relation may have, where data patterns of its rules tell."""
     found: dict[str, tuple[float, ...]] = {}
@@ -152,7 +152,7 @@ def _domain(body: AndNode, variable: str, statistics: Statistics) -> float:
 
 def _stratum(
     names: Sequence[str],
-    relations: Mapping[str, Derived],
+    relations: Mapping[str, RuleRelation],
     rules: Rules,
     statistics: Statistics,
     options: Options,
@@ -201,7 +201,7 @@ def _stratum(
 
 
 def _planned(
-    target: Derived, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
+    target: RuleRelation, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
 ) -> tuple[RulePlan, float, float]:
     """(the plan, its estimated rows, its estimated cost)."""
     needed, whole = frozenset(branch.head), body

@@ -28,12 +28,12 @@ from adalog.planner.model.logical import (
     everything,
     variables,
 )
-from adalog.planner.model.program import Branch, Derived, Predicate
+from adalog.planner.model.program import Branch, RulePredicate, RuleRelation
 from adalog.planner.order.ordering import order_variables
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.rules.requirements import bindable
 from adalog.planner.scope.comparisons import equates
-from adalog.planner.scope.strata import Dependency, components
+from adalog.planner.scope.strata import RuleDependency, components
 
 QUERY = ""
 """The origin of what the query itself asks of the rules."""
@@ -42,10 +42,10 @@ QUERY = ""
 _MOST_RELATIONS = 200
 
 
-def _components(predicates: Sequence[Predicate]) -> dict[str, int]:
+def _components(predicates: Sequence[RulePredicate]) -> dict[str, int]:
     """The number of the strongly connected component of each predicate."""
     dependencies = [
-        Dependency(each.name, leaf.rule)
+        RuleDependency(each.name, leaf.rule)
         for each in predicates
         for branch in each.branches
         for leaf in everything(branch.body)
@@ -56,7 +56,7 @@ def _components(predicates: Sequence[Predicate]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MagicRule:
     """A rule of a magic set. `origin`: the relation whose rules contain the call, or QUERY. `size`: the estimated
     number of tuples that it derives."""
 
@@ -66,13 +66,13 @@ class Asked:
 
 
 @dataclass
-class Adorned:
+class AdornedProgram:
     """The query's body and the rules of the program after the pass. `magic`: the rules of each magic set."""
 
     body: AndNode
-    relations: dict[str, Derived] = field(default_factory=dict)
+    relations: dict[str, RuleRelation] = field(default_factory=dict)
     rules: dict[str, list[Branch]] = field(default_factory=dict)
-    magic: dict[str, list[Asked]] = field(default_factory=dict)
+    magic: dict[str, list[MagicRule]] = field(default_factory=dict)
 
 
 def magic_of(relation: str) -> str:
@@ -197,7 +197,7 @@ class MagicSets:
 
     def __init__(
         self,
-        predicates: Sequence[Predicate],
+        predicates: Sequence[RulePredicate],
         statistics: Statistics,
         *,
         through: bool,
@@ -209,13 +209,13 @@ class MagicSets:
         self.through = through
         self.use = use
         self.apart = apart
-        self.made = Adorned(AndNode(()))
+        self.made = AdornedProgram(AndNode(()))
         self._component = _components(predicates)
         self._copies: dict[str, int] = {}
         self._whole: frozenset[str] = frozenset()
-        self._waiting: list[tuple[Predicate, str, bool]] = []
+        self._waiting: list[tuple[RulePredicate, str, bool]] = []
 
-    def of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
+    def of_query(self, body: AndNode, given: Sequence[str]) -> AdornedProgram:
         """The program that answers the query.
 
         Where a rule is asked for all its tuples anyway, whoever else asks reads those.
@@ -227,8 +227,8 @@ class MagicSets:
                 return made
             self._whole |= whole
 
-    def _of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
-        self.made = Adorned(AndNode(()))
+    def _of_query(self, body: AndNode, given: Sequence[str]) -> AdornedProgram:
+        self.made = AdornedProgram(AndNode(()))
         self._copies = {}
         known = frozenset(given)
         self.made.body = self._conjunction(body, _Prefix(known, known), QUERY, self.use)
@@ -339,7 +339,7 @@ class MagicSets:
         if items == (RelationAtom(name, branch.head, derived=True),):
             return
         size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
-        self.made.magic.setdefault(name, []).append(Asked(branch, origin, size))
+        self.made.magic.setdefault(name, []).append(MagicRule(branch, origin, size))
 
     def _size(self, items: Sequence[Node], names: frozenset[str], prefix: _Prefix) -> float:
         """The estimated number of values of `names` that the items derive."""
@@ -348,13 +348,13 @@ class MagicSets:
         found = order_variables(AndNode(tuple(items)), prefix.given, names, self.statistics)
         return found.prefixes[-1] if found is not None and found.prefixes else 1.0
 
-    def _together(self, predicate: Predicate, origin: str) -> bool:
+    def _together(self, predicate: RulePredicate, origin: str) -> bool:
         """Whether the call and the rule that makes it are part of one recursion."""
         return origin != QUERY and (
             self._component[self.made.relations[origin].rule] == self._component[predicate.name]
         )
 
-    def _copy(self, predicate: Predicate, origin: str) -> int:
+    def _copy(self, predicate: RulePredicate, origin: str) -> int:
         """The number of the copy of the relations that a call reads; 0 is the copy that calls share."""
         if self._together(predicate, origin):
             return self._copies[origin]
@@ -378,14 +378,14 @@ class MagicSets:
         relations = (self.made.relations[name] for name in read)
         return {self._component[each.rule] for each in relations if not each.magic}
 
-    def _adorned(self, predicate: Predicate, bound: frozenset[int], restrict: bool, copy: int) -> str:
+    def _adorned(self, predicate: RulePredicate, bound: frozenset[int], restrict: bool, copy: int) -> str:
         """The relation of a predicate with some places bound; its rules are rewritten once."""
         letters = "".join("b" if i in bound else "f" for i in range(predicate.arity))
         name = predicate.name + (f"^{letters}" if bound else "") + ("" if restrict or not self.use else " (whole)")
         name += f" #{copy}" if copy else ""
         self._copies[name] = copy
         if name not in self.made.relations:
-            self.made.relations[name] = Derived(
+            self.made.relations[name] = RuleRelation(
                 name,
                 predicate.name,
                 predicate.arity,
@@ -394,6 +394,6 @@ class MagicSets:
             )
             if bound:
                 magic = magic_of(name)
-                self.made.relations[magic] = Derived(magic, predicate.name, len(bound), magic=True)
+                self.made.relations[magic] = RuleRelation(magic, predicate.name, len(bound), magic=True)
             self._waiting.append((predicate, name, restrict))
         return name

@@ -23,7 +23,7 @@ from adalog.planner.model.logical import (
     leaves,
     variables,
 )
-from adalog.planner.model.program import Predicate
+from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.joins import negations
 from adalog.planner.order.ordering import can_bind
 from adalog.planner.scope.tree import Tree
@@ -52,7 +52,7 @@ def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode
     return in_body(body, change)
 
 
-def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> Predicate:
+def _requiring(predicate: RulePredicate, required: Mapping[str, frozenset[int]]) -> RulePredicate:
     look()
     branches = tuple(replace(each, body=_annotated(each.body, required)) for each in predicate.branches)
     places = set(predicate.required)

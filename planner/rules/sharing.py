@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, RuleAtom, leaves, variables
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import Branch, Predicate, RulePlan, Sharing
+from adalog.planner.model.program import Branch, RulePlan, RulePredicate, ShareVariable
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
@@ -21,12 +21,12 @@ SHARE = "in share"
 """The relation of the values that a task was given."""
 
 
-def shared_out(tree: Tree, statistics: Statistics, options: Options) -> tuple[Tree, Sharing] | None:
+def shared_out(tree: Tree, statistics: Statistics, options: Options) -> tuple[Tree, ShareVariable] | None:
     """The query restricted to a share of one variable's values; None where no variable is known to be enough."""
     for variable, bodies in _candidates(tree):
         domain = tuple(_planned(variable, name, body, tree, statistics, options) for name, body in bodies)
         share = RelationAtom(SHARE, (variable,), given=True)
-        return replace(tree, body=AndNode((share, *tree.body.items))), Sharing(variable, domain)
+        return replace(tree, body=AndNode((share, *tree.body.items))), ShareVariable(variable, domain)
     return None
 
 
@@ -65,7 +65,7 @@ def _binding(name: str, items: Iterable[Node]) -> AndNode:
     )
 
 
-def _of_rule(predicate: Predicate, place: int) -> list[tuple[str, AndNode]] | None:
+def _of_rule(predicate: RulePredicate, place: int) -> list[tuple[str, AndNode]] | None:
     """Joins for the values that a rule can have in one place; None where some branch does not tell."""
     found: list[tuple[str, AndNode]] = []
     for branch in predicate.branches:
@@ -78,7 +78,7 @@ def _of_rule(predicate: Predicate, place: int) -> list[tuple[str, AndNode]] | No
     return found
 
 
-def _passed_on(predicate: Predicate, place: int, name: str, branch: Branch) -> bool:
+def _passed_on(predicate: RulePredicate, place: int, name: str, branch: Branch) -> bool:
     """Whether the value comes from the same place of the rule itself."""
     calls: Sequence[Leaf] = [leaf for leaf in leaves(branch.body) if name in variables(leaf)]
     return any(

@@ -101,7 +101,7 @@ def bounds(node: Node, variable: str, bound: frozenset[str]) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tied:
+class TiedNegation:
     """What is inside a `not` that shares nothing with the outside: `rest` finds values of `variable`, and `ties`
     compare those with shared variables."""
 
@@ -110,7 +110,7 @@ class Tied:
     variable: str
 
 
-def tied(node: NotNode) -> Tied | None:
+def tied(node: NotNode) -> TiedNegation | None:
     """The inside of a `not` that only orders, or `==`, of one variable tie to the outside; None for others."""
     shared = frozenset(node.shared)
     rest: list[Node] = []
@@ -127,7 +127,7 @@ def tied(node: NotNode) -> Tied | None:
             return None
     if not ties or len(tying) > 1:
         return None
-    return Tied(AndNode(tuple(rest)), tuple(ties), tying.pop())
+    return TiedNegation(AndNode(tuple(rest)), tuple(ties), tying.pop())
 
 
 def _flat(items: Iterable[Node]) -> Iterator[Node]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.planner.model.nested import planned_within
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.scope.standing import places_of
 from adalog.planner.scope.tree import Tree, tree_of
+from adalog.planner.scope.variable_places import places_of
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -25,7 +25,7 @@ class Outline:
 
     query: ast.Query
     tree: Tree
-    places: Places
+    places: VariablePlaces
     relations: frozenset[str]
     inner: tuple[tuple[Outline, Mapping[str, str]], ...] = ()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.planner.model.program import IDEMPOTENT
-from adalog.planner.scope.strata import Dependency, components, forbidden_cycle
+from adalog.planner.scope.strata import RuleDependency, components, forbidden_cycle
 
 # Clauses that a call may be replaced by: beyond that a rule is evaluated once for all its calls.
 _INLINE = 48
@@ -85,13 +85,13 @@ def _reached(where: Iterable[ast.Clause], branches: Mapping[str, list[ast.Rule]]
     return list(reached)
 
 
-def _dependencies(rule: ast.Rule) -> Iterator[Dependency]:
+def _dependencies(rule: ast.Rule) -> Iterator[RuleDependency]:
     seeing_all = next((f"({name} …)" for name in aggregates_of(rule) if name and name not in IDEMPOTENT), "")
     for call, negated in _calls(rule.clauses):
-        yield Dependency(rule.name, call.name, "not" if negated else seeing_all)
+        yield RuleDependency(rule.name, call.name, "not" if negated else seeing_all)
 
 
-def _unstratifiable(cycle: tuple[Dependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
+def _unstratifiable(cycle: tuple[RuleDependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
     first = cycle[0]
     steps = " → ".join(
         [first.reader, *(f"{each.barrier} {each.read}" if each.barrier else each.read for each in cycle)]

@@ -27,7 +27,7 @@ from adalog.planner.model.logical import (
 )
 from adalog.planner.model.names import names_in, targets, unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
-from adalog.planner.model.program import Branch, Predicate
+from adalog.planner.model.program import Branch, RulePredicate
 from adalog.planner.scope.resolve import plain_value
 from adalog.planner.scope.rulebook import RuleBook, aggregates_of
 
@@ -312,14 +312,14 @@ class Scoping:
         body = self.conjunction(rule.clauses, mine, names, source)
         return AndNode((*body.items, *equal))
 
-    def predicates(self) -> tuple[Predicate, ...]:
+    def predicates(self) -> tuple[RulePredicate, ...]:
         """The rules that became relations, in the order in which they were first called."""
-        found: dict[str, Predicate] = {}
+        found: dict[str, RulePredicate] = {}
         while waiting := [name for name in self.called if name not in found]:
             for name in waiting:
                 rule, source = self.called[name]
                 branches = self.rules.branches[rule]
-                found[name] = Predicate(
+                found[name] = RulePredicate(
                     name,
                     len(branches[0].head),
                     aggregates_of(branches[0]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Dependency:
+class RuleDependency:
     """One relation reads another. `barrier`: why it must see all of it (`not`, `(count …)`), or empty."""
 
     reader: str
@@ -18,7 +18,7 @@ class Dependency:
     barrier: str = ""
 
 
-def components(names: Iterable[str], dependencies: Iterable[Dependency]) -> list[tuple[str, ...]]:
+def components(names: Iterable[str], dependencies: Iterable[RuleDependency]) -> list[tuple[str, ...]]:
     """The strongly connected components, each after those it reads (Tarjan's algorithm, without recursion)."""
     reads: dict[str, list[str]] = {name: [] for name in names}
     for each in dependencies:
@@ -61,12 +61,12 @@ def components(names: Iterable[str], dependencies: Iterable[Dependency]) -> list
 
 
 def forbidden_cycle(
-    found: Iterable[tuple[str, ...]], dependencies: Iterable[Dependency]
-) -> tuple[Dependency, ...] | None:
+    found: Iterable[tuple[str, ...]], dependencies: Iterable[RuleDependency]
+) -> tuple[RuleDependency, ...] | None:
     """A cycle through a barrier, beginning with the barrier; None where the program is stratified."""
     home = {name: i for i, each in enumerate(found) for name in each}
     inside = [each for each in dependencies if home.get(each.reader, -1) == home.get(each.read, -2)]
-    following: dict[str, list[Dependency]] = {}
+    following: dict[str, list[RuleDependency]] = {}
     for each in inside:
         following.setdefault(each.reader, []).append(each)
     barrier = next((each for each in inside if each.barrier), None)
@@ -75,9 +75,9 @@ def forbidden_cycle(
     return (barrier, *_path(barrier.read, barrier.reader, following))
 
 
-def _path(start: str, end: str, following: Mapping[str, list[Dependency]]) -> tuple[Dependency, ...]:
+def _path(start: str, end: str, following: Mapping[str, list[RuleDependency]]) -> tuple[RuleDependency, ...]:
     """A shortest path within a component."""
-    came: dict[str, Dependency | None] = {start: None}
+    came: dict[str, RuleDependency | None] = {start: None}
     waiting = [start]
     while end not in came:
         name = waiting.pop(0)
@@ -85,7 +85,7 @@ def _path(start: str, end: str, following: Mapping[str, list[Dependency]]) -> tu
             if each.read not in came:
                 came[each.read] = each
                 waiting.append(each.read)
-    path: list[Dependency] = []
+    path: list[RuleDependency] = []
     at = came[end]
     while at is not None:
         path.append(at)

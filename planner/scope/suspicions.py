@@ -34,11 +34,11 @@ from adalog.planner.model.logical import (
     everything,
 )
 from adalog.planner.model.names import names_in, targets
-from adalog.planner.model.places import Kind, Place
+from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
 from adalog.planner.scope.outline import Outline
-from adalog.planner.scope.readings import Held, Reading, expected, holding, meant, shown
-from adalog.planner.scope.standing import COMPARISONS
-from adalog.planner.scope.suspected import Suspected, Unknown, told
+from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
+from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
@@ -48,10 +48,10 @@ _ATTRIBUTE_TAKING: Final = frozenset(("get-else", "get-some", "missing?"))
 def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
     """What is suspicious about a query and the queries within it, in the order of its text: the first `MOST`, and
     how many there are besides."""
-    return told(sorted(_suspected(outline, databases), key=_place))
+    return diagnostics_of(sorted(_suspected(outline, databases), key=_place))
 
 
-def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[Suspected, None]:
+def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[PendingWarning, None]:
     found = _Finder(outline, databases)
     found.all()
     for inner, theirs in outline.within(databases):
@@ -59,7 +59,7 @@ def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[Susp
     return found.suspected
 
 
-def _place(diagnostic: Suspected) -> tuple[str, int, int]:
+def _place(diagnostic: PendingWarning) -> tuple[str, int, int]:
     at = diagnostic.position
     return ("", 0, 0) if at is None else (at.origin, at.line, at.column)
 
@@ -68,7 +68,7 @@ def _place(diagnostic: Suspected) -> tuple[str, int, int]:
 class _Finder:
     outline: Outline
     databases: Mapping[str, Snapshot]
-    suspected: dict[Suspected, None] = field(default_factory=dict)
+    suspected: dict[PendingWarning, None] = field(default_factory=dict)
     misread: set[str] = field(default_factory=set)
     """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
@@ -91,15 +91,15 @@ class _Finder:
         code: Suspicion,
         message: str,
         position: Position | None,
-        unknown: Unknown | None = None,
+        unknown: UnknownName | None = None,
         after: str = "",
     ) -> None:
         """`unknown`: what a known name is proposed for, between the message and what comes `after`."""
-        self.suspected[Suspected(code, message, position, unknown, after)] = None
+        self.suspected[PendingWarning(code, message, position, unknown, after)] = None
 
     def undeclared(self, name: Keyword, database: Snapshot, position: Position | None) -> None:
         message, after = f"no attribute {briefly(str(name))} is declared", ", so nothing has it"
-        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, position, Unknown(name, database), after)
+        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, position, UnknownName(name, database), after)
 
     # Names and literals
 
@@ -121,12 +121,12 @@ class _Finder:
     def pattern(self, atom: DatomAtom) -> None:
         if atom.source not in self.databases:
             return
-        self.term(atom.entity, Place(Kind.ENTITY, atom.source))
+        self.term(atom.entity, VariablePlace(PlaceKind.ENTITY, atom.source))
         if not isinstance(atom.attribute, ast.Const):
             return
         self.attribute(atom.attribute, atom.source)
         if isinstance(atom.attribute.value, Keyword | int):
-            self.term(atom.value, Place(Kind.VALUE, atom.source, atom.attribute.value))
+            self.term(atom.value, VariablePlace(PlaceKind.VALUE, atom.source, atom.attribute.value))
 
     def attribute(self, term: ast.Const, source: str) -> None:
         """Whether an attribute of that name is declared."""
@@ -136,7 +136,7 @@ class _Finder:
             return
         self.undeclared(term.value, database, term.position)
 
-    def term(self, term: object, place: Place) -> None:
+    def term(self, term: object, place: VariablePlace) -> None:
         """Whether a literal can equal what stands in its place."""
         if isinstance(term, ast.LookupRef):
             self.lookup(term, place.source)
@@ -146,15 +146,15 @@ class _Finder:
     def lookup(self, term: ast.LookupRef, source: str) -> None:
         self.attribute(term.attribute, source)
         if isinstance(term.attribute.value, Keyword):
-            self.term(term.value, Place(Kind.VALUE, source, term.attribute.value))
+            self.term(term.value, VariablePlace(PlaceKind.VALUE, source, term.attribute.value))
 
-    def passed(self, term: ast.Const | ast.LookupRef, places: Sequence[Place], *, literal: bool) -> None:
+    def passed(self, term: ast.Const | ast.LookupRef, places: Sequence[VariablePlace], *, literal: bool) -> None:
         """The same for a literal in several places. Not `literal`: it is passed to a rule, as the value it is."""
         if isinstance(term, ast.LookupRef):
             for source in dict.fromkeys(place.source for place in places):
                 self.lookup(term, source)
             return
-        reading = Reading.of(places, self.databases, json=False)
+        reading = Interpretation.of(places, self.databases, json=False)
         if reading is None or reading.compared:
             return
         value, fault = reading(term.value)
@@ -181,7 +181,7 @@ class _Finder:
 
     # Joins and comparisons
 
-    def conjunction(self, node: AndNode, outside: Mapping[str, Held]) -> None:
+    def conjunction(self, node: AndNode, outside: Mapping[str, PlaceContent]) -> None:
         """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
         known = dict(outside)
         items = list(_items(node))
@@ -212,9 +212,9 @@ class _Finder:
                 case _:
                     pass
 
-    def of_keywords(self, name: str, held: set[Held]) -> str:
+    def of_keywords(self, name: str, held: set[PlaceContent]) -> str:
         """What is right where a variable stands for an attribute and for an entity."""
-        if held != {Kind.ENTITY, Kind.ATTRIBUTE}:
+        if held != {PlaceKind.ENTITY, PlaceKind.ATTRIBUTE}:
             return ""
         written = self.outline.tree.written(name)
         return (
@@ -222,7 +222,7 @@ class _Finder:
             f"[?x :db/ident {written}] gives the entity ?x of the attribute"
         )
 
-    def call(self, atom: RuleAtom, known: Mapping[str, Held]) -> None:
+    def call(self, atom: RuleAtom, known: Mapping[str, PlaceContent]) -> None:
         """Whether what is passed to a rule can be what each branch of it takes."""
         heads = [b.head for each in self.outline.tree.predicates if each.name == atom.rule for b in each.branches]
         for place, term in enumerate(atom.terms):
@@ -239,7 +239,7 @@ class _Finder:
                 )
                 self.say(Suspicion.IMPOSSIBLE_JOIN, message, atom.position)
 
-    def other(self, name: str, kind: str) -> Held | None:
+    def other(self, name: str, kind: str) -> PlaceContent | None:
         """What a variable of a rule's head stands for, if that is of another class."""
         for place in self.outline.places.variables.get(name, ()):
             held = None if place.compared else place.kind_in(self.databases)
@@ -251,19 +251,23 @@ class _Finder:
         terms = (atom.entity, atom.attribute, atom.value)
         return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
 
-    def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
+    def held(self, atom: DatomAtom) -> Iterator[tuple[str, PlaceContent]]:
         """What the variables of a pattern hold."""
-        places = [(atom.entity, Kind.ENTITY), (atom.attribute, Kind.ATTRIBUTE), (atom.tx, Kind.TRANSACTION)]
+        places = [
+            (atom.entity, PlaceKind.ENTITY),
+            (atom.attribute, PlaceKind.ATTRIBUTE),
+            (atom.tx, PlaceKind.TRANSACTION),
+        ]
         for term, kind in places:
             if isinstance(term, str):
                 yield term, kind
         named = atom.attribute.value if isinstance(atom.attribute, ast.Const) else None
         if isinstance(atom.value, str) and isinstance(named, Keyword | int):
-            held = Place(Kind.VALUE, atom.source, named).kind_in(self.databases)
+            held = VariablePlace(PlaceKind.VALUE, atom.source, named).kind_in(self.databases)
             if held is not None:
                 yield atom.value, held
 
-    def comparison(self, atom: PredicateAtom, known: Mapping[str, Held]) -> None:
+    def comparison(self, atom: PredicateAtom, known: Mapping[str, PlaceContent]) -> None:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:
@@ -371,10 +375,10 @@ def _items(node: AndNode) -> Iterator[Node]:
             yield item
 
 
-def _class(held: Held) -> str:
+def _class(held: PlaceContent) -> str:
     """The type that equal values have in common: an entity equals the long that is its id."""
-    if isinstance(held, Kind):
-        return "keyword" if held is Kind.ATTRIBUTE else "long"
+    if isinstance(held, PlaceKind):
+        return "keyword" if held is PlaceKind.ATTRIBUTE else "long"
     return str(held.value_type)
 
 

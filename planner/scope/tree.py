@@ -10,7 +10,7 @@ from adalog.datalog.errors import Position
 from adalog.planner.model.logical import AndNode, Node, RelationAtom
 from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.nested import PlanInner
-from adalog.planner.model.program import Predicate
+from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.rulebook import RuleBook
 from adalog.planner.scope.scoping import Scope, Scoping
 
@@ -30,7 +30,7 @@ class Tree:
     body: AndNode
     given: tuple[str, ...]
     constants: Mapping[str, ast.Const | ast.LookupRef]
-    predicates: tuple[Predicate, ...]
+    predicates: tuple[RulePredicate, ...]
     places: Places
     names: Mapping[str, str]
     callers: Mapping[str, tuple[str, Position | None]]

@@ -14,16 +14,16 @@ from adalog.datalog.errors import Position
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
-from adalog.planner.model.places import Kind, Place
-from adalog.planner.scope.readings import Reading, expected, holding, shown, unknown_entity
-from adalog.planner.scope.suspected import Suspected, Unknown
+from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.interpretation import Interpretation, expected, holding, shown, unknown_entity
+from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 
 _DATABASE: Final = "$"
-_KINDS: Final = {"E": Kind.ENTITY, "T": Kind.TRANSACTION}
+_KINDS: Final = {"E": PlaceKind.ENTITY, "T": PlaceKind.TRANSACTION}
 
 
-def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[Suspected]:
+def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[PendingWarning]:
     """The attributes of a pattern that nobody declared, each once. `origin`: the text that its positions are in."""
     seen: set[Keyword] = set()
     for asked in _attributes(pattern):
@@ -33,12 +33,12 @@ def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> It
             continue
         seen.add(name)
         if asked.position is None:
-            yield _suspected(Unknown(name, database), f"in {origin}: " if origin else "")
+            yield _suspected(UnknownName(name, database), f"in {origin}: " if origin else "")
         else:
-            yield _suspected(Unknown(name, database), position=replace(asked.position, origin=origin))
+            yield _suspected(UnknownName(name, database), position=replace(asked.position, origin=origin))
 
 
-def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterator[Suspected]:
+def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterator[PendingWarning]:
     """The idents and the attributes of lookup refs that name no entity. `named`: each with its place in the
     request."""
     for place, value in named:
@@ -48,7 +48,7 @@ def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterato
             yield _suspected(unknown, f"{place}: ")
 
 
-def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[Suspected]:
+def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[PendingWarning]:
     """What of an index's leading components nothing there can equal. An attribute that is not declared is refused
     elsewhere."""
     known = dict(zip(index, components, strict=False))
@@ -57,15 +57,19 @@ def in_components(index: str, components: Sequence[Any], database: Snapshot) -> 
         if letter == "A":
             continue
         if letter == "V":
-            stands = Place(Kind.VALUE, _DATABASE, known["A"]) if "A" in known else Place(Kind.ENTITY, _DATABASE)
+            stands = (
+                VariablePlace(PlaceKind.VALUE, _DATABASE, known["A"])
+                if "A" in known
+                else VariablePlace(PlaceKind.ENTITY, _DATABASE)
+            )
         else:
-            stands = Place(_KINDS[letter], _DATABASE)
-        if stands.kind_in({_DATABASE: database}) is Kind.ENTITY:
+            stands = VariablePlace(_KINDS[letter], _DATABASE)
+        if stands.kind_in({_DATABASE: database}) is PlaceKind.ENTITY:
             unknown = unknown_entity(database, value)
             if unknown is not None:
                 yield _suspected(unknown, f"{place}: ")
                 continue
-        reading = Reading.of((stands,), {_DATABASE: database}, json=False)
+        reading = Interpretation.of((stands,), {_DATABASE: database}, json=False)
         fault = None if reading is None else reading(value)[1]
         if reading is not None and fault is not None:
             held = reading.held[0][0]
@@ -73,7 +77,7 @@ def in_components(index: str, components: Sequence[Any], database: Snapshot) -> 
                 f"{place}: nothing can equal {shown(value)} here: {holding(held)}; "
                 f"write {expected(held, json=False)}"
             )
-            yield Suspected(Suspicion.IMPOSSIBLE_VALUE, message)
+            yield PendingWarning(Suspicion.IMPOSSIBLE_VALUE, message)
 
 
 def _attributes(pattern: PullPattern) -> Iterator[PullAttribute]:
@@ -83,9 +87,9 @@ def _attributes(pattern: PullPattern) -> Iterator[PullAttribute]:
             yield from _attributes(asked.sub)
 
 
-def _suspected(unknown: Unknown, place: str = "", position: Position | None = None) -> Suspected:
+def _suspected(unknown: UnknownName, place: str = "", position: Position | None = None) -> PendingWarning:
     name = shown(unknown.name)
     if unknown.ident:
-        return Suspected(Suspicion.UNKNOWN_IDENT, f"{place}no entity has the ident {name}", position, unknown)
+        return PendingWarning(Suspicion.UNKNOWN_IDENT, f"{place}no entity has the ident {name}", position, unknown)
     message = f"{place}no attribute {name} is declared"
-    return Suspected(Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown, ", so nothing has it")
+    return PendingWarning(Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown, ", so nothing has it")

@@ -6,7 +6,7 @@ Whether it is one is for the query to say: where a `$source` asks for it. Anywhe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLError
@@ -15,10 +15,11 @@ from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.errors import AdalogError, Code, quoted, shown
 from adalog.datalog.hints import nearest
-from adalog.executor.question.arguments import Given, Moment
-from adalog.schema.scalars import read_long
+from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
-from adalog.store.snapshot.moments import check_moment, is_future, number_of, numbered
+from adalog.schema.writing.scalars import read_long
+from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.values.scalars import iso_instant
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -28,7 +29,7 @@ _KEYS = ("t", "asOf", "since", "history")
 _EDN_KEYS = {"as-of": "asOf"}
 
 
-def moment(database: Database, place: str, content: Any, value: Given | None) -> Moment:
+def moment(database: Database, place: str, content: Any, value: GivenArgument | None) -> BasisArgument:
     """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
 
     `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
@@ -55,7 +56,7 @@ def moment(database: Database, place: str, content: Any, value: Given | None) ->
         return future(database.snapshot(), f"{place}.asOf", asked.get("asOf"), f"{place}.since", asked.get("since"))
 
     name = f"{type(content).__name__} {content!r}"
-    return Moment(name, opened, value, _number_in(content), beside, suspicions)
+    return BasisArgument(name, opened, value, _number_in(content), beside, suspicions)
 
 
 def future(
@@ -91,7 +92,7 @@ def _number_in(content: Any) -> int | None:
     return None if at is None or isinstance(at, datetime) else number_of(at)
 
 
-def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:
+def unwrapped(place: str, content: Any, value: GivenArgument) -> GivenArgument | BasisArgument:
     """The value, which no source may be where it looks like a basis that nothing says is one."""
     if not isinstance(content, Mapping) or not content or any(_name(key) not in _KEYS for key in content):
         return value
@@ -101,7 +102,7 @@ def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:
             Code.ARG_INVALID, f'{place}: a basis is written {{"basis": {{"asOf": 5}}}}, under that name'
         )
 
-    return Moment(f"{type(content).__name__} {content!r}", refused, value)
+    return BasisArgument(f"{type(content).__name__} {content!r}", refused, value)
 
 
 def read_instant(text: str, place: str = "basis.asOf") -> datetime:
@@ -110,14 +111,12 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
         value = edn.read(text)
         if isinstance(value, datetime):
             return value
-    try:
-        instant = datetime.fromisoformat(text.strip())
-        # The first and last hours of the calendar are in no year of UTC's where they have an offset.
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):
+    instant = iso_instant(text)
+    if instant is None:
         raise AdalogError(
             Code.ARG_INVALID, f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"'
-        ) from None
+        )
+    return instant
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from adalog.datalog.errors import AdalogError, Position
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
-from adalog.schema.context import Services
-from adalog.schema.cursor import Cursor
-from adalog.schema.reaching import reached
-from adalog.schema.scalars import EDN, Long
+from adalog.schema.request.context import Services
+from adalog.schema.request.cursor import Cursor
+from adalog.schema.request.transaction_wait import reached
+from adalog.schema.writing.scalars import EDN, Long
 
 if TYPE_CHECKING:
-    from adalog.store.snapshot.snapshot import Snapshot, Start
+    from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 
 # GraphQL's `with`, which Python keeps for itself.
 With = Annotated[
@@ -91,7 +91,7 @@ async def _applied(
     services: Services,
     basis: Snapshot,
     tx: str,
-    start: Start | None,
+    start: SpeculationStart | None,
     deadline: float | None,
     told: list[Diagnostic] | None,
 ) -> Snapshot:

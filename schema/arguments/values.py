@@ -11,11 +11,11 @@ import strawberry
 from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.question.arguments import Given
+from adalog.executor.question.arguments import GivenArgument
 from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
-from adalog.schema.scalars import Long
 from adalog.schema.writing.encoding import NestingError, TagError, decode
-from adalog.store.snapshot.moments import check_moment
+from adalog.schema.writing.scalars import Long
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -75,7 +75,7 @@ def _read_edn(database: Database, place: str, text: str) -> Any:
     except AdalogError as error:
         at = None if error.position is None else replace(error.position, origin=place)
         raise AdalogError(error.code, error.message if at else f"{place}: {error.message}", at) from None
-    given = Given(value, text)
+    given = GivenArgument(value, text)
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
         return moment(database, f"{place} :basis", value[_BASIS], given)
     return unwrapped(place, value, given)
@@ -91,7 +91,7 @@ def _read_json(database: Database, index: int, value: Any) -> Any:
     except TagError as error:
         code = Code.LIMIT_EXCEEDED if isinstance(error, NestingError) else Code.ARG_INVALID
         raise AdalogError(code, f"args[{index}]: {error}") from None
-    given = Given(decoded, json=True)
+    given = GivenArgument(decoded, json=True)
     if isinstance(value, dict) and value.keys() == {"basis"}:
         return moment(database, f"args[{index}].basis", value["basis"], given)
     return unwrapped(f"args[{index}]", value, given)

@@ -13,29 +13,29 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.question.arguments import Moment
+from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
-from adalog.executor.question.request import Request
-from adalog.planner.scope.suspected import told as described
+from adalog.executor.question.request import QueryRequest
+from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema import types
 from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import question
+from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
-from adalog.schema.limits import exceeded
-from adalog.schema.reaching import reached
-from adalog.schema.scalars import EDN, JSON, Long
-from adalog.schema.writing.budget import Prepaid, Repeated, Written
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import JsonChunks, Prepaid, RepeatedWork
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import question
+from adalog.schema.request.limits import exceeded
+from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
 from adalog.schema.writing.rows import Page
+from adalog.schema.writing.scalars import EDN, JSON, Long
 
 if TYPE_CHECKING:
-    from adalog.store.snapshot.index import Span
+    from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
@@ -86,7 +86,7 @@ async def _read(
         cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
         found = await services.pool.threaded(Cancel(within.deadline), read, cost)
     for argument in found.arguments:
-        if isinstance(argument, Moment):
+        if isinstance(argument, BasisArgument):
             await reached(services.database, argument.t, within.deadline)
     return found
 
@@ -161,7 +161,7 @@ class Query:
             cursor = services.cursors.read(after, asked)
             snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         result = await services.pool.arun(
-            Request(
+            QueryRequest(
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
@@ -201,7 +201,7 @@ class Query:
         services = info.context.services
         told: list[Diagnostic] = []
         within = _within(timeout_ms, services.limits.timeout_ms)
-        request = Request(
+        request = QueryRequest(
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
             snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
@@ -237,7 +237,7 @@ class Query:
         made, told = await pulled(info.context, pattern, [eid], "eid", basis, with_, form, within)
         info.context.warn(info.path, told)
         text = b"".join(made.chunks)[1:-1]
-        return None if text == b"null" else JSON(Written((text,)))
+        return None if text == b"null" else JSON(JsonChunks((text,)))
 
     @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
     async def pull_many(
@@ -285,9 +285,9 @@ class Query:
         else:
             cursor = services.cursors.read(after, asked)
             snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
-        held = Repeated(prepaid.add)
+        held = RepeatedWork(prepaid.add)
 
-        def find(cancel: Cancel) -> tuple[list[Span], tuple[Diagnostic, ...]]:
+        def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []

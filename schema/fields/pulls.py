@@ -14,16 +14,16 @@ from adalog.datalog.values import EdnMap
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
-from adalog.planner.scope.readings import entity_named
+from adalog.planner.scope.interpretation import entity_named
 from adalog.schema.arguments.speculation import read_snapshot
-from adalog.schema.limits import exceeded
-from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
+from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import Encoding, MapWriter
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from adalog.schema.arguments.values import BasisInput
-    from adalog.schema.context import Context
+    from adalog.schema.request.context import Context
     from adalog.store.snapshot.snapshot import Snapshot
 
 # Below these many values or texts the event loop is not worth leaving.
@@ -43,7 +43,7 @@ async def pulled(
     with_: str | None,
     encoding: Encoding,
     within: Cancel,
-) -> tuple[Written, Sequence[Diagnostic]]:
+) -> tuple[JsonChunks, Sequence[Diagnostic]]:
     """(a list of the JSON for each entity, `null` where there is nothing; what is suspicious about the pull).
     `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
@@ -62,7 +62,7 @@ async def pulled(
     )
     told += found
     context.rows += len(maps)
-    held = Repeated(context.budget.take)
+    held = RepeatedWork(context.budget.take)
     if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
         written = await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
@@ -100,8 +100,8 @@ def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
 
 
 def _written(
-    maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, held: Repeated, cancel: Cancel
-) -> Written:
+    maps: Sequence[EdnMap | None], encoding: Encoding, budget: ResponseBudget, held: RepeatedWork, cancel: Cancel
+) -> JsonChunks:
     held.begin()
     writer = MapWriter(encoding, budget.estimate().take)
 
@@ -113,4 +113,4 @@ def _written(
             yield text
 
     with uncollected():
-        return Written.list_of(texts())
+        return JsonChunks.list_of(texts())

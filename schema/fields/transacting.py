@@ -32,12 +32,12 @@ from adalog.datalog import tracing
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.failure import emptied
-from adalog.schema.arrivals import arrived
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Services
-from adalog.schema.errors import format_error
-from adalog.schema.types import OneReport
-from adalog.schema.writing.columnar import Shape, Writing
+from adalog.schema.fields.types import OneReport
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.context import Services
+from adalog.schema.request.errors import format_error
+from adalog.schema.request.thread_results import arrived
+from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
 from adalog.schema.writing.encoding import Encoding
 from adalog.store.values.datom import TxReport
 
@@ -74,7 +74,7 @@ class Transact:
     name: str | None
     alias: str
     node: FieldNode
-    shape: Shape
+    shape: FieldShape
     variables: Mapping[str, tuple[str, bool]]
     arguments: Mapping[str, str]
     encoding: Encoding
@@ -119,7 +119,7 @@ class Transact:
 
         def write(cancel: Cancel) -> dict[str, Any]:
             # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-            return Writing(_free, cancel).row(one, self.shape)
+            return ColumnarWriter(_free, cancel).row(one, self.shape)
 
         return write(Cancel()) if one.short else await elsewhere(write)
 
@@ -177,9 +177,9 @@ def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]
     return found
 
 
-def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> Shape | None:
+def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> FieldShape | None:
     """What is asked of an object, where its fields are written one by one, each once."""
-    fields: dict[str, tuple[str, str, Shape | None]] = {}
+    fields: dict[str, tuple[str, str, FieldShape | None]] = {}
     for node in () if selected is None else selected.selections:
         if not isinstance(node, FieldNode) or node.directives:
             return None
@@ -194,4 +194,4 @@ def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> Shape 
         if alias in fields:
             return None
         fields[alias] = alias, field, shape
-    return Shape(item.name, list(fields.values()))
+    return FieldShape(item.name, list(fields.values()))

@@ -1,7 +1,7 @@
 """Subscriptions: a document's one root field as a stream of messages, each written once for all who asked alike.
 
 graphql-core reads the document and its arguments; after that nothing of it runs: what the selection wants of an
-event is worked out once (`Shape`), and events become the bytes of `{"data": {…}}`.
+event is worked out once (`FieldShape`), and events become the bytes of `{"data": {…}}`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.event import Event, Kind, Message
-from adalog.executor.live.resume import Begin, Tokens, began, stream_name
-from adalog.executor.live.subscription import Subscription
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import Event, EventKind, Message
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
-from adalog.executor.question.request import Request
-from adalog.schema import types
+from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import describe_arguments, read_arguments
-from adalog.schema.errors import describe
-from adalog.schema.limits import exceeded
-from adalog.schema.reaching import reached
-from adalog.schema.scalars import write_long
-from adalog.schema.types import warnings_of
-from adalog.schema.writing.columnar import Shape, Writing
+from adalog.schema.fields import types
+from adalog.schema.fields.types import warnings_of
+from adalog.schema.request.errors import describe
+from adalog.schema.request.limits import exceeded
+from adalog.schema.request.transaction_wait import reached
+from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
 from adalog.schema.writing.encoding import Encoding, encode_rows
-from adalog.store.snapshot.moments import check_moment
+from adalog.schema.writing.scalars import write_long
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
-    from adalog.executor.live.hub import Hub
-    from adalog.schema.context import Services
+    from adalog.executor.live.hub.hub import Hub
+    from adalog.schema.request.context import Services
 
 # Cells that are written between two looks at the flag.
 _SLICE: Final = 20_000
@@ -61,13 +61,13 @@ def ending(error: AdalogError) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedField:
     """The root field of a subscription: its response name, its arguments, and what is wanted of each event."""
 
     field: str
     alias: str
     arguments: dict[str, Any]
-    shape: Shape
+    shape: FieldShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class LiveForm:
     name: str
     alias: str
     encoding: Encoding
-    shape: Shape
-    tokens: Tokens
+    shape: FieldShape
+    tokens: ResumeTokens
     most: int
     key: Hashable = field(init=False)
 
@@ -124,7 +124,7 @@ class LiveForm:
             size += len(key) + len(value)
         return b"".join((*parts, b"}}}")), tuple(gaps)
 
-    def _value(self, field: str, inner: Shape | None, event: Event, resume: str, cancel: Cancel) -> Any:
+    def _value(self, field: str, inner: FieldShape | None, event: Event, resume: str, cancel: Cancel) -> Any:
         change = event.change
         match field:
             case "kind":
@@ -136,7 +136,7 @@ class LiveForm:
             case "reason":
                 return event.reason
             case "last":
-                return event.last if event.kind is Kind.SNAPSHOT else None
+                return event.last if event.kind is EventKind.SNAPSHOT else None
             case "warnings":
                 return None
             case "columns":
@@ -170,16 +170,16 @@ class LiveForm:
             raise exceeded("bytes in one event of a live query", self.most, "result_bytes")
 
 
-def _warns(shape: Shape) -> bool:
+def _warns(shape: FieldShape) -> bool:
     """Whether warnings are asked for."""
     return any(field == "warnings" for _, field, _ in shape.fields)
 
 
-def _columns(answer: Result, shape: Shape) -> list[dict[str, Any]]:
+def _columns(answer: Result, shape: FieldShape) -> list[dict[str, Any]]:
     return [_fields(column, shape) for column in answer.columns]
 
 
-def _fields(item: object, shape: Shape) -> dict[str, Any]:
+def _fields(item: object, shape: FieldShape) -> dict[str, Any]:
     """What is asked of an object with plain fields."""
     return {
         name: shape.type_name if field == "__typename" else getattr(item, field) for name, field, _ in shape.fields
@@ -192,7 +192,7 @@ class LogForm:
 
     alias: str
     encoding: Encoding
-    shape: Shape
+    shape: FieldShape
     memory: Memory
     most: int
     key: Hashable = field(init=False)
@@ -213,12 +213,12 @@ class LogForm:
             cancel.budget.take(nbytes)
 
         one = types.TxReports(lambda _: iter((report,)), self.encoding, self.memory, 0.0)
-        written = b"".join(Writing(take, cancel).written(one, self.shape).chunks)[1:-1]
+        written = b"".join(ColumnarWriter(take, cancel).written(one, self.shape).chunks)[1:-1]
         payload = b'{"data":{' + orjson.dumps(self.alias) + b":" + written + b"}}"
         return Message(event.kind, event.position, payload, len(payload), str(report.t + 1))
 
 
-async def subscribed(services: Services, selected: Selected, resume: str | None) -> Subscription:
+async def subscribed(services: Services, selected: SelectedField, resume: str | None) -> Subscription:
     """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
 
     Raises what is wrong with the arguments.
@@ -238,7 +238,7 @@ async def subscribed(services: Services, selected: Selected, resume: str | None)
     return _followed(reading.hub, made)
 
 
-def subscribed_at_once(services: Services, selected: Selected, resume: str | None) -> Subscription | None:
+def subscribed_at_once(services: Services, selected: SelectedField, resume: str | None) -> Subscription | None:
     """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
     if services.hub is None:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "this gateway has no live queries")
@@ -257,11 +257,11 @@ def _followed(hub: Hub, made: _Made) -> Subscription:
     return hub.follow(asked, form, begin, first)
 
 
-def _encoding(selected: Selected) -> Encoding:
+def _encoding(selected: SelectedField) -> Encoding:
     return Encoding(selected.arguments.get("encoding") or Encoding.PLAIN)
 
 
-def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -> Subscription:
+def _log(services: Services, hub: Hub, selected: SelectedField, resume: str | None) -> Subscription:
     start = selected.arguments.get("from")
     if resume is not None:
         if not resume.isdecimal() or len(resume) > 18:
@@ -273,13 +273,13 @@ def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -
     return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
 
 
-_Made = tuple[LiveQuestion, LiveForm, Begin, Sequence[Diagnostic] | None]
+_Made = tuple[LiveQuestion, LiveForm, StreamStart, Sequence[Diagnostic] | None]
 
 
 class _Reading:
     """The arguments of `live` on their way to the hub. `resume`: instead of those. Raises what is too long."""
 
-    def __init__(self, services: Services, selected: Selected, resume: str | None) -> None:
+    def __init__(self, services: Services, selected: SelectedField, resume: str | None) -> None:
         assert services.hub is not None, "the caller has looked"
         self.hub = services.hub
         self._services = services
@@ -322,12 +322,12 @@ class _Reading:
         warnings = self._services.pool.diagnostics(asked.question, cancel) if self._warns else None
         return self._made(asked, request, warnings)
 
-    def _request(self) -> Request:
+    def _request(self) -> QueryRequest:
         given, services = self._selected.arguments, self._services
         arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
-        return Request(given["query"], arguments, max_rows=services.limits.rows)
+        return QueryRequest(given["query"], arguments, max_rows=services.limits.rows)
 
-    def _made(self, asked: LiveQuestion, request: Request, warnings: Sequence[Diagnostic] | None) -> _Made:
+    def _made(self, asked: LiveQuestion, request: QueryRequest, warnings: Sequence[Diagnostic] | None) -> _Made:
         services, selected = self._services, self._selected
         name = stream_name("live", request.query, describe_arguments(request.args))
         most = services.limits.result_bytes
@@ -336,7 +336,7 @@ class _Reading:
         return asked, form, begin, warnings
 
 
-def hashable(shape: Shape) -> Shape:
+def hashable(shape: FieldShape) -> FieldShape:
     """The shape as part of a key."""
     fields = tuple((name, field, None if inner is None else hashable(inner)) for name, field, inner in shape.fields)
-    return Shape(shape.type_name, fields)
+    return FieldShape(shape.type_name, fields)

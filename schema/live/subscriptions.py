@@ -9,9 +9,9 @@ from typing import Annotated
 import strawberry
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema import types
-from adalog.schema.scalars import EDN, JSON, Long
+from adalog.schema.fields import types
 from adalog.schema.writing.encoding import Encoding
+from adalog.schema.writing.scalars import EDN, JSON, Long
 
 
 @strawberry.enum

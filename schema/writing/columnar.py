@@ -1,7 +1,7 @@
 """Lists of objects held as columns, written as JSON without GraphQL's completion of each object.
 
-What is asked of each object is worked out once (`Shape`); then a piece of the list at a time becomes bytes, which
-are weighed, so that a list too large is noticed before it is built. Works on any thread.
+The fields of each object are worked out once (`FieldShape`). Each piece of the list becomes bytes that are counted,
+so that a list that is too large fails before it is built. Works on any thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol
 import orjson
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.schema.writing.budget import Prepaid, Written
+from adalog.schema.request.budget import JsonChunks, Prepaid
 
 Reading = Mapping[str, Callable[[Any], Any]]
 
@@ -21,7 +21,7 @@ _SHORT: Final = 50
 _PIECE: Final = 2_000
 
 
-class Piece(Protocol):
+class ColumnarPiece(Protocol):
     """Some objects of a list."""
 
     def __len__(self) -> int: ...
@@ -46,26 +46,26 @@ class Columnar(Protocol):
     def cancel(self) -> Cancel:
         """The deadline of those who want it."""
 
-    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+    def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         """The pieces in order; the flag is looked at as they are made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FieldShape:
     """`fields`: response name, field, and the shape of what it shows where that is a list of objects."""
 
     type_name: str
-    fields: Sequence[tuple[str, str, Shape | None]]
+    fields: Sequence[tuple[str, str, FieldShape | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class ColumnarWriter:
     """`take` is told of bytes as they are written, and may raise."""
 
     take: Callable[[int], None]
     cancel: Cancel
 
-    def written(self, items: Columnar, shape: Shape) -> Written:
+    def written(self, items: Columnar, shape: FieldShape) -> JsonChunks:
         """The list as JSON."""
         chunks = []
         for piece in items.pieces(self.cancel):
@@ -73,14 +73,14 @@ class Writing:
             chunk = orjson.dumps(before.rows)[1:-1]
             self.take(len(chunk) - before.nbytes)
             chunks.append(chunk)
-        return Written.list_of(chunks)
+        return JsonChunks.list_of(chunks)
 
-    def row(self, piece: Piece, shape: Shape) -> dict[str, Any]:
+    def row(self, piece: ColumnarPiece, shape: FieldShape) -> dict[str, Any]:
         """The one object that a piece consists of, as orjson writes it."""
         (row,) = self._within(piece, shape).rows
         return row
 
-    def _within(self, piece: Piece, shape: Shape) -> _Rows:
+    def _within(self, piece: ColumnarPiece, shape: FieldShape) -> _Rows:
         names, columns, nbytes = [], [], 0
         for name, field, inner in shape.fields:
             names.append(name)
@@ -130,7 +130,7 @@ class Objects:
     def column(self, field: str) -> Sequence[Any]:
         return list(map(self.read[field], self.items))
 
-    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+    def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         for start in range(0, len(self.items), _PIECE):
             cancel.check()
             yield Objects(self.items[start : start + _PIECE], self.read)

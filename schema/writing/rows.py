@@ -13,7 +13,7 @@ import orjson
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
-from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.writing.encoding import Encoding, encode_column, encode_maps, encode_rows
 
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ class Page:
     start: int
     stop: int
     encoding: Encoding
-    budget: Budget
+    budget: ResponseBudget
     pool: Pool
     take: Callable[[int], None] | None = None
 
-    async def rows(self) -> Written | orjson.Fragment:
+    async def rows(self) -> JsonChunks | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
         return await self._make(Page._rows)
 
-    async def value(self) -> Written | orjson.Fragment:
+    async def value(self) -> JsonChunks | orjson.Fragment:
         """The page in the shape of the query's find spec."""
         return await self._make(Page._value)
 
-    async def _make(self, build: Callable[[Page, Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
+    async def _make(self, build: Callable[[Page, Iterator[_Columns]], JsonChunks]) -> JsonChunks | orjson.Fragment:
         width = len(self.result.columns)
         if (self.stop - self.start) * width > _INLINE_CELLS or width > _INLINE_COLUMNS:
             return await self._threaded(lambda page, cancel: build(page, self._slices(cancel)))
@@ -64,11 +64,11 @@ class Page:
             return orjson.Fragment(b"".join(build(self, iter((made,))).chunks))
         return await self._threaded(lambda page, _: build(page, self._parts(made)))
 
-    async def _threaded(self, work: Callable[[Page, Cancel], Written]) -> Written:
+    async def _threaded(self, work: Callable[[Page, Cancel], JsonChunks]) -> JsonChunks:
         """On the pool's threads, when it is this client's turn; it may be begun more than once."""
-        held = Repeated(self.budget.take)
+        held = RepeatedWork(self.budget.take)
 
-        def write(cancel: Cancel) -> Written:
+        def write(cancel: Cancel) -> JsonChunks:
             held.begin()
             return work(replace(self, take=held.take), cancel)
 
@@ -120,14 +120,14 @@ class Page:
     def _types(self) -> list[str]:
         return [column.type for column in self.result.columns]
 
-    def _rows(self, slices: Iterator[_Columns]) -> Written:
+    def _rows(self, slices: Iterator[_Columns]) -> JsonChunks:
         weigh = self.budget.estimate().take
         return self._json(encode_rows(columns, self._types, self.encoding, weigh) for columns in slices)
 
-    def _value(self, slices: Iterator[_Columns]) -> Written:
+    def _value(self, slices: Iterator[_Columns]) -> JsonChunks:
         shape = self.result.shape
         if shape in ("scalar", "tuple"):
-            return Written((self._weigh(self._first(shape, next(slices, []))),))
+            return JsonChunks((self._weigh(self._first(shape, next(slices, []))),))
         items = (self._items(shape, columns, self._types) for columns in slices)
         if self.encoding is Encoding.EDN:
             return self._edn(items)
@@ -148,10 +148,10 @@ class Page:
             return orjson.dumps(encode_column(first[0], self._types[0], self.encoding)[0])
         return orjson.dumps(encode_rows(first, self._types, self.encoding)[0])
 
-    def _json(self, parts: Iterator[Sequence[Any]]) -> Written:
-        return Written.list_of(self._weigh(orjson.dumps(part)[1:-1]) for part in parts)
+    def _json(self, parts: Iterator[Sequence[Any]]) -> JsonChunks:
+        return JsonChunks.list_of(self._weigh(orjson.dumps(part)[1:-1]) for part in parts)
 
-    def _edn(self, parts: Iterator[Sequence[str]]) -> Written:
+    def _edn(self, parts: Iterator[Sequence[str]]) -> JsonChunks:
         """One string: each part as JSON has it, without its quotes."""
         chunks = [b'"[']
         for part in parts:
@@ -159,7 +159,7 @@ class Page:
                 chunks += (self._weigh(orjson.dumps(" ".join(part))[1:-1]), b" ")
         if len(chunks) > 1:
             chunks.pop()
-        return Written((*chunks, b']"'))
+        return JsonChunks((*chunks, b']"'))
 
     def _weigh(self, chunk: bytes) -> bytes:
         """The chunk, while all that the response holds stays within its bytes."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.chunks import Chunk, DamagedBackup
+from adalog.store.backup.chunks import DamagedBackup, LogChunk
 from adalog.store.files.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
 from adalog.store.files.place import FOLDERS, Place
 
@@ -57,7 +57,7 @@ class Backup:
     t: int
     instant: int
     log_checksum: int
-    chunks: Sequence[Chunk]
+    chunks: Sequence[LogChunk]
     checkpoint: str | None
     checkpoint_t: int
     files: Sequence[KeptFile]
@@ -255,7 +255,7 @@ def _read(place: Place, name: str) -> Backup:
         raise DamagedBackup(place.shown, file, str(error)) from None
     try:
         said: dict[str, Any] = json.loads(body)
-        chunks = [Chunk(**each) for each in said.pop("chunks")]
+        chunks = [LogChunk(**each) for each in said.pop("chunks")]
         files = [KeptFile(**each) for each in said.pop("files")]
         return Backup(**said, chunks=chunks, files=files, name=name)
     except (ValueError, KeyError, TypeError) as error:

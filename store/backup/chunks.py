@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.place import Place
-from adalog.store.log.entry import Copied, Entry, UsedKey, chained
+from adalog.store.log.entry import CopiedEntry, LogEntry, UsedKey, chained
 
 _LENGTHS: Final = struct.Struct("<IQ")
 # Bytes of a file's payloads, before compression.
@@ -38,7 +38,7 @@ class DamagedBackup(AdalogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class LogChunk:
     """Entries `first` to `last`, whose instant is that of the last one. before, checksum: the log's checksums of
     the entry before them and of the last one. plain: bytes before compression, more or less. digest: SHA-256 of the
     file, whose bytes are `size`."""
@@ -59,16 +59,16 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedChunk:
     """A chunk and the content of its file."""
 
-    chunk: Chunk
+    chunk: LogChunk
     content: pa.Buffer
 
 
-def packed(copies: Iterable[Copied], before: int) -> Iterator[Packed]:
+def packed(copies: Iterable[CopiedEntry], before: int) -> Iterator[PackedChunk]:
     """Entries as chunks, of which only one is held at a time. before: the checksum of the entry before them."""
-    own: list[Copied] = []
+    own: list[CopiedEntry] = []
     size = 0
     for copy in copies:
         bytes_ = len(copy.entry.payload) + _HEAD
@@ -81,7 +81,7 @@ def packed(copies: Iterable[Copied], before: int) -> Iterator[Packed]:
         yield _packed(own, before, size)
 
 
-def _packed(copies: Sequence[Copied], before: int, plain: int) -> Packed:
+def _packed(copies: Sequence[CopiedEntry], before: int, plain: int) -> PackedChunk:
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         for entry, checksum, used_at in copies:
@@ -95,11 +95,11 @@ def _packed(copies: Sequence[Copied], before: int, plain: int) -> Packed:
     content = sink.getvalue()
     digest = hashlib.sha256(content).hexdigest()
     first, last = copies[0].entry, copies[-1].entry
-    chunk = Chunk(first.t, last.t, last.instant, before, copies[-1].checksum, plain, digest, content.size)
-    return Packed(chunk, content)
+    chunk = LogChunk(first.t, last.t, last.instant, before, copies[-1].checksum, plain, digest, content.size)
+    return PackedChunk(chunk, content)
 
 
-def kept(chunks: Sequence[Chunk], payloads: int, entries: int) -> Sequence[Chunk]:
+def kept(chunks: Sequence[LogChunk], payloads: int, entries: int) -> Sequence[LogChunk]:
     """The chunks that stay when entries come after them with so many bytes of payloads; the others are written
     again together with these."""
     stay, new = len(chunks), payloads + _HEAD * entries
@@ -109,10 +109,10 @@ def kept(chunks: Sequence[Chunk], payloads: int, entries: int) -> Sequence[Chunk
     return chunks[:stay]
 
 
-def read(place: Place, chunk: Chunk) -> list[Copied]:
+def read(place: Place, chunk: LogChunk) -> list[CopiedEntry]:
     """The entries of a chunk. Raises DamagedBackup for a file that is missing or not what was written."""
     content = content_of(place, chunk)
-    copies: list[Copied] = []
+    copies: list[CopiedEntry] = []
     try:
         with pa.CompressedInputStream(pa.BufferReader(content), "zstd") as stream:
             while lengths := stream.read(_LENGTHS.size):
@@ -130,7 +130,7 @@ def read(place: Place, chunk: Chunk) -> list[Copied]:
     return copies
 
 
-def content_of(place: Place, chunk: Chunk) -> bytes:
+def content_of(place: Place, chunk: LogChunk) -> bytes:
     """A chunk's file, whose checksum is right. Raises DamagedBackup."""
     try:
         content = place.read(chunk.file)
@@ -142,7 +142,7 @@ def content_of(place: Place, chunk: Chunk) -> bytes:
     return content
 
 
-def _copied(head: Sequence[Any], payload: bytes) -> Copied:
+def _copied(head: Sequence[Any], payload: bytes) -> CopiedEntry:
     t, instant, row_key, checksum, key, digest, used_at, files = head
     used = None if key is None else UsedKey(key, digest)
-    return Copied(Entry(t, instant, row_key, payload, used, files), checksum, used_at)
+    return CopiedEntry(LogEntry(t, instant, row_key, payload, used, files), checksum, used_at)

@@ -18,7 +18,7 @@ class Finding:
 
 
 @dataclass
-class Checked:
+class CheckReport:
     """What was read, and what was found. unused: files that nothing names, which is no damage. unread: why
     something was not read, if it was not."""
 
@@ -50,7 +50,7 @@ class Findings:
     """Those of one check. log: what its log is called."""
 
     def __init__(self, log: str, remedies: Remedies, tell: Tell) -> None:
-        self.checked = Checked()
+        self.checked = CheckReport()
         self.log = log
         self.remedies = remedies
         self._tell = tell

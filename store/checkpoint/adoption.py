@@ -19,7 +19,7 @@ import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import Folder
-from adalog.store.files.private import FOLDER_MODE
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.segment import Segment, open_segment, sync_folder
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.log import Log
@@ -27,20 +27,20 @@ from adalog.store.snapshot.free_ids import Interval
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
-from adalog.store.state.setting import Evaluation, Setting
+from adalog.store.state.settings import Evaluation, TransactionSettings
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Int64s
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import block_of, load_base, load_run
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import block_of, load_base, load_run
 from adalog.store.tries.trie import distinct
 from adalog.store.values.dictionary import Block
 from adalog.store.values.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedImport:
     """What a transaction that begins with `forms` finds.
 
     t: its number. snapshot: the database before it, whose files stay for as long as it is held. manifest: the
@@ -77,7 +77,7 @@ class Adoption:
     order; of ids that lie close together the first and the last are enough.
     """
 
-    prepared: Prepared
+    prepared: PreparedImport
     relations: Mapping[int, Sequence[Segment]]
     blocks: Mapping[int, Sequence[tuple[int, Segment]]]
     logged: Sequence[LoggedFile]
@@ -97,10 +97,10 @@ class Adoption:
         return np.arange(first, first + self.entities)
 
 
-def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0) -> Prepared:
+def prepared(forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0) -> PreparedImport:
     """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does.
 
-    idents: as in `Prepared`.
+    idents: as in `PreparedImport`.
     """
     snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
@@ -110,7 +110,7 @@ def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0
         effects = head.codes.trimmed(resolved.effects, mark.codes)
         head.apply(effects, t, resolved.instant)
         after = head.snapshot()
-        return Prepared(
+        return PreparedImport(
             forms=forms,
             t=t,
             snapshot=snapshot,
@@ -149,7 +149,7 @@ def check_fits(adoption: Adoption, head: Head) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Adopted:
+class AdoptedSegments:
     """What the head takes over: relations by attribute, blocks by tag, the log's files where they will stay."""
 
     relations: Mapping[int, Relation]
@@ -157,7 +157,7 @@ class Adopted:
     logged: tuple[LoggedFile, ...]
 
 
-def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> Adopted:
+def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> AdoptedSegments:
     """Moves the files to where they stay, and maps them. current: the relations of today, by attribute.
 
     What was moved and is never named by the log or a checkpoint is removed when the folder is opened again.
@@ -181,7 +181,7 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
     logged = tuple(replace(each, segment=_moved(each.segment, folder.imported)) for each in adoption.logged)
     sync_folder(folder.segments)
     sync_folder(folder.imported)
-    return Adopted(relations, blocks, logged)
+    return AdoptedSegments(relations, blocks, logged)
 
 
 def _base(segment: Segment, known: Mapping[Segment, Base | Run], to: Path) -> Base:

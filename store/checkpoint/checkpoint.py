@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from adalog.store.files.folder import Layout
+from adalog.store.files.folder import FolderLayout
 from adalog.store.files.formats import CHECKPOINT, RELEASE, check_format
 from adalog.store.files.segment import DamagedSegment, Segment, open_segment, write_text
 from adalog.store.snapshot.free_ids import FreeIds, Interval
@@ -20,8 +20,8 @@ from adalog.store.state.head import Counters, Head
 from adalog.store.tries.base import Base
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Part, Relation
+from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import block_of, load_base, load_deltas, load_run
 from adalog.store.values.attribute import SCHEMA_BASE
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, Dictionary
@@ -53,7 +53,7 @@ class Checkpoint:
         """Their names."""
         return {segment.file for segment in self.segments()}
 
-    def save(self, folder: Layout) -> None:
+    def save(self, folder: FolderLayout) -> None:
         """Make this the folder's checkpoint."""
         body = json.dumps(
             {
@@ -74,7 +74,7 @@ class Checkpoint:
         write_text(folder.checkpoint, json.dumps(whole))
 
     @staticmethod
-    def load(folder: Layout) -> Checkpoint | None:
+    def load(folder: FolderLayout) -> Checkpoint | None:
         """The folder's checkpoint, None where there is none. Raises INTERNAL for a damaged one."""
         file = folder.checkpoint
         if not file.exists():
@@ -161,14 +161,14 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class MappedCheckpoint:
     """A checkpoint's relations by attribute and blocks by tag, mapped from its files."""
 
     relations: Mapping[int, Relation]
     blocks: Mapping[int, tuple[Block, ...]]
 
 
-def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> Mapped:
+def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> MappedCheckpoint:
     """Maps a checkpoint's files, but for what is known of relations already. Raises DamagedSegment."""
     arrays = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
     relations = {}
@@ -182,7 +182,7 @@ def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> 
         tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    return Mapped(relations, blocks)
+    return MappedCheckpoint(relations, blocks)
 
 
 def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:

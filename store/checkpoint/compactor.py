@@ -2,8 +2,7 @@
 
 Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
 relations they have for as long as they hold their snapshots. Of several processes on one log one folds
-(`store.checkpoint.folding`); the others take over what it wrote, and fold in memory what has waited too long for
-it.
+(`store.checkpoint.coordination`); the others take over what it wrote, and fold in memory what has waited too long.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint.adoption import unfinished
-from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, mapped
+from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, mapped
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
-from adalog.store.checkpoint.folding import Folding
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
 from adalog.store.files.segment import Segment, sync_folder
@@ -30,9 +29,9 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.pieces import Fold
+from adalog.store.tries.fold_pieces import Fold
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.stored import load_base, save_blocks, save_deltas, save_relation
+from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -74,7 +73,7 @@ are none."""
 
 
 @dataclass(frozen=True)
-class Moment:
+class FoldPoint:
     """A state to fold."""
 
     snapshot: Snapshot
@@ -82,7 +81,7 @@ class Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class Folded:
+class FoldResult:
     """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag."""
 
     relations: Mapping[int, tuple[Relation, Relation]]
@@ -100,10 +99,10 @@ class Compactor:
         self,
         log: Log,
         folder: Folder | None,
-        folding: Folding,
-        moment: Callable[[], Moment],
-        adopt: Callable[[Folded], None],
-        take_over: Callable[[Mapped], None],
+        folding: FoldCoordinator,
+        moment: Callable[[], FoldPoint],
+        adopt: Callable[[FoldResult], None],
+        take_over: Callable[[MappedCheckpoint], None],
         named: Collection[str] | None,
     ) -> None:
         self._log = log
@@ -241,7 +240,7 @@ class Compactor:
         if self._folder is not None and self._young >= _ENOUGH:
             self.run()
 
-    def _fold(self, moment: Moment) -> None:
+    def _fold(self, moment: FoldPoint) -> None:
         snapshot = moment.snapshot
         t = snapshot.t
         data = snapshot.data()
@@ -262,7 +261,7 @@ class Compactor:
             }
             blocks = save_blocks(folder.segments, t, blocks)
             self._save(folder, moment, relations, blocks)
-        self._adopt(Folded(relations, blocks))
+        self._adopt(FoldResult(relations, blocks))
 
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
@@ -311,7 +310,7 @@ class Compactor:
     def _save(
         self,
         folder: Folder,
-        moment: Moment,
+        moment: FoldPoint,
         relations: Mapping[int, tuple[Relation, Relation]],
         blocks: Mapping[int, tuple[Block, ...]],
     ) -> None:

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files import leases
-from adalog.store.files.folder import Layout
+from adalog.store.files.folder import FolderLayout
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.place import Place
-from adalog.store.files.private import FOLDER_MODE
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import DamagedSegment, Segment
 from adalog.store.files.shared_files import CHECKPOINTS, FILES, IMPORTED, fetch
@@ -62,7 +62,7 @@ class FolderFiles:
     """Those of a data folder, or of a gateway's copy. bring: has files of imports be there, where it does not have
     them all."""
 
-    def __init__(self, folder: Layout, bring: Callable[[Sequence[Segment]], None] | None = None) -> None:
+    def __init__(self, folder: FolderLayout, bring: Callable[[Sequence[Segment]], None] | None = None) -> None:
         self.path: Path | None = folder.path
         self.checkpoint_shown = folder.checkpoint.name
         self.segments, self.imported = folder.segments, folder.imported

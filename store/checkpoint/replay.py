@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, restored
-from adalog.store.checkpoint.compactor import Compactor, Folded, Moment
-from adalog.store.checkpoint.folding import Alone
-from adalog.store.files.folder import Folder, Layout
+from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, restored
+from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
+from adalog.store.checkpoint.coordination import SoleProcess
+from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.log.log import Log
@@ -35,7 +35,7 @@ _APART: Final = 4.0
 
 
 @dataclass(frozen=True)
-class Opened:
+class ReplayedState:
     """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
     named: the files that the checkpoint names; None where it could not be read.
     """
@@ -46,13 +46,13 @@ class Opened:
 
 
 def opened(
-    folder: Layout | None,
+    folder: FolderLayout | None,
     log: Log,
     *,
     is_copy: bool = False,
     progress: Progress | None = None,
     saves: Folder | None = None,
-) -> Opened:
+) -> ReplayedState:
     """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log. saves: the same
     folder, where checkpoints may be made on the way.
 
@@ -97,7 +97,7 @@ def opened(
             named = saving.close()
     if head.has_merged():
         _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return Opened(head, unsaved, named)
+    return ReplayedState(head, unsaved, named)
 
 
 class _Saving:
@@ -117,7 +117,7 @@ class _Saving:
         began = time.monotonic()
         if self._compactor is None:
             self._compactor = Compactor(
-                self._log, self._folder, Alone(), self._moment, self._take_over, _nobody, self._named
+                self._log, self._folder, SoleProcess(), self._moment, self._take_over, _nobody, self._named
             )
         done = self._compactor.run()
         now = time.monotonic()
@@ -125,20 +125,20 @@ class _Saving:
         return done
 
     def close(self) -> Collection[str] | None:
-        """The files that the last checkpoint names, as in `Opened`."""
+        """The files that the last checkpoint names, as in `ReplayedState`."""
         if self._compactor is None:
             return self._named
         self._compactor.close()
         return self._compactor.named
 
-    def _moment(self) -> Moment:
-        return Moment(self._head.published(), self._head.counters)
+    def _moment(self) -> FoldPoint:
+        return FoldPoint(self._head.published(), self._head.counters)
 
-    def _take_over(self, folded: Folded) -> None:
+    def _take_over(self, folded: FoldResult) -> None:
         self._head.take_over(folded.blocks, folded.relations)
 
 
-def _nobody(_: Mapped) -> None:
+def _nobody(_: MappedCheckpoint) -> None:
     """There are no others."""
 
 

@@ -9,7 +9,7 @@ import logging
 import time
 from typing import Final
 
-from adalog.store.files.wire import instant
+from adalog.store.files.packing import instant
 
 # As far apart as clocks are that are set by a network's.
 _TOLERATED_SECONDS: Final = 5.0

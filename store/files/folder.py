@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.private import FOLDER_MODE, close_to_others, opener
+from adalog.store.files.permissions import FOLDER_MODE, close_to_others, opener
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
@@ -42,7 +42,7 @@ def check_is_folder(location: str) -> None:
         )
 
 
-class Layout:
+class FolderLayout:
     """The folder's files, whoever has it."""
 
     LOG = "log.sqlite"
@@ -95,7 +95,7 @@ class Layout:
         return self.path / "checkpoint.json"
 
 
-class Folder(Layout):
+class Folder(FolderLayout):
     """The same, held by a lock that ends with the process, however it ends, or with the last of several.
 
     is_shared: whether other processes have it, too.

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import sync_folder
 
 PIECE: Final = 1 << 20
@@ -89,10 +89,10 @@ def place_of(address: str, under: str = "") -> Place:
     used."""
     check_name(address)
     if "://" not in address and not address.startswith("file:"):
-        return Folder(Path(address) / under)
+        return LocalPlace(Path(address) / under)
     path = local_path(address) if address.startswith("file:") else None
     if path is not None:
-        return Folder(Path(path) / under)
+        return LocalPlace(Path(path) / under)
     said = shown(address)
     import pyarrow as pa
     from pyarrow.fs import FileSystem
@@ -102,10 +102,10 @@ def place_of(address: str, under: str = "") -> Place:
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = without_secrets(str(error).replace(address, said))
         raise AdalogError(Code.ARG_INVALID, f"{said} is no place for backups: {reason}") from None
-    return Store(system, f"{path}/{under}", said)
+    return ObjectStore(system, f"{path}/{under}", said)
 
 
-class Folder(Place):
+class LocalPlace(Place):
     """A folder of this machine; its owner's alone."""
 
     def __init__(self, path: Path) -> None:
@@ -237,7 +237,7 @@ def _write_through(file: BinaryIO, pieces: Iterable[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-class Store(Place):
+class ObjectStore(Place):
     """A folder of any file system of PyArrow's; a file appears when it was written to its end."""
 
     def __init__(self, system: Any, path: str, shown: str) -> None:

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code
 from adalog.store.files import leases
 from adalog.store.files.formats import SEGMENT, check_format
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class JoinedArray:
     """An array of 64-bit integers in parts, which are made one after the other when they are written."""
 
     length: int
@@ -74,7 +74,7 @@ class Segment(NamedTuple):
         return Path(self.path).name
 
 
-def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | Joined]) -> Segment:
+def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
@@ -101,12 +101,12 @@ def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | J
         raise
 
 
-def _contents(array: NDArray[Any] | Joined) -> Iterator[bytes | memoryview[Any]]:
-    for part in array.parts() if isinstance(array, Joined) else (array,):
+def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[Any]]:
+    for part in array.parts() if isinstance(array, JoinedArray) else (array,):
         yield np.ascontiguousarray(part).view(np.uint8).data
 
 
-def _header(arrays: Mapping[str, NDArray[Any] | Joined]) -> tuple[bytes, dict[str, int]]:
+def _header(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, dict[str, int]]:
     """The file's beginning, and where each array goes; places do not depend on the header's own length."""
     relative, at = {}, 0
     for name, array in arrays.items():

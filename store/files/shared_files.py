@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+from adalog.store.files.permissions import opener
 from adalog.store.files.place import PIECE, Place
-from adalog.store.files.private import opener
 from adalog.store.files.segment import CHECKSUM_BYTES, DamagedSegment, Segment
 
 FILES: Final = "files"

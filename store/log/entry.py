@@ -24,7 +24,7 @@ class UsedKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
     older version put it into the row. used: its idempotency key; what is read back has none. files: the
     names of the files that its payload names; what is read back does not repeat them.
@@ -38,16 +38,16 @@ class Entry:
     files: Sequence[str] = ()
 
 
-class Copied(NamedTuple):
+class CopiedEntry(NamedTuple):
     """An entry with all that the log has of it: the chained checksum, and when its idempotency key was used, in
     milliseconds since 1970, None without one."""
 
-    entry: Entry
+    entry: LogEntry
     checksum: int
     used_at: int | None
 
 
-def chained(previous: int, entry: Entry) -> int:
+def chained(previous: int, entry: LogEntry) -> int:
     """The checksum of an entry, given that of the one before it."""
     head = f"{entry.t} {entry.instant} {entry.row_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))

@@ -23,9 +23,9 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.log.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
-from adalog.store.log.hints import Hint
-from adalog.store.log.reading import END, PAGE, PIECE, LogReader, damaged
+from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log.notices import AppendNotices
+from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 from adalog.store.log.tables import (
     FILES,
@@ -63,16 +63,16 @@ class OvertakenError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AppendTurn:
     """The right to append after `missed`, the entries that others appended meanwhile. Only who has taken these over
     may append, once. is_behind: there are more of them, so that nothing can be appended in this turn.
 
     use_of: as `Log.use_of`.
     """
 
-    append: Callable[[Sequence[Entry]], None]
+    append: Callable[[Sequence[LogEntry]], None]
     use_of: Callable[[str, int], tuple[int, UsedKey] | None]
-    missed: Sequence[Entry] = ()
+    missed: Sequence[LogEntry] = ()
     is_behind: bool = False
 
 
@@ -132,23 +132,23 @@ class Log(LogReader):
         """A new log in an SQLite file, for `fill`: it is sure to be on disk after `close` and an fsync."""
         return Log(opened_to_fill(path), files_folder=files_folder)
 
-    def listen(self) -> Hint | None:
+    def listen(self) -> AppendNotices | None:
         """Something that tells when others appended; None where nobody else does. Raises where it cannot be had."""
         return None
 
-    def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[Turn]:
+    def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[AppendTurn]:
         """The right to append. Whatever is not appended within it never is. keys: idempotency keys that `use_of`
         will be asked for.
 
         Raises BACKEND_UNAVAILABLE where it cannot be had.
         """
-        return nullcontext(Turn(self.append, self.use_of))
+        return nullcontext(AppendTurn(self.append, self.use_of))
 
-    def missed(self) -> Sequence[Entry]:
+    def missed(self) -> Sequence[LogEntry]:
         """What others appended after the last entry known here, at most PAGE entries. Raises as `replay` does."""
         return list(islice(self.replay(self.t, self.checksum), PAGE))
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[LogEntry]) -> None:
         """Make entries durable, all or none. They continue the log.
 
         Raises BACKEND_UNAVAILABLE where the disk or server refuses and nothing of them is kept, InDoubtError where
@@ -157,7 +157,7 @@ class Log(LogReader):
         with self._connection() as connection:
             self._append_on(connection, entries)
 
-    def _append_on(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
+    def _append_on(self, connection: sa.Connection, entries: Sequence[LogEntry]) -> None:
         chained, number = self._chained(entries), secrets.randbits(62)
         rows = [
             (entry.t, entry.instant, entry.payload, checksum, number)
@@ -188,7 +188,7 @@ class Log(LogReader):
             raise refused(cause) from error
         self._appended(entries, chained)
 
-    def _chained(self, entries: Sequence[Entry]) -> list[int]:
+    def _chained(self, entries: Sequence[LogEntry]) -> list[int]:
         """The checksums of entries that continue the log."""
         checksum, found = self.checksum, []
         for entry in entries:
@@ -196,7 +196,7 @@ class Log(LogReader):
             found.append(checksum)
         return found
 
-    def _appended(self, entries: Sequence[Entry], chained: Sequence[int]) -> None:
+    def _appended(self, entries: Sequence[LogEntry], chained: Sequence[int]) -> None:
         for entry, checksum in zip(entries, chained, strict=True):
             self._continue(entry.t, checksum)
 
@@ -209,7 +209,7 @@ class Log(LogReader):
         except sa.exc.SQLAlchemyError as error:
             raise self._unreadable(error) from error
 
-    def settle(self, t: int) -> list[Entry]:
+    def settle(self, t: int) -> list[LogEntry]:
         """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.
 
         Whatever it holds is on disk then. Raises BACKEND_UNAVAILABLE where the disk still fails, INTERNAL where
@@ -247,7 +247,7 @@ class Log(LogReader):
             connection.commit()
         self._engine.dispose()
 
-    def replay(self, after: int, checksum: int) -> Iterator[Entry]:
+    def replay(self, after: int, checksum: int) -> Iterator[LogEntry]:
         """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
 
         Raises INTERNAL for a gap or a row that is not what was written.
@@ -257,14 +257,14 @@ class Log(LogReader):
             self._continue(entry.t, verified)
             yield entry
 
-    def _verified(self, known: int | None, rows: Sequence[tuple[Any, ...]]) -> list[Entry]:
+    def _verified(self, known: int | None, rows: Sequence[tuple[Any, ...]]) -> list[LogEntry]:
         """The rows that follow the last entry known here, which has the checksum `known` in the log, as entries.
         Raises INTERNAL where they do not."""
         if self.t and known != self.checksum:
             raise damaged("the log", f"transaction {self.t}, which was read from it, is not there any more")
         found = []
         for t, instant, key, payload, stored in rows:
-            entry = Entry(t, instant, key, bytes(payload))
+            entry = LogEntry(t, instant, key, bytes(payload))
             if t != self.t + 1:
                 raise damaged("the log", f"transaction {self.t + 1} is missing before {t}")
             checksum = chained(self.checksum, entry)
@@ -290,7 +290,7 @@ class Log(LogReader):
         """The same of one of the last entries, which is at hand; None where t is none of them."""
         return 0 if t == 0 else self._last.get(t)
 
-    def fill(self, identity: str, copies: Iterable[Copied]) -> None:
+    def fill(self, identity: str, copies: Iterable[CopiedEntry]) -> None:
         """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
         that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
 
@@ -319,7 +319,7 @@ class Log(LogReader):
             yield connection
             connection.commit()
 
-    def _insert(self, connection: sa.Connection, copies: Sequence[Copied]) -> None:
+    def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
         rows = [
             {
                 "t": entry.t,
@@ -345,8 +345,8 @@ class Log(LogReader):
             connection.execute(FILES.insert(), files)
 
 
-def _in_pieces(copies: Iterable[Copied]) -> Iterator[list[Copied]]:
-    piece: list[Copied] = []
+def _in_pieces(copies: Iterable[CopiedEntry]) -> Iterator[list[CopiedEntry]]:
+    piece: list[CopiedEntry] = []
     size = 0
     for copy in copies:
         piece.append(copy)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.store.files.formats import PAYLOAD, check_format
+from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
-from adalog.store.files.wire import pack, unpack
 from adalog.store.log.imported import LoggedFile
 from adalog.store.tries.columns import Bools
 from adalog.store.values import layout

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, overload
 
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import instant
-from adalog.store.log.entry import Entry
+from adalog.store.files.packing import instant
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.payload import Logged
 from adalog.store.values.datom import Datom, Telling, TxReport, nothing_to_tell
 
@@ -17,7 +17,7 @@ Naming = Callable[[int], Keyword]
 _SLICE: Final = 4096
 
 
-def report_of(entry: Entry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
+def report_of(entry: LogEntry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
     """The report of an entry."""
     return TxReport(
         t=entry.t,

@@ -23,11 +23,11 @@ from psycopg import conninfo, errors, pq
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import outgrown
-from adalog.store.log.entry import Entry, KeyMemory, UsedKey, now_ms
-from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
-from adalog.store.log.patient import SILENT_SECONDS, PatientConnection, SilentError
-from adalog.store.log.reading import PAGE
-from adalog.store.log.server_faults import Told, is_lasting, reason, said
+from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey, now_ms
+from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
+from adalog.store.log.reader import PAGE
+from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
+from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
 from adalog.store.log.tables import (
     DICTIONARIES,
     NEWEST_VERSION,
@@ -157,9 +157,9 @@ class ServerLog(Log):
         self._own = secrets.token_hex(6)
         # Of all gateways; None where one only reads.
         self.secret: bytes | None = None
-        self._writing: PatientConnection | None = None
+        self._writing: BoundedConnection | None = None
         self._alive = _Alive()
-        self._told = Told()
+        self._told = ServerErrorLog()
         self._forgot = 0.0
         engine = sa.create_engine(
             "postgresql+psycopg://",
@@ -197,9 +197,9 @@ class ServerLog(Log):
                 raise unusable(address, error) from None
             raise
 
-    def _connect(self, gives_up: Callable[[], bool] = lambda: True) -> PatientConnection:
-        """gives_up: as in `PatientConnection`."""
-        connection = PatientConnection.connect(**self._parameters, autocommit=True, prepare_threshold=5)
+    def _connect(self, gives_up: Callable[[], bool] = lambda: True) -> BoundedConnection:
+        """gives_up: as in `BoundedConnection`."""
+        connection = BoundedConnection.connect(**self._parameters, autocommit=True, prepare_threshold=5)
         connection.gives_up = gives_up
         try:
             connection.execute(_SESSION)
@@ -209,7 +209,7 @@ class ServerLog(Log):
             raise
         return connection
 
-    def _reads_on(self, connection: PatientConnection) -> PatientConnection:
+    def _reads_on(self, connection: BoundedConnection) -> BoundedConnection:
         """The connection, on which a server that is silent is given up soon, unless it answers others: it is long
         about something."""
         connection.seconds = min(connection.seconds, _READ_SECONDS)
@@ -232,7 +232,7 @@ class ServerLog(Log):
     # Turns
 
     @contextmanager
-    def turn(self, keys: Sequence[str] = ()) -> Iterator[Turn]:
+    def turn(self, keys: Sequence[str] = ()) -> Iterator[AppendTurn]:
         try:
             connection, missed, used = self._begin(keys)
         except psycopg.Error as error:
@@ -240,19 +240,21 @@ class ServerLog(Log):
             raise self._refused(error) from error
         ended = False
 
-        def append(entries: Sequence[Entry]) -> None:
+        def append(entries: Sequence[LogEntry]) -> None:
             nonlocal ended
             ended = True
             self._commit(connection, entries)
 
         try:
             with self._alive.while_(connection):
-                yield Turn(append, lambda key, _: used.get(key), missed, len(missed) == PAGE)
+                yield AppendTurn(append, lambda key, _: used.get(key), missed, len(missed) == PAGE)
         finally:
             if not ended:
                 self._give_back(connection)
 
-    def _begin(self, keys: Sequence[str]) -> tuple[PatientConnection, list[Entry], dict[str, tuple[int, UsedKey]]]:
+    def _begin(
+        self, keys: Sequence[str]
+    ) -> tuple[BoundedConnection, list[LogEntry], dict[str, tuple[int, UsedKey]]]:
         """Takes the turn. Nothing has happened where that fails."""
 
         def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
@@ -290,7 +292,7 @@ class ServerLog(Log):
             oldest["last_at"],
         )
 
-    def _commit(self, connection: PatientConnection, entries: Sequence[Entry]) -> None:
+    def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
         """All of it is one message: nobody else waits for whoever pauses in the midst of it."""
         checksums, number = self._chained(entries), secrets.randbits(62)
         size = sum(len(entry.payload) for entry in entries)
@@ -322,7 +324,11 @@ class ServerLog(Log):
         self._appended(entries, checksums)
 
     def _inserts(
-        self, connection: psycopg.Connection[Any], entries: Sequence[Entry], checksums: Sequence[int], number: int
+        self,
+        connection: psycopg.Connection[Any],
+        entries: Sequence[LogEntry],
+        checksums: Sequence[int],
+        number: int,
     ) -> Iterator[bytes]:
         quote, now = pq.Escaping(connection.pgconn).escape_literal, now_ms()
         rows = (
@@ -362,7 +368,7 @@ class ServerLog(Log):
 
     def _asked(
         self, ask: Callable[[psycopg.Connection[Any]], list[list[tuple[Any, ...]]]]
-    ) -> tuple[PatientConnection, list[list[tuple[Any, ...]]]]:
+    ) -> tuple[BoundedConnection, list[list[tuple[Any, ...]]]]:
         """The connection of turns, with what it is asked: a new one where the old one is dead."""
         connection = self._writing
         if connection is not None and not connection.closed:
@@ -381,9 +387,9 @@ class ServerLog(Log):
             self._give_back(connection)
             raise
 
-    def missed(self) -> Sequence[Entry]:
+    def missed(self) -> Sequence[LogEntry]:
         def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
-            assert isinstance(connection, PatientConnection)
+            assert isinstance(connection, BoundedConnection)
             before = connection.seconds, connection.gives_up
             self._reads_on(connection)
             try:
@@ -400,10 +406,10 @@ class ServerLog(Log):
         _check_ours(version)
         return self._verified(known[0][0] if known else None, rows)
 
-    def settle(self, t: int) -> list[Entry]:
+    def settle(self, t: int) -> list[LogEntry]:
         # Whoever has the turn knows that no commit of an earlier one is under way any more.
         assert t == self.t, "the last entry that is known here"
-        found: list[Entry] = []
+        found: list[LogEntry] = []
         while True:
             with self.turn() as turn:
                 found += turn.missed

@@ -14,7 +14,7 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 
-from adalog.store.log.patient import SilentError
+from adalog.store.log.server_connection import SilentError
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # The same is not logged more often, however many ask, in seconds.
@@ -78,7 +78,7 @@ def is_lasting(error: BaseException) -> bool:
     return is_refused or bool(_LOGIN.search(text) or _MISSING.search(text))
 
 
-class Told:
+class ServerErrorLog:
     """Logs what went wrong in the server's words, the same now and then only. Thread-safe."""
 
     def __init__(self) -> None:

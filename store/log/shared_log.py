@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.formats import outgrown
-from adalog.store.log.entry import Entry, KeyMemory
-from adalog.store.log.hints import Hint, SocketHint
-from adalog.store.log.log import Log, Turn
-from adalog.store.log.reading import PAGE, ROW
+from adalog.store.log.entry import KeyMemory, LogEntry
+from adalog.store.log.log import AppendTurn, Log
+from adalog.store.log.notices import AppendNotices, SocketNotices
+from adalog.store.log.reader import PAGE, ROW
 from adalog.store.log.sqlite import WAIT_SECONDS, opened, refused
 from adalog.store.log.tables import DICTIONARIES, SECRETS, TRANSACTIONS, file_version, prepare_file, secret_in
 from adalog.store.values.dictionary import SECRET_BYTES
@@ -36,7 +36,7 @@ class SharedFileLog(Log):
     def __init__(self, engine: sa.Engine, peers: Path, keys: KeyMemory, files_folder: Path | None) -> None:
         super().__init__(engine, keys, files_folder, prepare=self._prepare)
         self._peers = peers
-        self._hint: SocketHint | None = None
+        self._hint: SocketNotices | None = None
 
     @staticmethod
     def in_shared_file(path: Path, peers: Path, keys: KeyMemory, files_folder: Path) -> SharedFileLog:
@@ -48,12 +48,12 @@ class SharedFileLog(Log):
         SECRETS.metadata.create_all(connection)
         self.dictionary_secret = secret_in(connection, DICTIONARIES)[:SECRET_BYTES]
 
-    def listen(self) -> Hint:
-        self._hint = SocketHint(self._peers)
+    def listen(self) -> AppendNotices:
+        self._hint = SocketNotices(self._peers)
         return self._hint
 
     @contextmanager
-    def turn(self, keys: Sequence[str] = ()) -> Iterator[Turn]:
+    def turn(self, keys: Sequence[str] = ()) -> Iterator[AppendTurn]:
         with self._connection() as connection:
             try:
                 self._begin(connection)
@@ -62,13 +62,15 @@ class SharedFileLog(Log):
                 self.failures["not_applied"] += 1
                 raise refused(error.__cause__ or error) from error
 
-            def append(entries: Sequence[Entry]) -> None:
+            def append(entries: Sequence[LogEntry]) -> None:
                 self._append_on(connection, entries)
                 if self._hint is not None:
                     self._hint.tell()
 
             # The connection goes back to its pool at the end, and what was not committed with it.
-            yield Turn(append, lambda key, last: self._use_on(connection, key, last), missed, len(missed) == PAGE)
+            yield AppendTurn(
+                append, lambda key, last: self._use_on(connection, key, last), missed, len(missed) == PAGE
+            )
 
     def _begin(self, connection: sa.Connection) -> None:
         # SQLite's own patience sleeps for up to a tenth of a second between two looks.
@@ -95,7 +97,7 @@ class SharedFileLog(Log):
         finally:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
 
-    def missed(self) -> Sequence[Entry]:
+    def missed(self) -> Sequence[LogEntry]:
         try:
             with self._connection() as connection:
                 _check_ours(connection)
@@ -103,7 +105,7 @@ class SharedFileLog(Log):
             raise self._unreadable(error) from None
         return super().missed()
 
-    def _missed_on(self, connection: sa.Connection) -> list[Entry]:
+    def _missed_on(self, connection: sa.Connection) -> list[LogEntry]:
         _check_ours(connection)
         known = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == self.t)).scalar()
         rows = connection.execute(ROW.where(_COLUMNS.t > self.t).limit(PAGE)).all()

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.private import opener
-from adalog.store.log.reading import unreadable
+from adalog.store.files.permissions import opener
+from adalog.store.log.reader import unreadable
 
 T = TypeVar("T")
 

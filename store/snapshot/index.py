@@ -29,7 +29,7 @@ _PAGE: Final = 1024
 _ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.TAG_INSTANT, layout.TAG_URI})
 
 
-class View(Protocol):
+class IndexedView(Protocol):
     """What is read of a snapshot."""
 
     codes: Codes
@@ -56,7 +56,7 @@ class View(Protocol):
         """The code of a value as the attribute's type."""
 
 
-def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
+def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
     """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
 
     Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
@@ -66,7 +66,7 @@ def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class DatomSpan:
     """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
 
     names: tuple[Keyword, ...]
@@ -77,12 +77,12 @@ class Span:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def cut(self, start: int, stop: int) -> Span:
+    def cut(self, start: int, stop: int) -> DatomSpan:
         """Those from number `start` up to `stop`."""
         which = slice(start, stop)
         rows = self.rows
         cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
-        return Span(self.names, cut, self.a[which], self.codes)
+        return DatomSpan(self.names, cut, self.a[which], self.codes)
 
     def datoms(self) -> list[Datom]:
         """The datoms, decoded."""
@@ -93,13 +93,13 @@ class Span:
 
 
 def spans(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     components: Sequence[Any],
     start: int = 0,
     most: int | None = None,
     check: Callable[[], None] = lambda: None,
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """What `datoms` gives, a page of it at a time. `most`: how many somebody will look at; None: all.
 
     The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
@@ -142,13 +142,13 @@ class _Window:
 
 
 def _by_attribute(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
     window: _Window,
     check: Callable[[], None],
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """One attribute after the other."""
     for attribute in attributes:
         if window.most == 0:
@@ -168,13 +168,13 @@ def _by_attribute(
 
 
 def _across(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
     window: _Window,
     check: Callable[[], None],
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """All attributes together, in the order of entities or of values."""
     parts = []
     for attribute in attributes:
@@ -227,7 +227,7 @@ def _pages(
     check: Callable[[], None],
     *,
     refined: bool,
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """The rows of the window in spans. refined: rows of one entity and attribute are still to be ordered by value,
     so that they are never in two."""
     start, stop = window
@@ -244,7 +244,7 @@ def _pages(
             which = at + _by_value(rows.take(which), a[at:end], codes)
             which = which[max(start - at, 0) : stop - at]
         if len(which):
-            yield Span(names, rows.take(which), a[which], codes)
+            yield DatomSpan(names, rows.take(which), a[which], codes)
 
 
 def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
@@ -261,7 +261,7 @@ def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
     return order
 
 
-def _attribute(snapshot: View, value: Any) -> Attribute:
+def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
     if not isinstance(value, Keyword | int):
         raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
@@ -270,12 +270,12 @@ def _attribute(snapshot: View, value: Any) -> Attribute:
     return attribute
 
 
-def _entities(snapshot: View, value: Any) -> Int64s:
+def _entities(snapshot: IndexedView, value: Any) -> Int64s:
     found = snapshot.entid(value)
     return np.array([] if found is None else [found], np.int64)
 
 
-def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
+def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
     if "E" in known:
         rows = snapshot.columns_of_entities(attribute.id, _entities(snapshot, known["E"]))
     else:

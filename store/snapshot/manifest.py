@@ -18,8 +18,8 @@ from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import block_of, load_base, load_run
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import block_of, load_base, load_run
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, Dictionary
@@ -34,7 +34,7 @@ class Manifest:
     """A view and its data: per attribute a relation, the base first, and the events since; per tag blocks and the
     keys since.
 
-    origin_t, forgetful: as `store.snapshot.snapshot.Origin` has them.
+    origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them.
     """
 
     t: int

@@ -18,11 +18,11 @@ import numpy as np
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import milliseconds
+from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
+from adalog.store.snapshot.attribute_index import AttributeFinder
 from adalog.store.snapshot.free_ids import FreeIds
 from adalog.store.snapshot.manifest import Manifest, manifest_of, received
-from adalog.store.snapshot.mentions import Finding
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.tries.signed import runs
@@ -38,7 +38,7 @@ from adalog.store.values.schema import Schema
 _FEW_ATTRIBUTES: Final = 64
 
 
-class Start(NamedTuple):
+class SpeculationStart(NamedTuple):
     """Where speculation begins, so that it can be repeated: its instant, and the ids that new entities get."""
 
     instant: int
@@ -47,7 +47,7 @@ class Start(NamedTuple):
     last_entity: int = SCHEMA_BASE - 1
 
 
-class Origin(NamedTuple):
+class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
     folded: how many datoms the relations hold, where that is known.
@@ -58,7 +58,7 @@ class Origin(NamedTuple):
     free: FreeIds = FreeIds()
     next_ident: int = FIRST_OWN_IDENT
     applied: str = ""
-    start: Start | None = None
+    start: SpeculationStart | None = None
     folded: int | None = None
 
 
@@ -73,12 +73,12 @@ class Snapshot:
         t: int,
         since: int = 0,
         history: bool = False,
-        origin: Origin | None = None,
-        mentions: Finding | None = None,
+        origin: SnapshotOrigin | None = None,
+        mentions: AttributeFinder | None = None,
     ) -> None:
         """mentions: what finds attributes by entities, where there is an index of them."""
         self.t = t
-        self.origin = Origin(t) if origin is None else origin
+        self.origin = SnapshotOrigin(t) if origin is None else origin
         self.codes = codes
         self.is_history = history
         self.since_t = since
@@ -423,7 +423,7 @@ class Snapshot:
         start: int = 0,
         most: int | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> Iterator[index.Span]:
+    ) -> Iterator[index.DatomSpan]:
         """The same as columns, a page at a time; `most`: how many somebody will look at. `check` may raise."""
         return index.spans(self, index_name, components, start, most, check)
 
@@ -463,7 +463,7 @@ class Snapshot:
     def from_manifest(manifest: Manifest) -> Snapshot:
         """The snapshot of a manifest. Raises INTERNAL where a segment file is gone or damaged."""
         data, codes, schema = received(manifest)
-        origin = Origin(manifest.origin_t, manifest.forgetful)
+        origin = SnapshotOrigin(manifest.origin_t, manifest.forgetful)
         return Snapshot(data, codes, schema, manifest.t, manifest.since, manifest.history, origin)
 
     def nbytes(self) -> int:

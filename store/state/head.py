@@ -15,10 +15,10 @@ import numpy as np
 
 from adalog.store.log.imported import LoggedFile, intern_together
 from adalog.store.log.payload import Logged
+from adalog.store.snapshot.attribute_index import MANY, AttributeIndex
 from adalog.store.snapshot.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
-from adalog.store.snapshot.mentions import MANY, Mentions
-from adalog.store.snapshot.snapshot import Origin, Snapshot
-from adalog.store.state.state import State
+from adalog.store.snapshot.snapshot import Snapshot, SnapshotOrigin
+from adalog.store.state.state import DatabaseState
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
@@ -60,7 +60,7 @@ class Mark:
     lengths: Mapping[int, int]
 
 
-class Head(State):
+class Head(DatabaseState):
     """The newest state. What it interns waits in its codes until `settle`."""
 
     codes: Draft
@@ -68,7 +68,7 @@ class Head(State):
     def __init__(self, codes: Codes) -> None:
         super().__init__(Draft(codes), t=0, instant=0, free=FreeIds(), next_ident=FIRST_OWN_IDENT)
         self.data: dict[int, AttributeData] = {}
-        self._mentions = Mentions()
+        self._mentions = AttributeIndex()
         self._lengths: dict[int, int] = {}
         # Datoms in relations.
         self._folded = 0
@@ -128,7 +128,7 @@ class Head(State):
         return self._snapshot(self.codes.durable)
 
     def _snapshot(self, codes: Codes) -> Snapshot:
-        origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
+        origin = SnapshotOrigin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
         return Snapshot(self.data, codes, self.schema, self.t, origin=origin, mentions=self._mentions)
 
     # Writing

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import instant as instant_of
+from adalog.store.files.packing import instant as instant_of
+from adalog.store.snapshot.attribute_index import ExtendedAttributeIndex
 from adalog.store.snapshot.free_ids import FreeIds, Interval, after, ids_in
-from adalog.store.snapshot.mentions import MentionsWith
 from adalog.store.snapshot.overlay import Overlay
-from adalog.store.snapshot.snapshot import Origin, Snapshot, Start
-from adalog.store.state.state import Rows, State
+from adalog.store.snapshot.snapshot import Snapshot, SnapshotOrigin, SpeculationStart
+from adalog.store.state.state import AttributeRows, DatabaseState
 from adalog.store.tries.trie import Trie
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
@@ -38,10 +38,10 @@ class _TrieRows:
         return row
 
 
-class Fork(State):
+class SpeculativeState(DatabaseState):
     """A snapshot as a state; what it interns is its own."""
 
-    def __init__(self, basis: Snapshot, start: Start | None = None) -> None:
+    def __init__(self, basis: Snapshot, start: SpeculationStart | None = None) -> None:
         self._basis = basis.plain
         origin = basis.origin
         free, next_ident = origin.free, origin.next_ident
@@ -49,9 +49,9 @@ class Fork(State):
             free, next_ident = FreeIds(Interval(start.next_entity, start.last_entity + 1)), start.next_ident
         super().__init__(basis.codes.fork(), basis.t, instant_at(basis, basis.t) or 0, free, next_ident)
         self.schema = self._basis.schema
-        self._rows: dict[int, Rows] = {}
+        self._rows: dict[int, AttributeRows] = {}
 
-    def live(self, attribute: int) -> Rows:
+    def live(self, attribute: int) -> AttributeRows:
         rows = self._rows.get(attribute)
         if rows is None:
             tries = (self._basis.trie(attribute, inverse=inverse) for inverse in (False, True))
@@ -68,19 +68,25 @@ def instant_at(basis: Snapshot, t: int) -> int | None:
     return (int(row[0]) & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS if len(row) else None
 
 
-def applied(state: State, effects: Sequence[Effect], name: str = "", start: Start | None = None) -> Snapshot:
+def applied(
+    state: DatabaseState, effects: Sequence[Effect], name: str = "", start: SpeculationStart | None = None
+) -> Snapshot:
     """The state's snapshot after the effects of its next transaction. name: tells it from others like it."""
     basis = state.snapshot()
     data = Overlay(basis, effects)
     schema = _schema_after(state, effects)
     t = state.t + 1
     free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
-    origin = Origin(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded)
-    mentions = None if basis.mentions is None else MentionsWith(basis.mentions, {effect.a for effect in effects})
+    origin = SnapshotOrigin(
+        t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded
+    )
+    mentions = (
+        None if basis.mentions is None else ExtendedAttributeIndex(basis.mentions, {effect.a for effect in effects})
+    )
     return Snapshot(data, state.codes, schema, t, origin=origin, mentions=mentions)
 
 
-def _schema_after(state: State, effects: Sequence[Effect]) -> Schema:
+def _schema_after(state: DatabaseState, effects: Sequence[Effect]) -> Schema:
     touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
     if not touched:
         return state.schema
@@ -90,7 +96,7 @@ def _schema_after(state: State, effects: Sequence[Effect]) -> Schema:
 class ChangedValues:
     """An entity's values after the effects; called as `Schema` wants to read."""
 
-    def __init__(self, effects: Sequence[Effect], state: State) -> None:
+    def __init__(self, effects: Sequence[Effect], state: DatabaseState) -> None:
         self._state = state
         self._changes: dict[tuple[int, int], list[Effect]] = {}
         for effect in effects:
@@ -108,10 +114,10 @@ class ChangedValues:
         return [self._state.codes.decode(code) for code in codes]
 
 
-def outcome(basis: Snapshot, fork: Fork, resolved: Resolved, name: str) -> tuple[Snapshot, TxReport]:
+def outcome(basis: Snapshot, fork: SpeculativeState, resolved: Resolved, name: str) -> tuple[Snapshot, TxReport]:
     """The view of the basis with the transaction, and its report. name: tells it from others on the basis."""
     first, end = resolved.new
-    start = Start(resolved.instant, first, fork.next_ident, end - 1)
+    start = SpeculationStart(resolved.instant, first, fork.next_ident, end - 1)
     after = applied(fork, resolved.effects, name, start)
     report = _report(after, resolved)
     after = after.since(basis.since_t) if basis.since_t else after

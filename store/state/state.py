@@ -14,7 +14,7 @@ from adalog.store.values.codes import Codes
 from adalog.store.values.schema import Schema
 
 
-class Rows(Protocol):
+class AttributeRows(Protocol):
     """What holds of one attribute, row by row."""
 
     def holds(self, e: int, v: int) -> bool:
@@ -27,7 +27,7 @@ class Rows(Protocol):
         """The entities that have the value."""
 
 
-class State(ABC):
+class DatabaseState(ABC):
     """What holds after transaction t. instant: its milliseconds since 1970. free: the ids that new entities get."""
 
     def __init__(self, codes: Codes, t: int, instant: int, free: FreeIds, next_ident: int) -> None:
@@ -39,7 +39,7 @@ class State(ABC):
         self.schema = Schema(())
 
     @abstractmethod
-    def live(self, attribute: int) -> Rows:
+    def live(self, attribute: int) -> AttributeRows:
         """What holds of one attribute."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adalog.datalog.values import Keyword
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.values.attribute import Attribute
 
 
@@ -32,7 +32,9 @@ class Composites:
     by_component: Mapping[int, tuple[Composite, ...]] = field(default_factory=dict)
 
     @staticmethod
-    def of(composites: Iterable[Attribute], attributes: Mapping[Keyword, Attribute], state: State) -> Composites:
+    def of(
+        composites: Iterable[Attribute], attributes: Mapping[Keyword, Attribute], state: DatabaseState
+    ) -> Composites:
         """The composites, as far as their components are among the attributes."""
         found = []
         for attribute in composites:
@@ -47,7 +49,7 @@ class Composites:
                 by_component[component.id] = (*by_component.get(component.id, ()), composite)
         return Composites(tuple(found), by_component)
 
-    def kept(self, touched: Iterable[tuple[int, int]], state: State) -> set[tuple[int, int]]:
+    def kept(self, touched: Iterable[tuple[int, int]], state: DatabaseState) -> set[tuple[int, int]]:
         """(place in `all`, entity) of every composite value that may change, given (attribute, entity) pairs."""
         places = {composite.attribute.id: place for place, composite in enumerate(self.all)}
         found = {
@@ -61,7 +63,7 @@ class Composites:
         return found
 
 
-def tuple_code(codes: Iterable[int | None], state: State) -> int | None:
+def tuple_code(codes: Iterable[int | None], state: DatabaseState) -> int | None:
     """The code of the tuple of these values, None standing for nil; None where all are."""
     values: tuple[Any, ...] = tuple(None if code is None else state.codes.decode(code) for code in codes)
     return None if all(value is None for value in values) else state.codes.intern(values)

@@ -15,10 +15,9 @@ from typing import Any, Literal, cast
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
-from adalog.store.schema_policy import SchemaPolicy
-from adalog.store.state.state import State
-from adalog.store.transact.operations import Add, Path, Refused, Tempid
-from adalog.store.transact.suspects import Suspects
+from adalog.store.state.state import DatabaseState
+from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid
+from adalog.store.transact.suspicions import Suspicions
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import (
     FIRST_OWN_IDENT,
@@ -27,10 +26,11 @@ from adalog.store.values.attribute import (
     TX_BASE,
     VALUE_TYPES,
     Attribute,
-    Kind,
+    AttributeKind,
     Uniqueness,
     shared,
 )
+from adalog.store.values.schema_policy import SchemaPolicy
 
 _DESCRIBING = {
     Keyword("db/valueType"),
@@ -49,7 +49,7 @@ _ADD = Keyword("db/add")
 class Declarations:
     """Attributes and idents by name: the head's, under what this transaction declares."""
 
-    def __init__(self, state: State, policy: SchemaPolicy, suspects: Suspects) -> None:
+    def __init__(self, state: DatabaseState, policy: SchemaPolicy, suspects: Suspicions) -> None:
         self._state = state
         self._policy = policy
         # New ones.
@@ -140,7 +140,7 @@ class Declarations:
     def _new_ident_id(self) -> int:
         id_ = self._next_ident
         if id_ >= TX_BASE:
-            raise Refused(
+            raise RefusedTransaction(
                 Code.LIMIT_EXCEEDED, "no ids are left for new attributes and other entities with an ident"
             )
         self._next_ident += 1
@@ -188,7 +188,7 @@ class Declarations:
             self._typed_by_use.add(attribute.id)
         if value_type not in VALUE_TYPES:
             wanted = "declare it with a :db/valueType first"
-            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
+            raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
         return self._declared_by_use(key, attribute, value_type, path)
 
     def takes_several(self, attribute: Attribute) -> bool:
@@ -208,7 +208,7 @@ class Declarations:
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
-            raise Refused(
+            raise RefusedTransaction(
                 Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
             )
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
@@ -216,7 +216,7 @@ class Declarations:
             return
         hint = self._state.schema.names.hint(key)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
-        raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}{hint}; {why}", path)
+        raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}{hint}; {why}", path)
 
     def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
         ident_code = self._state.codes.intern(key)
@@ -225,7 +225,7 @@ class Declarations:
             self._suspects.declared.append((key, path))
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             many = self.is_given_sets(key)
-            known = Attribute(id_, key, ident_code, shared(Kind(cardinality="many")) if many else PLAIN)
+            known = Attribute(id_, key, ident_code, shared(AttributeKind(cardinality="many")) if many else PLAIN)
             if many:
                 self._typed_by_use.add(id_)
             cardinality = bootstrap.MANY if many else bootstrap.ONE
@@ -243,9 +243,9 @@ class Declarations:
         return attribute
 
 
-def too_many_at_once(ident: Keyword, most: int, path: Path) -> Refused:
+def too_many_at_once(ident: Keyword, most: int, path: Path) -> RefusedTransaction:
     """The refusal of a transaction that declares more attributes than one may; `ident`: the first of those."""
-    return Refused(
+    return RefusedTransaction(
         Code.LIMIT_EXCEEDED,
         f"{ident} is one attribute too many: a transaction declares at most {most:,} of them; declare them in "
         "several",

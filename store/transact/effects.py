@@ -14,7 +14,7 @@ import numpy as np
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.store.snapshot.free_ids import Interval
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.composites import Composites, tuple_code
 from adalog.store.transact.operations import (
     Add,
@@ -22,7 +22,7 @@ from adalog.store.transact.operations import (
     Ensure,
     Operation,
     Path,
-    Refused,
+    RefusedTransaction,
     Retract,
     RetractEntity,
     Tempid,
@@ -43,7 +43,9 @@ class Effects:
     ids: the entity of each tempid. new: the interval that gave the new ones.
     """
 
-    def __init__(self, state: State, ids: Mapping[Tempid, int], composites: Composites, new: Interval) -> None:
+    def __init__(
+        self, state: DatabaseState, ids: Mapping[Tempid, int], composites: Composites, new: Interval
+    ) -> None:
         self._state = state
         self._ids = ids
         self._composites = composites
@@ -63,7 +65,9 @@ class Effects:
             e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
-                raise Refused(Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path)
+                raise RefusedTransaction(
+                    Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path
+                )
             if type(operation) is Add:
                 _, attribute, v, path = operation
                 pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
@@ -114,7 +118,7 @@ class Effects:
         if values != ([] if old is None else [old]):
             found = write(self._state.codes.decode(values[0])) if values else "nothing"
             wanted = "nothing" if old is None else write(self._state.codes.decode(old))
-            raise Refused(
+            raise RefusedTransaction(
                 Code.CAS_FAILED, f"{attribute.ident} of entity {e} is {found}, not {wanted}", operation.path
             )
         if operation.new is not None:
@@ -136,7 +140,7 @@ class Effects:
             total = added(old, operation.operand)
             new = None if total is None else coerced(str(attribute.value_type), total)
             if new is None:
-                raise Refused(
+                raise RefusedTransaction(
                     Code.TX_INVALID,
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
                     f"{attribute.value_type}",
@@ -166,7 +170,7 @@ class Effects:
         for pair, path in self._retracted.items():
             if pair in self._asserted:
                 attribute, _ = self._asserted[pair]
-                raise Refused(
+                raise RefusedTransaction(
                     Code.TX_CONFLICT,
                     f"entity {pair[1]} cannot both get and lose {attribute.ident} "
                     f"{self._shown(attribute, pair[2])} in one transaction",
@@ -181,7 +185,7 @@ class Effects:
             first = single.setdefault((id_, e), v)
             if first != v:
                 one, other = self._shown(attribute, first), self._shown(attribute, v)
-                raise Refused(
+                raise RefusedTransaction(
                     Code.TX_CONFLICT,
                     f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
                     path,
@@ -239,7 +243,7 @@ class Effects:
             rivals = [owners.setdefault((id_, v), e), *self._state.live(id_).entities(v)]
             for rival in rivals:
                 if rival != e and not self._goes((id_, rival, v)):
-                    raise Refused(
+                    raise RefusedTransaction(
                         Code.UNIQUE_CONFLICT,
                         f"{attribute.ident} is unique, and entity {rival} already has "
                         f"{self._shown(attribute, v)}; entity {e} cannot have it too",

@@ -16,10 +16,10 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.store.state.setting import Evaluation
-from adalog.store.state.state import State
-from adalog.store.transact.operations import PRODUCED, Path, Refused
-from adalog.store.transact.suspects import Suspects
+from adalog.store.state.settings import Evaluation
+from adalog.store.state.state import DatabaseState
+from adalog.store.transact.operations import PRODUCED, Path, RefusedTransaction
+from adalog.store.transact.suspicions import Suspicions
 from adalog.store.values import bootstrap
 
 # What is built in: the least and the most arguments, and how a call looks.
@@ -43,7 +43,9 @@ _MOST_CALLS: Final = 1_000
 Placed = tuple[Any, Path]
 
 
-def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation, suspects: Suspects) -> list[Placed]:
+def expanded(
+    forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation, suspects: Suspicions
+) -> list[Placed]:
     """Each form with its place; calls are replaced by what they make, at the place of the call."""
     calls: list[int] = []
     for place, form in enumerate(forms):
@@ -64,7 +66,7 @@ def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation, suspect
 class _Calls:
     """One transaction's calls, counted."""
 
-    def __init__(self, state: State, evaluation: Evaluation, suspects: Suspects) -> None:
+    def __init__(self, state: DatabaseState, evaluation: Evaluation, suspects: Suspicions) -> None:
         self._state = state
         self._evaluation = evaluation
         self._suspects = suspects
@@ -76,18 +78,18 @@ class _Calls:
         name = call[0]
         query = stored_query(name, self._state)
         if query is None:
-            raise Refused(Code.TX_INVALID, _unknown(name, self._state), (*path, 0))
+            raise RefusedTransaction(Code.TX_INVALID, _unknown(name, self._state), (*path, 0))
         self._count(name, path, depth)
         try:
             rows = self._evaluation.rows(query, call[1:], self._state.snapshot())
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
-            raise Refused(code, f"{name}: {error.message}", path) from None
+            raise RefusedTransaction(code, f"{name}: {error.message}", path) from None
         if not rows:
             self._suspects.fruitless.append((name, path))
         self._forms += len(rows)
         if self._forms > _MOST_FORMS:
-            raise Refused(
+            raise RefusedTransaction(
                 Code.LIMIT_EXCEEDED, f"the transaction's functions make more than {_MOST_FORMS:,} forms", path
             )
         for number, row in enumerate(rows):
@@ -100,9 +102,11 @@ class _Calls:
     def _count(self, name: Keyword, path: Path, depth: int) -> None:
         self._calls += 1
         if depth > _MOST_NESTED:
-            raise Refused(Code.LIMIT_EXCEEDED, f"{name} is called more than {_MOST_NESTED} calls deep", path)
+            raise RefusedTransaction(
+                Code.LIMIT_EXCEEDED, f"{name} is called more than {_MOST_NESTED} calls deep", path
+            )
         if self._calls > _MOST_CALLS:
-            raise Refused(Code.LIMIT_EXCEEDED, f"a transaction may make {_MOST_CALLS:,} calls", path)
+            raise RefusedTransaction(Code.LIMIT_EXCEEDED, f"a transaction may make {_MOST_CALLS:,} calls", path)
 
 
 def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
@@ -110,7 +114,7 @@ def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
     form = row[0] if len(row) == 1 else row
     if isinstance(form, EdnMap) or (type(form) is tuple and form and isinstance(form[0], Keyword)):
         return form
-    raise Refused(
+    raise RefusedTransaction(
         Code.TX_INVALID,
         f"{name} gives {shown(form)}, which is no transaction form; let its :find be an operation and its "
         "arguments, say ?op ?e ?a ?v, or one map or vector",
@@ -118,7 +122,7 @@ def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
     )
 
 
-def _unknown(name: Keyword, state: State) -> str:
+def _unknown(name: Keyword, state: DatabaseState) -> str:
     builtin = [str(each) for each in OPERATIONS]
     if state.ident_holder(name) is not None:
         return f"{name} holds no query; give it one with :db/fn to call it"
@@ -127,7 +131,7 @@ def _unknown(name: Keyword, state: State) -> str:
     return f"no operation {name}{suggestion}{known}"
 
 
-def stored_query(name: Keyword, state: State) -> str | None:
+def stored_query(name: Keyword, state: DatabaseState) -> str | None:
     """The text of the query that the entity with this ident holds."""
     entity = state.ident_holder(name)
     texts = () if entity is None else state.values(bootstrap.FN, entity)
@@ -139,10 +143,12 @@ def check_query(text: str, path: Path) -> None:
     try:
         query = parse_query(text)
     except AdalogError as error:
-        raise Refused(Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position) from None
+        raise RefusedTransaction(
+            Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position
+        ) from None
     for aggregate in _aggregates(query):
         if aggregate.name in ("rand", "sample"):
-            raise Refused(
+            raise RefusedTransaction(
                 Code.TX_INVALID,
                 "the query of :db/fn uses chance; a transaction has to mean the same every time",
                 path,

@@ -84,7 +84,7 @@ Operation = Add | Retract | RetractEntity | Cas | Update | Ensure
 
 
 @dataclass
-class Refused(Exception):
+class RefusedTransaction(Exception):
     """A transaction that cannot be; the path says which of its forms is to blame, `inside` where in a string."""
 
     code: Code

@@ -16,11 +16,11 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import Keyword, Symbol
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import Evaluation
+from adalog.store.state.settings import Evaluation
 from adalog.store.state.speculation import applied
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.functions import check_query, shown
-from adalog.store.transact.operations import Path, Refused
+from adalog.store.transact.operations import Path, RefusedTransaction
 from adalog.store.tries.columns import Int64s
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
@@ -34,7 +34,7 @@ def check(
     effects: Sequence[Effect],
     ensured: Mapping[tuple[int, int], Path],
     paths: Paths,
-    state: State,
+    state: DatabaseState,
     evaluation: Evaluation,
 ) -> None:
     """Raises TX_INVALID for a stored query that is none, and naming what does not satisfy its predicate."""
@@ -53,7 +53,7 @@ def check(
         checking.entity(entity, spec, path)
 
 
-def check_column(attribute: Attribute, e: Int64s, v: Int64s, state: State) -> None:
+def check_column(attribute: Attribute, e: Int64s, v: Int64s, state: DatabaseState) -> None:
     """The same for a bulk load's column, with built-ins only."""
     codes, first = np.unique(v, return_index=True)
     for name in attribute.preds:
@@ -74,7 +74,7 @@ def _failure(attribute: Attribute, e: int, value: Any, name: Symbol) -> str:
 class _Checking:
     """One transaction's checks."""
 
-    def __init__(self, effects: Sequence[Effect], state: State, evaluation: Evaluation) -> None:
+    def __init__(self, effects: Sequence[Effect], state: DatabaseState, evaluation: Evaluation) -> None:
         self._effects = effects
         self._state = state
         self._evaluation = evaluation
@@ -90,7 +90,7 @@ class _Checking:
         is_built_in = effect.a == bootstrap.ATTR_PREDS and _built_in(name) is not None
         if not is_built_in and self._query(name) is None:
             one = "a built-in of one argument such as pos?, or " if effect.a == bootstrap.ATTR_PREDS else ""
-            raise Refused(
+            raise RefusedTransaction(
                 Code.TX_INVALID, f"{name} is no predicate; name {one}the ident of an entity with a :db/fn", path
             )
         attribute = self._after.attribute(effect.e) if effect.a == bootstrap.ATTR_PREDS else None
@@ -112,7 +112,7 @@ class _Checking:
         required = self._values(bootstrap.ENTITY_ATTRS, spec)
         predicates = self._values(bootstrap.ENTITY_PREDS, spec)
         if not required and not predicates:
-            raise Refused(
+            raise RefusedTransaction(
                 Code.TX_INVALID,
                 f"{name or spec} is no entity spec; one has :db.entity/attrs or :db.entity/preds",
                 path,
@@ -120,10 +120,12 @@ class _Checking:
         for key in sorted(required, key=str):
             attribute = after.attribute(key)
             if attribute is None or not after.ev(attribute).count(entity):
-                raise Refused(Code.TX_INVALID, f"entity {entity} lacks {key}, which {name or spec} requires", path)
+                raise RefusedTransaction(
+                    Code.TX_INVALID, f"entity {entity} lacks {key}, which {name or spec} requires", path
+                )
         for predicate in sorted(predicates, key=str):
             if not self._holds(predicate, entity, path):
-                raise Refused(
+                raise RefusedTransaction(
                     Code.TX_INVALID, f"entity {entity} does not satisfy {predicate}, as {name or spec} wants", path
                 )
 
@@ -138,20 +140,22 @@ class _Checking:
         built_in = _built_in(name)
         holds = self._holds(name, value, path) if built_in is None else built_in(value)
         if not holds:
-            raise Refused(Code.TX_INVALID, _failure(attribute, e, value, name), path)
+            raise RefusedTransaction(Code.TX_INVALID, _failure(attribute, e, value, name), path)
         self._passed.add((name, v))
 
     def _holds(self, name: Symbol, argument: Any, path: Path) -> bool:
         """Whether a stored query gives a row for the argument; false and nil as its only answer are none."""
         query = self._query(name)
         if query is None:
-            raise Refused(Code.TX_INVALID, f"{name} has no :db/fn any more, so nothing can satisfy it", path)
+            raise RefusedTransaction(
+                Code.TX_INVALID, f"{name} has no :db/fn any more, so nothing can satisfy it", path
+            )
         try:
             rows = self._evaluation.rows(query, [argument], self._after)
             scalar = parse_query(query).find.shape == "scalar"
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
-            raise Refused(code, f"{name}: {error.message}", path) from None
+            raise RefusedTransaction(code, f"{name}: {error.message}", path) from None
         return bool(rows) and not (scalar and rows[0][0] in (False, None))
 
     def _query(self, name: Symbol) -> str | None:

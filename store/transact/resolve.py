@@ -13,26 +13,26 @@ from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
-from adalog.store.files.wire import instant as instant_of
-from adalog.store.files.wire import pack
-from adalog.store.schema_policy import SchemaPolicy
-from adalog.store.state.setting import Evaluation
-from adalog.store.state.state import State
+from adalog.store.files.packing import instant as instant_of
+from adalog.store.files.packing import pack
+from adalog.store.state.settings import Evaluation
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact import predicates, schema_changes
+from adalog.store.transact.column_assertions import LEAST, plain_adds
 from adalog.store.transact.composites import Composites
 from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
-from adalog.store.transact.few_adds import few_adds
 from adalog.store.transact.functions import expanded
-from adalog.store.transact.operations import PRODUCED, Operation, Path, Refused
-from adalog.store.transact.plain_adds import LEAST, plain_adds
-from adalog.store.transact.suspects import Suspects
+from adalog.store.transact.operations import PRODUCED, Operation, Path, RefusedTransaction
+from adalog.store.transact.small_assertions import few_adds
+from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import resolved
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Resolved
 from adalog.store.values.datom import nothing_to_tell
+from adalog.store.values.schema_policy import SchemaPolicy
 
 # Operations between two looks at whether to go on.
 _CHECK_EVERY: Final = 256
@@ -75,7 +75,7 @@ class Transaction:
             return [None] * len(paths)
         return edn.locate_all(self.text, list(map(_written, paths)))
 
-    def refusal(self, refused: Refused) -> AdalogError:
+    def refusal(self, refused: RefusedTransaction) -> AdalogError:
         """The error that says what was refused, and where."""
         message = refused.message
         if PRODUCED in refused.path:
@@ -107,7 +107,11 @@ def _as_edn(data: Any) -> Any:
 
 
 def resolve(
-    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int | None = None
+    transaction: Transaction,
+    state: DatabaseState,
+    evaluation: Evaluation,
+    policy: SchemaPolicy,
+    now: int | None = None,
 ) -> Resolved:
     """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
 
@@ -115,12 +119,12 @@ def resolve(
     """
     try:
         return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
-    except Refused as refused:
+    except RefusedTransaction as refused:
         raise transaction.refusal(refused) from None
 
 
 def _resolve(
-    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
+    transaction: Transaction, state: DatabaseState, evaluation: Evaluation, policy: SchemaPolicy, now: int
 ) -> Resolved:
     forms = transaction.forms
     plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
@@ -131,11 +135,11 @@ def _resolve(
 
 
 def _resolved_at_length(
-    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
+    transaction: Transaction, state: DatabaseState, evaluation: Evaluation, policy: SchemaPolicy, now: int
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
-    suspects, before = Suspects(), state.schema
+    suspects, before = Suspicions(), state.schema
     forms = expanded(transaction.forms, state, evaluation, suspects)
     declarations = Declarations(state, policy, suspects)
     declarations.scan(forms)
@@ -162,7 +166,7 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
 
 
 def _with_instant(
-    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: State, now: int
+    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: DatabaseState, now: int
 ) -> tuple[list[Effect], int]:
     """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
     transaction = TX_BASE + state.t + 1
@@ -173,17 +177,21 @@ def _with_instant(
         path = paths((effect.a, effect.e, effect.v))
         if effect.e != transaction or not effect.added:
             message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
-            raise Refused(Code.TX_INVALID, message, path)
+            raise RefusedTransaction(Code.TX_INVALID, message, path)
         if given < state.instant:
             last = instant_of(state.instant).isoformat()
-            raise Refused(Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path)
+            raise RefusedTransaction(
+                Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path
+            )
         if given > now:
-            raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
+            raise RefusedTransaction(
+                Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path
+            )
         return [effect, *(other for other in effects if other is not effect)], given
     return _at(max(now, state.instant), effects, state)
 
 
-def _at(instant: int, effects: list[Effect], state: State) -> tuple[list[Effect], int]:
+def _at(instant: int, effects: list[Effect], state: DatabaseState) -> tuple[list[Effect], int]:
     """The effects begun by the instant, and it."""
     code = layout.code_of(layout.TAG_INSTANT, instant + layout.INSTANT_BIAS)
     return [Effect(TX_BASE + state.t + 1, bootstrap.TX_INSTANT, code, True), *effects], instant

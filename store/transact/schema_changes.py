@@ -8,16 +8,16 @@ import numpy as np
 
 from adalog.datalog.errors import Code
 from adalog.datalog.values import Keyword
-from adalog.store.schema_policy import SchemaMode, SchemaPolicy
 from adalog.store.state.speculation import ChangedValues
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import too_many_at_once
-from adalog.store.transact.operations import Path, Refused
+from adalog.store.transact.operations import Path, RefusedTransaction
 from adalog.store.tries.trie import Csr
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema, attribute_from
+from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
 
 # Where an effect's (attribute, entity, value code) was written.
 Paths = Callable[[tuple[int, int, int]], Path]
@@ -35,7 +35,7 @@ _ADVICE = "; if misspelt names declared them by their use, set ADALOG_SCHEMA=str
 _TUPLE = (bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE)
 
 
-def check(effects: Sequence[Effect], paths: Paths, state: State, policy: SchemaPolicy) -> None:
+def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState, policy: SchemaPolicy) -> None:
     """Raises TX_INVALID, naming the offending entity where there is one, and LIMIT_EXCEEDED for too many
     attributes. paths: where each datom was written."""
     changes: dict[int, list[Effect]] = {}
@@ -60,7 +60,9 @@ def check(effects: Sequence[Effect], paths: Paths, state: State, policy: SchemaP
                 _check_old_data(old, attribute, state)
                 _check_composites_of(old, attribute, named)
         except _Senseless as fault:
-            raise Refused(Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)) from None
+            raise RefusedTransaction(
+                Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)
+            ) from None
 
 
 def _check_number(
@@ -82,7 +84,7 @@ def _check_number(
     if at_once < room:
         raise too_many_at_once(first.ident, at_once, path)
     advice = "" if policy.mode == "strict" else _ADVICE
-    raise Refused(
+    raise RefusedTransaction(
         Code.LIMIT_EXCEEDED,
         f"{first.ident} is one attribute too many: there are {schema.declared:,} besides the built-in ones, and at "
         f"most {policy.attributes:,} are allowed (ADALOG_ATTRIBUTES){advice}",
@@ -125,25 +127,27 @@ def _blamed(changes: Sequence[Effect], paths: Paths, about: Sequence[int]) -> Pa
     return min([written[id_] for id_ in about if id_ in written] or written.values())
 
 
-def _check_value(effect: Effect, paths: Paths, state: State) -> None:
+def _check_value(effect: Effect, paths: Paths, state: DatabaseState) -> None:
     path = paths((effect.a, effect.e, effect.v))
     allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
     if allowed is not None and effect.v not in allowed:
         ident = state.snapshot().ident(effect.a)
-        raise Refused(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
+        raise RefusedTransaction(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
     if effect.a not in _TUPLE:
         return
     value = state.codes.decode(effect.v)
     if effect.a == bootstrap.TUPLE_TYPE:
         if value not in _ITEM_TYPES:
-            raise Refused(Code.TX_INVALID, f"{value} is no type of a tuple's items; one is :db.type/long", path)
+            raise RefusedTransaction(
+                Code.TX_INVALID, f"{value} is no type of a tuple's items; one is :db.type/long", path
+            )
         return
     wanted = "attributes" if effect.a == bootstrap.TUPLE_ATTRS else "types such as :db.type/long"
     fits = all(isinstance(item, Keyword) for item in value) and 2 <= len(value) <= 8
     if effect.a == bootstrap.TUPLE_TYPES:
         fits = fits and all(item in _ITEM_TYPES for item in value)
     if not fits:
-        raise Refused(Code.TX_INVALID, f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
+        raise RefusedTransaction(Code.TX_INVALID, f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
 
 
 def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
@@ -187,7 +191,7 @@ def _check_composites_of(old: Attribute, new: Attribute | None, named: _Named) -
             raise _Senseless(f"{old.ident} has to keep cardinality one: {composite.ident} is made of it")
 
 
-def _check_old_data(old: Attribute, new: Attribute | None, state: State) -> None:
+def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState) -> None:
     snapshot = state.snapshot()
     if old.no_history and (new is None or not new.no_history) and snapshot.has_data(old.id):
         raise _Senseless(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.composites import Composite, Composites, tuple_code
 from adalog.store.transact.operations import (
     Add,
@@ -15,7 +15,7 @@ from adalog.store.transact.operations import (
     Ensure,
     Operation,
     Path,
-    Refused,
+    RefusedTransaction,
     Retract,
     RetractEntity,
     Tempid,
@@ -28,7 +28,7 @@ _OF_KNOWN = (Retract, RetractEntity, Cas)
 
 
 def resolved(
-    operations: Sequence[Operation], state: State, composites: Composites
+    operations: Sequence[Operation], state: DatabaseState, composites: Composites
 ) -> tuple[dict[Tempid, int], Interval]:
     """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
 
@@ -47,7 +47,7 @@ def resolved(
     for operation in operations:
         for term in _referred(operation):
             if isinstance(term, Tempid) and not union.has_met(term):
-                raise Refused(
+                raise RefusedTransaction(
                     Code.TX_INVALID,
                     f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
                     "One that is there is named by a number, an ident or a lookup ref such as "
@@ -55,7 +55,7 @@ def resolved(
                     operation.path,
                 )
         if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
-            raise Refused(
+            raise RefusedTransaction(
                 Code.TX_INVALID,
                 f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
                 operation.path,
@@ -64,7 +64,7 @@ def resolved(
     return union.allocated(new.start), new
 
 
-def _chosen(operations: Iterable[Operation], state: State) -> list[int]:
+def _chosen(operations: Iterable[Operation], state: DatabaseState) -> list[int]:
     """The free ids that the operations name themselves."""
     paths: dict[int, Path] = {}
     for operation in operations:
@@ -77,11 +77,11 @@ def _chosen(operations: Iterable[Operation], state: State) -> list[int]:
         try:
             state.free.check_chosen(chosen)
         except AdalogError as error:
-            raise Refused(error.code, error.message, paths[chosen[0]]) from None
+            raise RefusedTransaction(error.code, error.message, paths[chosen[0]]) from None
     return chosen
 
 
-def _named(operation: Operation, state: State) -> Iterable[int]:
+def _named(operation: Operation, state: DatabaseState) -> Iterable[int]:
     """The entities that an operation's values name."""
     if isinstance(operation, RetractEntity):
         return ()
@@ -120,7 +120,7 @@ class _Parts:
 class _Union:
     """Disjoint sets of tempids, each with an entity id once one is known."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: DatabaseState) -> None:
         self._state = state
         self._parents: dict[Tempid, Term] = {}
 
@@ -190,7 +190,7 @@ class _Union:
         elif isinstance(left, Tempid):
             self._parents[left] = right
         else:
-            raise Refused(
+            raise RefusedTransaction(
                 Code.UNIQUE_CONFLICT,
                 f"{add.a.ident} would make entities {left} and {right} one: two unique identities of one form "
                 "belong to different entities",

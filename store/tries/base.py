@@ -20,7 +20,7 @@ def _nothing() -> Int64s:
 
 
 @dataclass(frozen=True, eq=False)
-class Closed:
+class ClosedDatoms:
     """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it; sorted by
     (e, v, added)."""
 
@@ -40,7 +40,7 @@ class Base:
     ev: Csr = EMPTY
     ve: Csr = EMPTY
     since: Int64s = field(default_factory=_nothing)
-    closed: Closed = field(default_factory=Closed)
+    closed: ClosedDatoms = field(default_factory=ClosedDatoms)
     t: int = 0
     last: int = 0
     segment: Segment | None = None
@@ -89,7 +89,7 @@ class Base:
         now = now.take(now.t <= t)
         return Columns.concat([now, held]).sorted() if len(held) else now
 
-    def until(self, t: int, current: Columns, later: Closed, *, keep_history: bool = True) -> Base:
+    def until(self, t: int, current: Columns, later: ClosedDatoms, *, keep_history: bool = True) -> Base:
         """As it was after transaction t, when `current` held: as though nothing had happened since.
 
         later: what ended in runs above it.
@@ -100,7 +100,7 @@ class Base:
             ev=Csr.from_sorted(current.e, current.v),
             ve=Csr.from_pairs(current.v, current.e),
             since=current.t,
-            closed=Closed(closed.e[then], closed.v[then], closed.added[then], closed.retracted[then]),
+            closed=ClosedDatoms(closed.e[then], closed.v[then], closed.added[then], closed.retracted[then]),
             t=t,
             last=int(max(current.t.max(initial=0), closed.retracted[then].max(initial=0))),
         )
@@ -118,7 +118,7 @@ class Base:
             ev=Csr.from_sorted(held.e, held.v),
             ve=ve,
             since=held.t,
-            closed=_joined(self.closed, newly_closed) if keep_history else Closed(),
+            closed=_joined(self.closed, newly_closed) if keep_history else ClosedDatoms(),
             t=t,
             last=int(events.t.max()),
         )
@@ -130,7 +130,7 @@ class Base:
         return self.ev.nbytes() + self.ve.nbytes() + sum(column.nbytes for column in columns)
 
 
-def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns, Closed]:
+def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns, ClosedDatoms]:
     """What holds after the events, sorted by (e, v), and what stopped holding.
 
     current: what held before. touched: its rows for the events' entities. Assertions and retractions of one pair
@@ -140,7 +140,7 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
     again = np.zeros(len(rows), np.bool_)
     again[:-1] = (rows.e[1:] == rows.e[:-1]) & (rows.v[1:] == rows.v[:-1])
     ended = np.flatnonzero(rows.added & again)
-    closed = Closed(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
+    closed = ClosedDatoms(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
     fresh = rows.take(rows.added & ~again)
     entities = distinct(events.e)
     untouched = _without(current, entities)
@@ -163,10 +163,10 @@ def _without(columns: Columns, entities: Int64s) -> Columns:
     return columns.take(~are_of(columns.e, entities))
 
 
-def _joined(old: Closed, new: Closed) -> Closed:
+def _joined(old: ClosedDatoms, new: ClosedDatoms) -> ClosedDatoms:
     if not len(new.e):
         return old
     e, v = np.concatenate((old.e, new.e)), np.concatenate((old.v, new.v))
     added, retracted = np.concatenate((old.added, new.added)), np.concatenate((old.retracted, new.retracted))
     order = np.lexsort((added, v, e))
-    return Closed(e[order], v[order], added[order], retracted[order])
+    return ClosedDatoms(e[order], v[order], added[order], retracted[order])

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from adalog.store.files.segment import Segment
-from adalog.store.tries.base import Base, Closed, settle
+from adalog.store.tries.base import Base, ClosedDatoms, settle
 from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s
 from adalog.store.tries.run import Run
 from adalog.store.tries.trie import Trie, distinct
@@ -121,7 +121,7 @@ class Relation:
 
     def until(self, t: int, current: Columns, *, keep_history: bool = True) -> Relation:
         """As it was after transaction t, when `current` held: as though nothing had happened since."""
-        later, above = Closed(), self._above()
+        later, above = ClosedDatoms(), self._above()
         if len(above):
             _, later = settle(self.base.current(), self.base.current_of(distinct(above.e)), above)
         return Relation(self.base.until(t, current, later, keep_history=keep_history))

@@ -13,7 +13,7 @@ import numpy as np
 from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s
 from adalog.store.tries.signed import Signed, order_of, runs, united
-from adalog.store.tries.trie import Size, Trie
+from adalog.store.tries.trie import Trie, TrieSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Run:
 
     ev: Signed
     ve: Signed
-    sizes: tuple[Size, Size]
+    sizes: tuple[TrieSize, TrieSize]
     stamps: Int64s
     past: Columns
     t: int

@@ -173,7 +173,7 @@ EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class TrieSize:
     """pairs: that hold. rows: keys that have values. longest: an upper bound of the longest row's length."""
 
     pairs: int
@@ -187,7 +187,7 @@ class Trie:
     size: of the trie as a whole; that of the base where there are no levels.
     """
 
-    def __init__(self, base: Csr, levels: Levels = (), size: Size | None = None) -> None:
+    def __init__(self, base: Csr, levels: Levels = (), size: TrieSize | None = None) -> None:
         assert size is not None or not levels
         self.base = base
         self.levels = levels
@@ -197,12 +197,12 @@ class Trie:
         self.written = 0
 
     @property
-    def size(self) -> Size:
+    def size(self) -> TrieSize:
         """Its counts, at no cost."""
         size = self._size
         if size is None:
             base = self.base
-            size = self._size = Size(len(base.values), len(base.keys), base.longest)
+            size = self._size = TrieSize(len(base.values), len(base.keys), base.longest)
         return size
 
     @property
@@ -445,10 +445,10 @@ class Trie:
         after = before + 1 if added else before - 1
         assert after >= 0, "what was not there was taken away"
         rows = size.rows + (before == 0) - (after == 0)
-        size = Size(size.pairs + after - before, rows, max(size.longest, after))
+        size = TrieSize(size.pairs + after - before, rows, max(size.longest, after))
         return Trie(self.base, pushed_one(key, value, self.levels, added=added, count=after), size)
 
-    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, Size]:
+    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, TrieSize]:
         """What these events, as for `advanced`, change, and the size after it."""
         if len(keys) == 0:
             return NOTHING_SIGNED, self.size
@@ -468,7 +468,7 @@ class Trie:
         after = before + np.add.reduceat(np.where(fresh.added, 1, -1), fresh.offsets[:-1])
         assert (after >= 0).all(), "what was not there was taken away"
         fresh = Signed(fresh.keys, fresh.offsets, fresh.values, fresh.added, after)
-        size = Size(
+        size = TrieSize(
             self.pairs + int((after - before).sum()),
             self.rows + int(np.count_nonzero(after)) - int(np.count_nonzero(before)),
             max(self.size.longest, int(after.max())),

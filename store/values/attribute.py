@@ -27,7 +27,7 @@ Uniqueness = Literal["value", "identity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AttributeKind:
     """What attributes can have in common. value_type: a name of VALUE_TYPES, or None until the first use decides it
     (open schema only). tuple_attrs: of a composite tuple, what it is made of. preds: what its values have to
     satisfy, each a built-in predicate or the ident of a stored query.
@@ -45,11 +45,11 @@ class Kind:
     preds: tuple[Symbol, ...] = ()
 
 
-PLAIN: Final = Kind()
+PLAIN: Final = AttributeKind()
 
 
 @lru_cache(1024)
-def shared(kind: Kind) -> Kind:
+def shared(kind: AttributeKind) -> AttributeKind:
     """An equal kind, the same object for all who ask: thousands of attributes have a few kinds."""
     return kind
 
@@ -61,7 +61,7 @@ class Attribute:
     id: int
     ident: Keyword
     ident_code: int
-    kind: Kind = PLAIN
+    kind: AttributeKind = PLAIN
     doc: str | None = None
 
     @property

@@ -401,10 +401,10 @@ class Dictionary:
         """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""
         frozen = Dictionary()
         frozen._state, frozen._secret = self._state, self._secret
-        return Fork(frozen)
+        return ForkedDictionary(frozen)
 
 
-class Fork(Dictionary):
+class ForkedDictionary(Dictionary):
     """The keys that another dictionary had at some moment, and keys of its own after them."""
 
     def __init__(self, base: Dictionary) -> None:
@@ -459,7 +459,7 @@ class Fork(Dictionary):
         return self._base.nbytes() + super().nbytes()
 
     def fork(self) -> Dictionary:
-        return Fork(self)
+        return ForkedDictionary(self)
 
 
 def _young_state(blocks: tuple[Block, ...], keys: list[bytes]) -> _State:

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from adalog.store.values import layout
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
-from adalog.store.values.dictionary import Block, Fork
+from adalog.store.values.dictionary import Block, ForkedDictionary
 
 # How many keys of each tag were waiting at some moment.
 Waiting = Mapping[int, int]
 
 
-class Waitlist(Fork):
+class Waitlist(ForkedDictionary):
     """The keys of a dictionary, and after them, with the numbers that they will have there, `waiting` ones."""
 
     def _restart(self) -> None:

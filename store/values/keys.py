@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from adalog.store.files.wire import canonical_decimal, canonical_double, instant, milliseconds, pack, unpack
+from adalog.store.files.packing import canonical_decimal, canonical_double, instant, milliseconds, pack, unpack
 from adalog.store.values import layout
 
 TEXT_TAGS: Final = frozenset({layout.TAG_STRING, layout.TAG_KEYWORD, layout.TAG_SYMBOL, layout.TAG_URI})

@@ -8,7 +8,7 @@ from typing import Any
 
 from adalog.datalog.values import Keyword
 from adalog.store.values import bootstrap
-from adalog.store.values.attribute import Attribute, Kind, shared
+from adalog.store.values.attribute import Attribute, AttributeKind, shared
 from adalog.store.values.codes import Codes
 from adalog.store.values.layered import Layered
 from adalog.store.values.name_index import NameIndex
@@ -144,7 +144,7 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         ident=ident,
         ident_code=ident_code,
         kind=shared(
-            Kind(
+            AttributeKind(
                 value_type=None if value_type is None else bootstrap.TYPES[value_type],
                 cardinality="many" if cardinality == bootstrap.MANY else "one",
                 unique=None if unique is None else bootstrap.UNIQUENESS[unique],

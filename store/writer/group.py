@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.log.entry import Entry
+from adalog.store.log.entry import LogEntry
 from adalog.store.values.datom import TxReport
 from adalog.store.writer.refusals import in_doubt, read_only
-from adalog.store.writer.request import Request
+from adalog.store.writer.request import TransactionRequest
 
 # How often a group is resolved again as others were quicker, although they had no turn.
 MOST_OVERTAKEN: Final = 8
@@ -20,27 +20,27 @@ MOST_OVERTAKEN: Final = 8
 class Group:
     """What was resolved and waits for the append."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogEntry] = field(default_factory=list)
     reports: list[TxReport] = field(default_factory=list)
     # Who waits for which report: more than one where a group repeats an idempotency key.
-    waiting: list[tuple[Request, int]] = field(default_factory=list)
+    waiting: list[tuple[TransactionRequest, int]] = field(default_factory=list)
     # Who is refused in a state that is not durable yet, and hears of it when it is.
-    refused: list[tuple[Request, AdalogError]] = field(default_factory=list)
+    refused: list[tuple[TransactionRequest, AdalogError]] = field(default_factory=list)
     # Both in order.
-    pending: list[Request] = field(default_factory=list)
+    pending: list[TransactionRequest] = field(default_factory=list)
     # Those whose turn has not come.
-    rest: Sequence[Request] = ()
+    rest: Sequence[TransactionRequest] = ()
 
-    def add(self, request: Request, entry: Entry, report: TxReport) -> None:
+    def add(self, request: TransactionRequest, entry: LogEntry, report: TxReport) -> None:
         self.repeat(request, len(self.entries))
         self.entries.append(entry)
         self.reports.append(report)
 
-    def repeat(self, request: Request, place: int) -> None:
+    def repeat(self, request: TransactionRequest, place: int) -> None:
         self.waiting.append((request, place))
         self.pending.append(request)
 
-    def refuse(self, request: Request, error: AdalogError) -> None:
+    def refuse(self, request: TransactionRequest, error: AdalogError) -> None:
         if self.entries and error.code is not Code.EDN_SYNTAX:
             self.refused.append((request, error))
             self.pending.append(request)

@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from adalog.store.checkpoint import adoption
-from adalog.store.log.entry import Entry
-from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
+from adalog.store.log.entry import LogEntry
+from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.payload import Logged, LoggedColumn
 from adalog.store.log.report import report_of
 from adalog.store.state.head import Head, Mark
 from adalog.store.transact import bulk
 from adalog.store.values.changes import BulkColumn
 from adalog.store.values.datom import TxReport
-from adalog.store.writer.doubt import Doubt
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
+from adalog.store.writer.in_doubt import InDoubtAppend
 from adalog.store.writer.refusals import answering, in_doubt, overtaken
-from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
+from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
 
 
 class Steps(Protocol):
@@ -30,13 +30,13 @@ class Steps(Protocol):
 
     is_stopped: bool
 
-    def own_turn(self) -> AbstractContextManager[Turn]:
+    def own_turn(self) -> AbstractContextManager[AppendTurn]:
         """The turn to append, after what others appended was taken over."""
 
-    def resolve(self, request: Request, group: Group) -> None:
+    def resolve(self, request: TransactionRequest, group: Group) -> None:
         """Applies a transaction to the head, to be appended with its group."""
 
-    def append(self, turn: Turn, entries: Sequence[Entry]) -> None:
+    def append(self, turn: AppendTurn, entries: Sequence[LogEntry]) -> None:
         """Makes entries durable."""
 
     def show(self, reports: Sequence[TxReport]) -> None:
@@ -46,7 +46,7 @@ class Steps(Protocol):
 class Loads:
     """Commits such transactions, one after the other."""
 
-    def __init__(self, head: Head, log: Log, doubt: Doubt, writer: Steps) -> None:
+    def __init__(self, head: Head, log: Log, doubt: InDoubtAppend, writer: Steps) -> None:
         self._head = head
         self._log = log
         self._doubt = doubt
@@ -60,7 +60,9 @@ class Loads:
         """Commits an import, and answers the request."""
         self._commit_alone(request, self._adoption)
 
-    def _commit_alone(self, request: Request, append: Callable[[Any, Turn, Mark, list[TxReport]], None]) -> None:
+    def _commit_alone(
+        self, request: TransactionRequest, append: Callable[[Any, AppendTurn, Mark, list[TxReport]], None]
+    ) -> None:
         """A group of one. `append` has the head become what it appends, and gives the report before."""
         if not request.future.set_running_or_notify_cancel():
             return
@@ -91,7 +93,7 @@ class Loads:
                 raise overtaken(MOST_OVERTAKEN)
             request.future.set_result(reports[0])
 
-    def _bulk(self, request: BulkRequest, turn: Turn, mark: Mark, reports: list[TxReport]) -> None:
+    def _bulk(self, request: BulkRequest, turn: AppendTurn, mark: Mark, reports: list[TxReport]) -> None:
         head = self._head
         group, columns = self._resolve_bulk(request, mark)
         relations = {column.attribute: head.with_column(column) for column in columns}
@@ -106,7 +108,7 @@ class Loads:
             head.replace(relations)
         self._writer.show(reports)
 
-    def _adoption(self, request: AdoptionRequest, turn: Turn, _: Mark, reports: list[TxReport]) -> None:
+    def _adoption(self, request: AdoptionRequest, turn: AppendTurn, _: Mark, reports: list[TxReport]) -> None:
         head = self._head
         assert request.adoption is not None
         assert request.folder is not None
@@ -148,8 +150,8 @@ class Loads:
             head.use(ids)
         return group, columns
 
-    def _with_columns(self, entry: Entry, columns: Sequence[BulkColumn]) -> tuple[Entry, Logged]:
+    def _with_columns(self, entry: LogEntry, columns: Sequence[BulkColumn]) -> tuple[LogEntry, Logged]:
         plain = Logged.decoded(entry.payload)
         logged_columns = [LoggedColumn.of(c.attribute, c.e, c.v, self._head.codes) for c in columns]
         logged = Logged(plain.datoms, plain.tempids, logged_columns)
-        return Entry(entry.t, entry.instant, None, logged.encoded()), logged
+        return LogEntry(entry.t, entry.instant, None, logged.encoded()), logged

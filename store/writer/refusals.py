@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.disk import refused_by_disk
+from adalog.store.files.disk_errors import refused_by_disk
 from adalog.store.log.entry import UsedKey
 from adalog.store.transact.resolve import digest_of
 from adalog.store.values.datom import TxReport
-from adalog.store.writer.request import Request
+from adalog.store.writer.request import TransactionRequest
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
@@ -27,7 +27,7 @@ def answering(future: Future[TxReport]) -> Iterator[None]:
         future.set_exception(refusal(error))
 
 
-def check_same(request: Request, t: int, used: UsedKey) -> None:
+def check_same(request: TransactionRequest, t: int, used: UsedKey) -> None:
     if used.digest not in (None, digest_of(request.data)):
         raise AdalogError(
             Code.ARG_INVALID,

@@ -11,14 +11,14 @@ from typing import Any
 from adalog.store.checkpoint.adoption import Adoption
 from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
-from adalog.store.state.setting import Rehearsal
+from adalog.store.state.settings import RehearsedQueries
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import digest_of
 from adalog.store.values.datom import TxReport
 
 
 @dataclass(eq=False)
-class Request:
+class TransactionRequest:
     """Transaction data, what it depends on, and the future of its report."""
 
     data: str | Sequence[Any]
@@ -27,7 +27,7 @@ class Request:
     future: Future[TxReport] = field(default_factory=Future)
     # Who asks, as those know it who run what is slow about it.
     asking: Context = field(default_factory=copy_context)
-    rehearsal: Rehearsal | None = None
+    rehearsal: RehearsedQueries | None = None
 
     def used_key(self) -> UsedKey | None:
         """The idempotency key with the digest of the data."""
@@ -39,14 +39,14 @@ class Request:
 
 
 @dataclass(eq=False)
-class BulkRequest(Request):
+class BulkRequest(TransactionRequest):
     """A transaction with columns besides its forms; a group of its own."""
 
     columns: BulkData = field(default_factory=dict)
 
 
 @dataclass(eq=False)
-class AdoptionRequest(Request):
+class AdoptionRequest(TransactionRequest):
     """A transaction whose datoms, besides those of its forms, are in segments of the folder; a group of its own."""
 
     adoption: Adoption | None = None

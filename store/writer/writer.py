@@ -20,24 +20,24 @@ from typing import Final
 
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.collecting import put_off
-from adalog.store.log.entry import Entry
-from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
+from adalog.store.files.gc_pause import put_off
+from adalog.store.log.entry import LogEntry
+from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.payload import Logged
-from adalog.store.log.reading import PAGE
+from adalog.store.log.reader import PAGE
 from adalog.store.log.report import report_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
-from adalog.store.state.setting import Evaluation, Overran, Setting
+from adalog.store.state.settings import Evaluation, QueriesOverran, TransactionSettings
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.values.datom import TxReport
-from adalog.store.writer.aside import Aside
-from adalog.store.writer.doubt import Doubt
+from adalog.store.writer.exclusive import ExclusiveWriter
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.in_doubt import InDoubtAppend
 from adalog.store.writer.loads import Loads
 from adalog.store.writer.refusals import answering, check_same, overtaken, read_only, refusal
-from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
+from adalog.store.writer.rehearsal import Rehearser
+from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
 
 _GROUP: Final = 256
 
@@ -53,7 +53,7 @@ _TURN_SECONDS: Final = 0.2
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
-Job = Request | Callable[[], None] | None
+Job = TransactionRequest | Callable[[], None] | None
 
 
 def _append_span(group: Group) -> AbstractContextManager[object]:
@@ -75,7 +75,7 @@ class Writer:
         self,
         head: Head,
         log: Log,
-        setting: Setting,
+        setting: TransactionSettings,
         publish: Callable[[Snapshot, Sequence[TxReport]], None],
         make_room: Callable[[], bool],
     ) -> None:
@@ -87,14 +87,14 @@ class Writer:
         self._published = head.published()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
-        self._doubt = Doubt(head, log, self._take)
-        self._aside = Aside(setting, self._put_back)
+        self._doubt = InDoubtAppend(head, log, self._take)
+        self._aside = Rehearser(setting, self._put_back)
         self.loads = Loads(head, log, self._doubt, self)
         # Why what others write is not seen at the moment.
         self.away: str | None = None
         self._looking = False
         # Of the hold that the writer is lent to.
-        self._turn: Turn | None = None
+        self._turn: AppendTurn | None = None
         self.is_stopped = False
         self._closed = False
         self._closing = threading.Lock()
@@ -103,7 +103,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Request | Callable[[], None]) -> None:
+    def submit(self, job: TransactionRequest | Callable[[], None]) -> None:
         """Queue a transaction, or something to run while none is half done.
 
         Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
@@ -111,7 +111,7 @@ class Writer:
         with self._closing:
             if self._closed:
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
-            if isinstance(job, Request):
+            if isinstance(job, TransactionRequest):
                 if self._waiting_requests >= self._setting.waiting:
                     raise AdalogError(
                         Code.RATE_LIMITED,
@@ -123,19 +123,19 @@ class Writer:
                 job.future.add_done_callback(self._answered)
             self._jobs.put(job)
 
-    def _put_back(self, request: Request) -> None:
+    def _put_back(self, request: TransactionRequest) -> None:
         """Has a request that was begun before have another turn. Raises BACKEND_UNAVAILABLE once closed."""
         with self._closing:
             if self._closed:
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
             self._jobs.put(request)
 
-    def lend(self, hold: Hold) -> None:
+    def lend(self, hold: ExclusiveWriter) -> None:
         """Has transactions wait until the hold is over; returns once they do."""
         self.submit(lambda: self._serve(hold))
         hold.begun()
 
-    def _serve(self, hold: Hold) -> None:
+    def _serve(self, hold: ExclusiveWriter) -> None:
         try:
             with self.own_turn():
                 hold.serve(lambda: self.is_stopped or self._closed)
@@ -180,8 +180,8 @@ class Writer:
             if self._doubt.seconds == 0:
                 self._doubt.settle()
             for kind, jobs in groupby(self._waiting(), type):
-                if kind is Request:
-                    self._commit([job for job in jobs if isinstance(job, Request)])
+                if kind is TransactionRequest:
+                    self._commit([job for job in jobs if isinstance(job, TransactionRequest)])
                     continue
                 for job in jobs:
                     if job is None:
@@ -190,7 +190,7 @@ class Writer:
                         self.loads.load(job)
                     elif isinstance(job, AdoptionRequest):
                         self.loads.adopt(job)
-                    elif not isinstance(job, Request):
+                    elif not isinstance(job, TransactionRequest):
                         job()
 
     def _waiting(self) -> Iterator[Job]:
@@ -214,15 +214,15 @@ class Writer:
 
     # Groups
 
-    def _commit(self, requests: list[Request]) -> None:
+    def _commit(self, requests: list[TransactionRequest]) -> None:
         """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""
         rehearsed = [request for request in requests if request.rehearsal is not None]
         self._commit_group([request for request in requests if request.rehearsal is None])
         for request in rehearsed:
             self._commit_group([request])
 
-    def _commit_group(self, requests: list[Request]) -> None:
-        left: Sequence[Request] = [request for request in requests if request.begin()]
+    def _commit_group(self, requests: list[TransactionRequest]) -> None:
+        left: Sequence[TransactionRequest] = [request for request in requests if request.begin()]
         tries = 0
         while left:
             group = Group()
@@ -258,7 +258,7 @@ class Writer:
             else:
                 left = [*group.pending, *group.rest]
 
-    def _commit_in(self, turn: Turn, requests: Sequence[Request], group: Group) -> None:
+    def _commit_in(self, turn: AppendTurn, requests: Sequence[TransactionRequest], group: Group) -> None:
         """Resolves transactions and appends them, as many as a turn has time for."""
         mark = self._head.mark()
         until = time.monotonic() + _TURN_SECONDS if self._log.is_shared else None
@@ -267,7 +267,7 @@ class Writer:
                 with put_off(len(request.data)):
                     if not self._answered_before(request, group, turn):
                         self.resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
-            except Overran:
+            except QueriesOverran:
                 with answering(request.future):
                     self._aside.put(request, self._published)
             except Exception as error:  # noqa: BLE001 - it goes to who waits
@@ -288,7 +288,7 @@ class Writer:
         group.answer()
 
     @contextmanager
-    def own_turn(self, requests: Iterable[Request] = ()) -> Iterator[Turn]:
+    def own_turn(self, requests: Iterable[TransactionRequest] = ()) -> Iterator[AppendTurn]:
         """The turn to append, after what others appended was taken over. Raises BACKEND_UNAVAILABLE."""
         if self._turn is not None:
             yield self._turn
@@ -308,7 +308,7 @@ class Writer:
                     finally:
                         self._turn = None
 
-    def append(self, turn: Turn, entries: Sequence[Entry]) -> None:
+    def append(self, turn: AppendTurn, entries: Sequence[LogEntry]) -> None:
         """Makes entries durable. Where there is no room for them the store's own garbage goes first."""
         self._turn = None
         try:
@@ -346,7 +346,7 @@ class Writer:
             _LOGGER.warning("others' transactions are seen again, up to t = %d", self._head.t)
             self.away = None
 
-    def _take(self, entries: Sequence[Entry]) -> list[TxReport]:
+    def _take(self, entries: Sequence[LogEntry]) -> list[TxReport]:
         """Has the head and everybody see what others, or nobody knows who, made durable."""
         head, reports = self._head, []
         try:
@@ -375,7 +375,7 @@ class Writer:
 
     # One transaction
 
-    def resolve(self, request: Request, group: Group, brief: float | None = None) -> None:
+    def resolve(self, request: TransactionRequest, group: Group, brief: float | None = None) -> None:
         """Apply a transaction to the head, to be appended with its group."""
         if self.is_stopped:
             raise AdalogError(
@@ -399,7 +399,7 @@ class Writer:
             resolved = resolve(transaction, head, evaluation, policy)
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
-            entry = Entry(t, resolved.instant, None, logged.encoded(), request.used_key())
+            entry = LogEntry(t, resolved.instant, None, logged.encoded(), request.used_key())
         except BaseException:
             head.codes.rolled_back(known)
             raise
@@ -407,7 +407,7 @@ class Writer:
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
         group.add(request, entry, report)
 
-    def _answered_before(self, request: Request, group: Group, turn: Turn) -> bool:
+    def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report.
 
         Raises ARG_INVALID where something else was sent with it.

@@ -12,7 +12,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import EdnList, identity, sort_key
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from tests.asp.nests import SCHEMA, VALUES, Asked
@@ -67,7 +67,7 @@ def compared(
     if wanted is None:
         return None, False
     for options in switches:
-        request = Request(asked.text, [*args, asked.rules], snapshot, engine=engine, options=options)
+        request = QueryRequest(asked.text, [*args, asked.rules], snapshot, engine=engine, options=options)
         try:
             wrong = told(query, wanted, [tuple(row) for row in pool.run(request).rows()])
         except AdalogError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.values.attribute import TX_BASE
 from tests.datascript.generated import SCHEMA, THEIR_SCHEMA, Asked
@@ -93,7 +93,7 @@ class Both:
         """What differs, or nothing."""
         arguments = tuple(read(each) for each in (*asked.arguments, asked.our_rules) if each)
         try:
-            result = self.pool.run(Request(query=asked.ours, args=arguments, snapshot=self.snapshot))
+            result = self.pool.run(QueryRequest(query=asked.ours, args=arguments, snapshot=self.snapshot))
         except AdalogError as error:
             return f"refused: {error}\n{self.report(asked, theirs)}"
         mine = rows_of(as_json(result.rows()))

@@ -11,7 +11,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.recent import ENTRY_BYTES, Recent
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from tests.support import World, refused
@@ -255,7 +255,7 @@ def test_what_is_only_tried_is_never_kept(people: World) -> None:
 
 
 def test_a_request_may_ask_to_be_computed(people: World) -> None:
-    people.pool.run(Request(SHARED, cached=False))
+    people.pool.run(QueryRequest(SHARED, cached=False))
     assert len(people.pool.cache.memory) == 0
 
 
@@ -266,7 +266,7 @@ def test_switches_of_the_evaluation_are_not_answered_from_what_was_kept(people: 
 
 def test_explain_analyze_runs(people: World) -> None:
     people.q(SHARED)
-    shown = people.pool.explain(Request(SHARED), analyze=True)
+    shown = people.pool.explain(QueryRequest(SHARED), analyze=True)
     assert shown.plan["levels"][0]["actual"]["rows"] > 0
 
 

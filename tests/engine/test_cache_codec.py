@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from adalog.datalog.edn import write
 from adalog.datalog.values import Float, Keyword, identity
+from adalog.executor.cache.cached_value import fetched_rows, kept_rows
 from adalog.executor.cache.codec import (
     KEY_BYTES,
     UNSIGNED,
-    Entry,
+    CacheEntry,
     NotAnEntryError,
     Signature,
     decode,
@@ -21,9 +22,8 @@ from adalog.executor.cache.codec import (
     entry_of,
     stored,
 )
-from adalog.executor.cache.kept import fetched_rows, kept_rows
-from adalog.executor.question.request import Request
-from adalog.store.files.wire import pack_as_written, unpack
+from adalog.executor.question.request import QueryRequest
+from adalog.store.files.packing import pack_as_written, unpack
 from tests.datalog.strategies import values
 from tests.support import World
 
@@ -41,7 +41,7 @@ def test_every_value_as_it_is(value: object) -> None:
 
 @given(st.lists(values, max_size=6), st.text(max_size=5))
 def test_a_column_of_any_values(column: list[object], engine: str) -> None:
-    back = decode(KEY, encode(KEY, Entry((stored("any", column),), engine)))
+    back = decode(KEY, encode(KEY, CacheEntry((stored("any", column),), engine)))
     assert list(map(identity, back.columns[0].values())) == list(map(identity, column))
     assert back.engine == engine
 
@@ -88,7 +88,7 @@ def test_values_that_only_the_query_holds_are_kept_without_those_it_does_not_sho
 
 
 def test_floats_of_32_bits() -> None:
-    back = decode(KEY, encode(KEY, Entry((stored("float", [Float(1.5), Float("nan")]),))))
+    back = decode(KEY, encode(KEY, CacheEntry((stored("float", [Float(1.5), Float("nan")]),))))
     assert [type(value) for value in back.columns[0].values()] == [Float, Float]
 
 
@@ -98,7 +98,7 @@ def entry_bytes() -> bytes:
         stored("keyword", [Keyword("a")] * 50),
         stored("any", [(1, "x")] * 50),
     )
-    return encode(KEY, Entry(columns, "LOCAL"))
+    return encode(KEY, CacheEntry(columns, "LOCAL"))
 
 
 def test_the_entry_of_another_key() -> None:
@@ -145,7 +145,7 @@ def test_random_bytes_with_a_checksum_that_fits(body: bytes) -> None:
 
 
 def test_the_cache_is_not_the_number_of_columns_of_another_query(db: World) -> None:
-    result = db.pool.run(Request("[:find ?x ?y :in $ ?x ?y]", [1, 2]))
+    result = db.pool.run(QueryRequest("[:find ?x ?y :in $ ?x ?y]", [1, 2]))
     assert fetched_rows(entry_of(result), 1, db.database.snapshot().codes) is None
 
 

@@ -17,7 +17,7 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 
 QUERY = "[:find (count ?e) . :where [?e :n ?v]]"
@@ -80,7 +80,7 @@ async def asleep(pool: Held, waiting: int) -> None:
 
 def test_two_hundred_clients_ask_at_once(pool: Held) -> None:
     async def ask() -> list[Result]:
-        clients = [asyncio.create_task(pool.arun(Request(QUERY))) for _ in range(200)]
+        clients = [asyncio.create_task(pool.arun(QueryRequest(QUERY))) for _ in range(200)]
         await began(pool)
         await asleep(pool, 199)
         pool.go.set()
@@ -96,7 +96,7 @@ def test_two_hundred_clients_of_a_pull(pool: Held) -> None:
     pool.go.set()
 
     async def ask() -> list[Result]:
-        request = Request("[:find (pull ?e [:n]) :where [?e :n ?v]]", ordered=True)
+        request = QueryRequest("[:find (pull ?e [:n]) :where [?e :n ?v]]", ordered=True)
         return await asyncio.gather(*(pool.arun(request) for _ in range(200)))
 
     results = asyncio.run(ask())
@@ -108,7 +108,7 @@ def test_two_hundred_clients_of_a_pull(pool: Held) -> None:
 
 def test_under_other_names_it_is_the_same_computation(pool: Held) -> None:
     async def ask() -> list[Result]:
-        clients = [asyncio.create_task(pool.arun(Request(text))) for text in (QUERY, RENAMED)]
+        clients = [asyncio.create_task(pool.arun(QueryRequest(text))) for text in (QUERY, RENAMED)]
         await began(pool)
         await asleep(pool, 1)
         pool.go.set()
@@ -121,9 +121,9 @@ def test_under_other_names_it_is_the_same_computation(pool: Held) -> None:
 
 def test_the_first_goes_away(pool: Held) -> None:
     async def ask() -> Result:
-        first = asyncio.create_task(pool.arun(Request(QUERY)))
+        first = asyncio.create_task(pool.arun(QueryRequest(QUERY)))
         await began(pool)
-        second = asyncio.create_task(pool.arun(Request(QUERY)))
+        second = asyncio.create_task(pool.arun(QueryRequest(QUERY)))
         await asleep(pool, 1)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -150,13 +150,13 @@ def test_the_first_ones_refusal_harms_nobody_who_begins_again(pool: Held) -> Non
 
     async def refused() -> AdalogError:
         with pytest.raises(AdalogError, match="too much at once") as caught:
-            await pool.arun(Request(QUERY))
+            await pool.arun(QueryRequest(QUERY))
         return caught.value
 
     async def ask() -> Result:
         first = asyncio.create_task(refused())
         await began(pool)
-        second = asyncio.create_task(pool.arun(Request(QUERY)))
+        second = asyncio.create_task(pool.arun(QueryRequest(QUERY)))
         await asleep(pool, 1)
         joined.set()
         refusal = await first
@@ -171,7 +171,7 @@ def test_the_first_ones_refusal_harms_nobody_who_begins_again(pool: Held) -> Non
 
 def test_all_go_away(pool: Held) -> None:
     async def ask() -> None:
-        clients = [asyncio.create_task(pool.arun(Request(QUERY))) for _ in range(5)]
+        clients = [asyncio.create_task(pool.arun(QueryRequest(QUERY))) for _ in range(5)]
         await began(pool)
         await asleep(pool, 4)
         for client in clients:
@@ -184,14 +184,14 @@ def test_all_go_away(pool: Held) -> None:
     assert pool.cache is not None
     assert len(pool.cache.memory) == 0
     pool.go.set()
-    assert pool.run(Request(QUERY)).cache == "MISS"
+    assert pool.run(QueryRequest(QUERY)).cache == "MISS"
 
 
 def test_each_waits_no_longer_than_his_own_deadline(pool: Held) -> None:
     async def ask() -> Result:
-        hasty = asyncio.create_task(pool.arun(Request(QUERY, timeout_ms=HASTY_MS)))
+        hasty = asyncio.create_task(pool.arun(QueryRequest(QUERY, timeout_ms=HASTY_MS)))
         await began(pool)
-        patient = asyncio.create_task(pool.arun(Request(QUERY, timeout_ms=60_000)))
+        patient = asyncio.create_task(pool.arun(QueryRequest(QUERY, timeout_ms=60_000)))
         await asleep(pool, 1)
         with pytest.raises(AdalogError) as caught:
             await hasty
@@ -206,9 +206,9 @@ def test_each_waits_no_longer_than_his_own_deadline(pool: Held) -> None:
 
 def test_a_timeout_in_the_text_is_its_own(pool: Held) -> None:
     async def ask() -> Result:
-        hasty = asyncio.create_task(pool.arun(Request(QUERY[:-1] + f" :timeout {HASTY_MS}]")))
+        hasty = asyncio.create_task(pool.arun(QueryRequest(QUERY[:-1] + f" :timeout {HASTY_MS}]")))
         await began(pool)
-        patient = asyncio.create_task(pool.arun(Request(QUERY)))
+        patient = asyncio.create_task(pool.arun(QueryRequest(QUERY)))
         await asleep(pool, 1)
         with pytest.raises(AdalogError) as caught:
             await hasty
@@ -223,7 +223,7 @@ def test_a_failure_is_everybodys_and_not_kept(pool: Held) -> None:
     pool.failing = AdalogError(Code.INTERNAL, "the disk is full")
 
     async def ask() -> list[Any]:
-        clients = [asyncio.create_task(pool.arun(Request(QUERY))) for _ in range(20)]
+        clients = [asyncio.create_task(pool.arun(QueryRequest(QUERY))) for _ in range(20)]
         await began(pool)
         await asleep(pool, 19)
         pool.go.set()
@@ -235,12 +235,12 @@ def test_a_failure_is_everybodys_and_not_kept(pool: Held) -> None:
     assert pool.cache is not None
     assert len(pool.cache.memory) == 0
     pool.failing = None
-    assert pool.run(Request(QUERY)).rows() == [(3,)]
+    assert pool.run(QueryRequest(QUERY)).rows() == [(3,)]
 
 
 def test_threads_share_a_computation_too(pool: Held) -> None:
     results: list[Result] = []
-    threads = [threading.Thread(target=lambda: results.append(pool.run(Request(QUERY)))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(pool.run(QueryRequest(QUERY)))) for _ in range(8)]
     for thread in threads:
         thread.start()
     assert pool.began.acquire(timeout=20)
@@ -259,13 +259,13 @@ def test_a_thread_that_is_cancelled_leaves_the_others_to_begin_again(pool: Held)
 
     def cancelled() -> None:
         with pytest.raises(AdalogError) as caught:
-            pool.run(Request(QUERY), flag)
+            pool.run(QueryRequest(QUERY), flag)
         outcomes.append(caught.value.code)
 
     first = threading.Thread(target=cancelled)
     first.start()
     assert pool.began.acquire(timeout=20)
-    second = threading.Thread(target=lambda: outcomes.append(pool.run(Request(QUERY)).rows()))
+    second = threading.Thread(target=lambda: outcomes.append(pool.run(QueryRequest(QUERY)).rows()))
     second.start()
     assert pool.cache is not None
     while not pool.cache.tally["query", "shared"]:
@@ -284,13 +284,13 @@ def test_hits_need_no_place_in_the_queue() -> None:
         pool.go.set()
 
         async def ask() -> Result:
-            await pool.arun(Request(QUERY))
+            await pool.arun(QueryRequest(QUERY))
             pool.go.clear()
             assert pool.began.acquire(timeout=20)
-            busy = asyncio.create_task(pool.arun(Request("[:find ?v :where [_ :n ?v]]")))
+            busy = asyncio.create_task(pool.arun(QueryRequest("[:find ?v :where [_ :n ?v]]")))
             await began(pool)
             try:
-                return await pool.arun(Request(QUERY))
+                return await pool.arun(QueryRequest(QUERY))
             finally:
                 pool.go.set()
                 await busy

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.parser import parse_query
-from adalog.executor.cache.form import form_of
+from adalog.executor.cache.canonical_form import form_of
 from tests.property.generated import query as random_query
 
 SAME = [

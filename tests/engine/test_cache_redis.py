@@ -23,12 +23,12 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache import redis_layer
 from adalog.executor.cache.answers import ResultCache
-from adalog.executor.cache.codec import KEY_BYTES, Entry, encode, stored
+from adalog.executor.cache.codec import KEY_BYTES, CacheEntry, encode, stored
 from adalog.executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
 from adalog.executor.cache.settings import CacheSettings, RedisSettings
 from adalog.executor.cache.tally import Tally
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.redis_servers import SERVERS, RedisServer, running
 
@@ -86,8 +86,8 @@ class Gateway:
 
     def ask(self, query: str) -> str:
         """How the answer came about; it is right."""
-        result = self.pool.run(Request(query))
-        expected = self.plain.run(Request(query))
+        result = self.pool.run(QueryRequest(query))
+        expected = self.plain.run(QueryRequest(query))
         assert result.rows() == expected.rows()
         assert result.columns == expected.columns
         assert (result.shape, result.keys, result.t) == (expected.shape, expected.keys, expected.t)
@@ -176,7 +176,7 @@ def test_past_and_present_share_an_entry(wiped: RedisServer, database: Database)
         database.transact("[[:db/add 900 :k :y]]")
         assert opened.ask(QUERIES[0]) == "MISS"
         opened.redis.flush()
-        assert opened.pool.run(Request(QUERIES[0], snapshot=then)).cache == "HIT"
+        assert opened.pool.run(QueryRequest(QUERIES[0], snapshot=then)).cache == "HIT"
 
 
 # What may go wrong
@@ -264,7 +264,7 @@ def test_many_find_it_frozen_at_once(wiped: RedisServer, database: Database) -> 
 
             async def ask() -> list[Result]:
                 texts = [f"[:find ?n :where [?e :n ?n] [(> ?n {i})]]" for i in range(50)]
-                return await asyncio.gather(*(opened.pool.arun(Request(text)) for text in texts))
+                return await asyncio.gather(*(opened.pool.arun(QueryRequest(text)) for text in texts))
 
             results = asyncio.run(ask())
         finally:
@@ -364,7 +364,7 @@ def test_an_entry_of_another_shape_with_a_checksum_that_fits(wiped: RedisServer,
         with wiped.client() as client:
             for name in filled(wiped):
                 key = bytes.fromhex(name.removeprefix(b"adalog:").decode())
-                client.set(name, encode(key, Entry((stored("long", [1]),) * 7)))
+                client.set(name, encode(key, CacheEntry((stored("long", [1]),) * 7)))
         assert opened.ask_all() == {"MISS"}
 
 
@@ -419,7 +419,7 @@ def test_it_is_restarted_mid_storm(database: Database, kind: str, monkeypatch: p
     monkeypatch.setattr(redis_layer, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(redis_layer, "_LONGEST_PAUSE", 0.02)
     with running(kind) as server, gateway(database, server.url) as opened:
-        expected = {query: opened.plain.run(Request(query)).rows() for query in QUERIES}
+        expected = {query: opened.plain.run(QueryRequest(query)).rows() for query in QUERIES}
         wrong: list[Any] = []
         stop = threading.Event()
 
@@ -427,7 +427,7 @@ def test_it_is_restarted_mid_storm(database: Database, kind: str, monkeypatch: p
             rng = Random(seed)
             while not stop.is_set():
                 query = rng.choice(QUERIES)
-                found = opened.pool.run(Request(query), Cancel()).rows()
+                found = opened.pool.run(QueryRequest(query), Cancel()).rows()
                 if found != expected[query]:
                     wrong.append((query, found))
 
@@ -486,10 +486,10 @@ def test_only_what_takes_longer_to_compute_than_to_fetch(
     try:
         assert layer.ready(20)
         layer.cost = Cost(round_trip=1.0, per_byte=0.0)
-        layer.put(bytes(KEY_BYTES), lambda: Entry((stored("long", [1]),)), 0.9)
+        layer.put(bytes(KEY_BYTES), lambda: CacheEntry((stored("long", [1]),)), 0.9)
         layer.flush()
         assert (tally["redis", "too cheap"], tally["redis", "stored"]) == (1, 0)
-        layer.put(bytes(KEY_BYTES), lambda: Entry((stored("long", [1]),)), 5.0)
+        layer.put(bytes(KEY_BYTES), lambda: CacheEntry((stored("long", [1]),)), 5.0)
         layer.flush()
         assert (tally["redis", "too cheap"], tally["redis", "stored"]) == (1, 1)
         assert layer.get(bytes(KEY_BYTES)) is not None
@@ -514,7 +514,7 @@ def test_the_cost_is_what_was_measured() -> None:
 def test_entries_above_the_limit_are_not_stored(wiped: RedisServer, database: Database) -> None:
     with gateway(database, wiped.url, entry_bytes=2_000) as opened:
         numbers = tuple(range(3_000))
-        opened.pool.run(Request("[:find ?x :in $ [?x ...]]", [numbers]))
+        opened.pool.run(QueryRequest("[:find ?x :in $ [?x ...]]", [numbers]))
         opened.redis.flush()
         assert opened.count("too large") == 1
         assert filled(wiped) == []

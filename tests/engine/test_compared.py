@@ -13,8 +13,8 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion, feed_key, view_key
 from adalog.executor.follow.view import Change, Interest
-from adalog.executor.question.arguments import Moment
-from adalog.executor.question.request import Request
+from adalog.executor.question.arguments import BasisArgument
+from adalog.executor.question.request import QueryRequest
 from adalog.store.values.bootstrap import IDENT
 from tests.support import World
 
@@ -24,7 +24,7 @@ class Followed:
 
     def __init__(self, db: World, query: str, *args: Any, **more: Any) -> None:
         self.db = db
-        request = Request(query, [read(each) if isinstance(each, str) else each for each in args], **more)
+        request = QueryRequest(query, [read(each) if isinstance(each, str) else each for each in args], **more)
         self.question = db.pool.question(request)
         self.view = RecomputedView(UndatedQuestion.of(self.question), db.pool.engine)
         self.at = db.database.snapshot()
@@ -92,7 +92,7 @@ def test_a_limit_without_an_order_takes_the_same_rows(db: World) -> None:
 def test_a_source_relative_to_the_default_one_moves_with_it(db: World) -> None:
     db.tx("[{:db/id 1 :age 1}]")
     database = db.database
-    before = Moment("before", lambda now: database.at(t=now.t - 1))
+    before = BasisArgument("before", lambda now: database.at(t=now.t - 1))
     followed = Followed(db, "[:find ?e :in $ $old :where [?e :age ?a] (not [$old ?e :age ?a])]", before)
     assert followed.tx("[{:db/id 2 :age 1}]") == "+ [2] - [1]"
     assert followed.tx("[{:db/id 2 :name 1}]") == "+ - [2]"
@@ -133,7 +133,7 @@ def test_interests_are_the_attributes_that_are_read(db: World) -> None:
 
 def test_what_shares_a_view_and_a_feed(db: World) -> None:
     def question(query: str, *args: str, **more: Any) -> Any:
-        return db.pool.question(Request(query, [read(each) for each in args], **more))
+        return db.pool.question(QueryRequest(query, [read(each) for each in args], **more))
 
     text = "[:find ?e :in $ ?x [?y ...] :where [?e :a ?x] [?e :b ?y]]"
     one, two = question(text, "1", "[1 2]"), question(text, "1.0", "[1 2]")

@@ -11,7 +11,7 @@ from adalog.datalog.ast import FindAggregate, Var
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.follow.answer_groups import AnswerGroups
 from adalog.executor.join.batch import Batch
-from adalog.planner.maintenance.feeds import FEED
+from adalog.planner.feeds import FEED
 from adalog.store.database import Database
 from adalog.store.values.codes import Scratch
 

@@ -22,7 +22,7 @@ from adalog.executor.follow.closure import ClosureStratum
 from adalog.executor.follow.program import MaintainedProgram, UnmaintainableError
 from adalog.executor.question.inputs import Inputs, bind_inputs
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.values.codes import Scratch
@@ -54,7 +54,7 @@ class Followed:
         self.database = database
         self.at = database.snapshot()
         text = f"[:find {find} :where (path {find}) :rules [{rules}]]"
-        request = Request(text, (), self.at, options=Options(magic=magic))
+        request = QueryRequest(text, (), self.at, options=Options(magic=magic))
         self.question = Questions().of(request, self.at, Cancel())
         self.plan = Compiler().compile(self.question)
         self.names = [each.name for each in self.plan.program.relations]

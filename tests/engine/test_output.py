@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.answer.parquet import Part
+from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.join.batch import concatenate
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark import engine as engines
 from adalog.executor.spark import exchange, gathering
 from adalog.executor.spark import task as tasks
@@ -50,7 +50,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
             made.scheduler.close()
 
 
-def read(folder: Path, parts: list[Part]) -> pa.Table:
+def read(folder: Path, parts: list[ParquetPart]) -> pa.Table:
     assert sorted(path.name for path in folder.iterdir()) == [part.file for part in parts]
     tables = [pq.read_table(folder / part.file) for part in parts]
     assert [len(table) for table in tables] == [part.rows for part in parts]
@@ -79,8 +79,8 @@ QUERIES = [
 @pytest.mark.parametrize("engine", ["LOCAL", "SPARK"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_files_hold_the_rows_of_the_answer(pool: Pool, tmp_path: Path, engine: str, query: str) -> None:
-    parts = pool.write(Request(query, engine=engine), str(tmp_path))
-    expected = pool.run(Request(query, engine="LOCAL"))
+    parts = pool.write(QueryRequest(query, engine=engine), str(tmp_path))
+    expected = pool.run(QueryRequest(query, engine="LOCAL"))
     if not len(expected):
         assert parts == []
         assert list(tmp_path.iterdir()) == []
@@ -91,7 +91,7 @@ def test_the_files_hold_the_rows_of_the_answer(pool: Pool, tmp_path: Path, engin
 
 
 def test_tasks_write_where_their_rows_are_apart(pool: Pool, tmp_path: Path) -> None:
-    parts = pool.write(Request(QUERIES[1], engine="SPARK"), str(tmp_path))
+    parts = pool.write(QueryRequest(QUERIES[1], engine="SPARK"), str(tmp_path))
     assert len(parts) > 1
     assert [part.file for part in parts[:2]] == ["part-00000.parquet", "part-00001.parquet"]
 
@@ -137,10 +137,10 @@ IN_ORDER = [
 def test_what_several_tasks_have_comes_together_in_others(
     pool: Pool, tmp_path: Path, sent: list[int], query: str
 ) -> None:
-    parts = pool.write(Request(query, engine="SPARK"), str(tmp_path))
+    parts = pool.write(QueryRequest(query, engine="SPARK"), str(tmp_path))
     assert len(parts) > 1
     assert not sent
-    assert rows(read(tmp_path, parts)) == rows(pool.run(Request(query, engine="LOCAL")).to_arrow())
+    assert rows(read(tmp_path, parts)) == rows(pool.run(QueryRequest(query, engine="LOCAL")).to_arrow())
 
 
 def test_sums_of_tasks_that_are_the_same_are_two(
@@ -163,14 +163,14 @@ def test_sums_of_tasks_that_are_the_same_are_two(
 
     monkeypatch.setattr(engines, "divided", in_two)
     query = "[:find ?k (sum ?c) :where [?p :c/kind ?k] [?p :c/code ?c]]"
-    table = read(tmp_path, pool.write(Request(query, engine="SPARK"), str(tmp_path)))
+    table = read(tmp_path, pool.write(QueryRequest(query, engine="SPARK"), str(tmp_path)))
     assert rows(table) == [(":k/only", 36)]
 
 
 @pytest.mark.parametrize("query", IN_ORDER)
 def test_files_in_order_hold_the_rows_in_order(pool: Pool, tmp_path: Path, sent: list[int], query: str) -> None:
-    parts = pool.write(Request(query, engine="SPARK"), str(tmp_path))
-    expected = pool.run(Request(query, engine="LOCAL")).to_arrow()
+    parts = pool.write(QueryRequest(query, engine="SPARK"), str(tmp_path))
+    expected = pool.run(QueryRequest(query, engine="LOCAL")).to_arrow()
     if not len(expected):
         assert parts == []
         return
@@ -183,10 +183,10 @@ def test_files_in_order_hold_the_rows_in_order(pool: Pool, tmp_path: Path, sent:
 
 def test_a_large_limit_in_no_order_ends_all_tasks(pool: Pool, tmp_path: Path, sent: list[int]) -> None:
     query = "[:find ?p ?q ?r :where [?p :p/knows ?q] [?q :p/knows ?r]"
-    table = read(tmp_path, pool.write(Request(f"{query} :offset 3 :limit 10]", engine="SPARK"), str(tmp_path)))
+    table = read(tmp_path, pool.write(QueryRequest(f"{query} :offset 3 :limit 10]", engine="SPARK"), str(tmp_path)))
     assert len(table) == 10
     assert not sent
-    assert set(rows(table)) <= set(pool.run(Request(f"{query}]", engine="LOCAL")).rows())
+    assert set(rows(table)) <= set(pool.run(QueryRequest(f"{query}]", engine="LOCAL")).rows())
 
 
 @pytest.mark.parametrize("query", [TOGETHER[0], IN_ORDER[0]])
@@ -198,7 +198,7 @@ def test_a_failure_on_the_way_leaves_no_file(
 
     monkeypatch.setattr(tasks, "write_part", full)
     with pytest.raises(AdalogError, match="No space left") as caught:
-        pool.write(Request(query, engine="SPARK"), str(tmp_path))
+        pool.write(QueryRequest(query, engine="SPARK"), str(tmp_path))
     assert caught.value.code is Code.BACKEND_UNAVAILABLE
     assert list(tmp_path.iterdir()) == []
 
@@ -207,9 +207,9 @@ def test_what_fails_leaves_no_file(pool: Pool, tmp_path: Path) -> None:
     wrong = "[:find ?n ?x :where [?p :p/name ?n] [?p :p/age ?a] [(/ 1 ?a) ?x]]"
     for engine in ("LOCAL", "SPARK"):
         with pytest.raises(AdalogError):
-            pool.write(Request(wrong, engine=engine), str(tmp_path))
+            pool.write(QueryRequest(wrong, engine=engine), str(tmp_path))
         assert list(tmp_path.iterdir()) == []
     with pytest.raises(AdalogError) as caught:
-        pool.write(Request(QUERIES[1], engine="SPARK"), str(tmp_path / "none"))
+        pool.write(QueryRequest(QUERIES[1], engine="SPARK"), str(tmp_path / "none"))
     assert caught.value.code is Code.BACKEND_UNAVAILABLE
     assert "cannot write into" in caught.value.message

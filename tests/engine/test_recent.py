@@ -6,9 +6,9 @@ from adalog.executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.executor.question.request import QueryRequest
+from adalog.schema.documents.operations import Operations
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 
@@ -41,8 +41,8 @@ def test_plans_and_questions_stay_within_their_bytes_under_many_texts() -> None:
         pool = Pool(database, PoolSettings(plan_bytes=1 << 20))
         try:
             for number in range(200):
-                pool.run(Request(f'[:find ?e :where [?e :db/doc "{number} {"y" * 2_000}"]]'))
-            pool.run(Request('[:find ?e :where [?e :db/doc "' + "y" * 500_000 + '"]]'))
+                pool.run(QueryRequest(f'[:find ?e :where [?e :db/doc "{number} {"y" * 2_000}"]]'))
+            pool.run(QueryRequest('[:find ?e :where [?e :db/doc "' + "y" * 500_000 + '"]]'))
             kept = (pool.engine.compiler.plans, pool.questions._queries, pool.questions._outlines)
             for each in kept:
                 assert 0 < len(each) < 200
@@ -55,7 +55,7 @@ def test_plans_and_questions_stay_within_their_bytes_under_many_texts() -> None:
 
 
 def test_documents_stay_within_their_bytes() -> None:
-    operations = Operations(build_schema(), Limits(document_bytes=1 << 20))
+    operations = Operations(build_schema(), RequestLimits(document_bytes=1 << 20))
     for number in range(500):
         assert not operations.prepare(f"{{ a{number}: database {{ basisT datomCount }} }}").refusal
     assert operations.prepare("{ " + " " * 400_000 + "nope }").refusal

@@ -12,7 +12,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import Client
-from adalog.executor.turns.lanes import Lane, Places
+from adalog.executor.turns.lanes import Lane, LaneSlots
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.executor.turns.ticket import Ticket
 
@@ -55,7 +55,7 @@ class Job:
 class Stage:
     """A scheduler and the jobs given to it."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: LaneSlots) -> None:
         self.scheduler = Scheduler(places)
         self.log: list[str] = []
         self.jobs: list[Job] = []
@@ -101,7 +101,7 @@ def outcome(job: Job) -> Any:
 @contextmanager
 def stage(**places: Any) -> Iterator[Stage]:
     opened = Stage(
-        Places(**{"light": 1, "heavy": 1, "slice_seconds": PATIENT, "quantum_seconds": PATIENT, **places})
+        LaneSlots(**{"light": 1, "heavy": 1, "slice_seconds": PATIENT, "quantum_seconds": PATIENT, **places})
     )
     try:
         yield opened

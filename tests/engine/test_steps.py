@@ -23,7 +23,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.checkpoint import compactor
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World
@@ -76,7 +76,7 @@ class Followed:
     def __init__(self, world: World, query: str, *args: str, at: Snapshot | None = None) -> None:
         self.world, self.query = world, query
         self.at = at or world.database.snapshot()
-        view = view_of(world.pool.question(Request(query, [*map(read, args)])), world.pool.engine)
+        view = view_of(world.pool.question(QueryRequest(query, [*map(read, args)])), world.pool.engine)
         assert isinstance(view, MaintainedView)
         self.view = view
         self.args: dict[int, list[Any]] = {}
@@ -86,7 +86,7 @@ class Followed:
     def add(self, *args: str) -> int:
         number = len(self.args)
         self.args[number] = [*map(read, args)]
-        question = self.world.pool.question(Request(self.query, self.args[number]))
+        question = self.world.pool.question(QueryRequest(self.query, self.args[number]))
         self.view.add(number, UndatedQuestion.of(question), self.at, Cancel())
         self.rows[number] = self.fresh(number, self.at)
         return number
@@ -96,7 +96,7 @@ class Followed:
         del self.rows[number]
 
     def fresh(self, number: int, at: Snapshot) -> set[Any]:
-        result = self.world.pool.run(Request(self.query, self.args[number], at))
+        result = self.world.pool.run(QueryRequest(self.query, self.args[number], at))
         return {tuple(map(identity, row)) for row in result.rows()}
 
     def tx(self, *texts: str) -> None:

@@ -13,10 +13,10 @@ import pytest
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import ColumnMapping, RowSource
-from adalog.pipeline.importing.read.texts import value_of
 from adalog.pipeline.importing.read.typed_columns import INLINE, typed
 from adalog.store.values import layout
 from adalog.store.values.keys import inline_value, value_of_key
+from adalog.store.values.scalars import from_file
 
 
 def values(array: pa.Array, value_type: str, read_as: str | None = None, split: str | None = None) -> list[Any]:
@@ -75,7 +75,7 @@ DAY = datetime(2024, 5, 1, tzinfo=UTC)
     ],
 )
 def test_what_values_are_read_as(raw: Any, value_type: str, value: Any) -> None:
-    found = value_of(raw, value_type)
+    found = from_file(value_type, raw)
     assert found == value
     assert type(found) is type(value)
 

@@ -15,11 +15,11 @@ from tests.several.gateway import SERVE, Gateway
 # Small runs, so that there are folds and checkpoints in seconds; the disk is looked at soon after it failed.
 _PROGRAM = f"""
 from adalog.store.checkpoint import compactor, replay
-from adalog.store.writer import doubt
+from adalog.store.writer import in_doubt
 from adalog.store.tries import relation
 compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40
 replay._APART_SECONDS = 0.02
-doubt._REST = 0.05
+in_doubt._REST = 0.05
 {SERVE}
 """
 NUMBERS = "[:find (count ?e) . :where [?e :n _]]"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.check_backups import check_backups
 from adalog.store.files.place import place_of
 from tests.faults.disk import Kind
 from tests.faults.machine import Machine

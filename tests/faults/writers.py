@@ -19,7 +19,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint import compactor, replay
 from adalog.store.database import Database
 from adalog.store.tries import relation
-from adalog.store.writer import doubt
+from adalog.store.writer import in_doubt
 
 WRITERS = 4
 
@@ -67,7 +67,7 @@ def live(out: int, folder: str, life: int) -> None:
 def main() -> None:
     compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40  # type: ignore[misc, attr-defined]
     replay._APART_SECONDS = 0.02  # type: ignore[misc]
-    doubt._REST = 0.01  # type: ignore[misc]
+    in_doubt._REST = 0.01  # type: ignore[misc]
     shim = ctypes.CDLL(None)
     # A fork inherits no threads, so there are none yet.
     for line in sys.stdin:

@@ -14,16 +14,16 @@ import orjson
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent
-from adalog.executor.cache.key import Keys
-from adalog.executor.live.hub import Hub
+from adalog.executor.cache.key import CacheKeys
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import read_arguments
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.schema.documents.operations import Operations
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 from tests.live.following import QUICK
@@ -56,8 +56,8 @@ async def named(database: Database, hub: Hub, given: dict[str, Any], earlier: di
         values = [each.value for each in args]
         found = await asked(database, hub, given, earlier)
     told = next(database.live(query, *values, resume=earlier.get("values")))
-    question = hub.pool.questions.of(Request(query, args), database.snapshot(), Cancel())
-    kept = Keys(database, Recent(1 << 20)).asked(question)
+    question = hub.pool.questions.of(QueryRequest(query, args), database.snapshot(), Cancel())
+    kept = CacheKeys(database, Recent(1 << 20)).asked(question)
     assert kept is not None
     return {
         **found,
@@ -69,8 +69,8 @@ async def named(database: Database, hub: Hub, given: dict[str, Any], earlier: di
 
 async def asked(database: Database, hub: Hub, given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:
     """The next page, and the next event."""
-    services = Services(database, hub.pool, Limits(), Cursors(b"k" * 32), None, hub)
-    operations = Operations(build_schema(), Limits())
+    services = Services(database, hub.pool, RequestLimits(), Cursors(b"k" * 32), None, hub)
+    operations = Operations(build_schema(), RequestLimits())
     variables = {"q": QUERY, **given}
     after = {**variables, "after": earlier.get("cursor")}
     answer = await operations.run(operations.prepare(PAGES), Context(services), after, None)

@@ -15,10 +15,10 @@ import orjson
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.settings.config import Settings
-from adalog.schema.context import Context
-from adalog.schema.errors import describe
-from adalog.schema.execution import Operations, Prepared
+from adalog.schema.documents.operations import Operations, PreparedDocument
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 SECONDS = 20.0
@@ -80,7 +80,7 @@ class Hub:
 
     async def subscribe(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,

@@ -76,9 +76,9 @@ def test_serve_refuses_a_later_folder(folder: Path, raised: Callable[[Path], Non
 
 
 def test_commands_refuse_later_backups(folder: Path, tmp_path: Path) -> None:
-    from adalog.store.files.place import Folder
+    from adalog.store.files.place import LocalPlace
 
-    place = Folder(tmp_path / "out")
+    place = LocalPlace(tmp_path / "out")
     back_up(folder, place)
     path = place.path / OWNER
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2, "adalog": "0.9.1"}))

@@ -19,11 +19,11 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets, Charge
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from adalog.store.database import Database
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
@@ -203,7 +203,7 @@ def test_one_who_has_no_units_spoils_nothing_for_those_who_ask_the_same(monkeypa
     buckets = Buckets(RATE, 1e7, 2)
     buckets.take("poor", 9.9e6)
 
-    asked = Request(HEAVY)
+    asked = QueryRequest(HEAVY)
     entered, go = threading.Event(), threading.Event()
 
     async def ask(pool: Pool, name: str) -> Any:
@@ -240,7 +240,9 @@ def test_one_who_has_no_units_spoils_nothing_for_those_who_ask_the_same(monkeypa
 
 def test_waiting_for_a_turn_costs_nothing() -> None:
     """What a query waits for its turn costs nothing: of ten at once each pays for itself."""
-    settings = Settings(data=":memory:", rate_units=RATE, rate_burst_units=1e12, limits=Limits(timeout_ms=60_000))
+    settings = Settings(
+        data=":memory:", rate_units=RATE, rate_burst_units=1e12, limits=RequestLimits(timeout_ms=60_000)
+    )
     with gateway(settings, SCHEMA, NUMBERS) as opened:
         opened.post(Q, query=HEAVY)
         one = 1e12 - level(opened)

@@ -15,8 +15,8 @@ from websockets.typing import Subprotocol
 
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
-from adalog.planner.scope.suspected import Proposals, Unknown
-from adalog.store.snapshot import moments
+from adalog.planner.scope.pending_warnings import Proposals, UnknownName
+from adalog.store.snapshot import transaction_ids
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 MORE = """[{:db/ident :person/mood :db/valueType :db.type/ref} {:db/ident :mood/gay}
@@ -142,7 +142,7 @@ def test_their_number_and_length_is_bounded(people: Gateway, monkeypatch: pytest
     compared: list[str] = []
     hint = Proposals.hint
 
-    def counted(proposals: Proposals, unknown: Unknown) -> str:
+    def counted(proposals: Proposals, unknown: UnknownName) -> str:
         compared.append(str(unknown.name))
         return hint(proposals, unknown)
 
@@ -222,10 +222,10 @@ def test_between_the_last_transaction_and_now_is_no_future(
         found = warned(people, name, field % f'basis: {{ asOf: "{as_of}" }}')
         return [each for each in found if "future" in each]
 
-    monkeypatch.setattr(moments, "time", Frozen(last.timestamp() + 10))
+    monkeypatch.setattr(transaction_ids, "time", Frozen(last.timestamp() + 10))
     assert [len(at(seconds)) for seconds in (0, 5, 10, 10.002, 60)] == [0, 0, 0, 1, 1]
     # The clock jumped back: what was written since is of a moment that has not come yet.
-    monkeypatch.setattr(moments, "time", Frozen(last.timestamp() - 100))
+    monkeypatch.setattr(transaction_ids, "time", Frozen(last.timestamp() - 100))
     assert [len(at(seconds)) for seconds in (-50, 0, 0.002)] == [0, 0, 1]
 
 

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from adalog.executor.cache.cached_value import fetched_rows
 from adalog.executor.cache.codec import NotAnEntryError, decode, encode, entry_of
-from adalog.executor.cache.kept import fetched_rows
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from tests.support import World
 
 SCHEMA = """
@@ -137,7 +137,7 @@ def test_a_local_variable_of_a_rule(shop):
 
 
 def test_explain_analyze(shop):
-    request = Request("[:find (sum ?q) . :where [?l :line/qty ?q]]", snapshot=shop.database.snapshot())
+    request = QueryRequest("[:find (sum ?q) . :where [?l :line/qty ?q]]", snapshot=shop.database.snapshot())
     assert [each.code for each in shop.pool.explain(request, analyze=True).diagnostics] == ["DROPPED_DUPLICATES"]
     assert not shop.pool.explain(request).diagnostics
 

@@ -7,9 +7,9 @@ from contextlib import closing
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_what_is_no_value_is_refused(people, given, query):
     argument = next((each for mark, each in shaped.items() if mark in query), given)
     with closing(Pool(people.database)) as pool:
         with pytest.raises(AdalogError, match=r"takes a value: .* is not an EDN value") as refused:
-            pool.run(Request(query, (argument,)))
+            pool.run(QueryRequest(query, (argument,)))
         assert refused.value.code is Code.ARG_INVALID
         with Hub(pool), pytest.raises(AdalogError, match="takes a value"):
             people.database.live(query, argument)
@@ -166,7 +166,7 @@ def test_what_is_no_value_is_refused(people, given, query):
 def test_a_collection_of_python_is_no_attributes_value(people, given):
     with closing(Pool(people.database)) as pool, Hub(pool):
         query = "[:find ?e :in $ ?a :where [?e :age ?a]]"
-        for ask in (lambda: pool.run(Request(query, (given,))), lambda: people.database.live(query, given)):
+        for ask in (lambda: pool.run(QueryRequest(query, (given,))), lambda: people.database.live(query, given)):
             with pytest.raises(AdalogError, match="takes a value") as refused:
                 ask()
             assert refused.value.code is Code.ARG_INVALID
@@ -174,4 +174,4 @@ def test_a_collection_of_python_is_no_attributes_value(people, given):
 
 def test_a_list_of_python_is_a_tuple(people):
     with closing(Pool(people.database)) as pool:
-        assert pool.run(Request("[:find ?e :in $ ?a :where [?e :age ?a]]", ([36, 9],))).rows() == []
+        assert pool.run(QueryRequest("[:find ?e :in $ ?a :where [?e :age ?a]]", ([36, 9],))).rows() == []

@@ -18,8 +18,8 @@ from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import MAINTAINED, view_of
-from adalog.executor.question.arguments import Given
-from adalog.executor.question.request import Request
+from adalog.executor.question.arguments import GivenArgument
+from adalog.executor.question.request import QueryRequest
 from tests.support import World
 
 MANY = ":db/valueType :db.type/ref :db/cardinality :db.cardinality/many"
@@ -33,7 +33,7 @@ class Live:
 
     def __init__(self, db: World, query: str, *args: str, json: tuple[Any, ...] = ()) -> None:
         self.db = db
-        self.request = Request(query, [*map(read, args), *(Given(each, json=True) for each in json)])
+        self.request = QueryRequest(query, [*map(read, args), *(GivenArgument(each, json=True) for each in json)])
         question = db.pool.question(self.request)
         self.view = view_of(question, db.pool.engine)
         assert isinstance(self.view, MaintainedView)
@@ -252,25 +252,25 @@ def test_values_that_the_database_learns_after_it_was_asked_for_them(graph: Worl
     ],
 )
 def test_explain_says_why_a_query_is_asked_again(graph: World, query: str, why: str) -> None:
-    explained = graph.pool.explain(Request(query))
+    explained = graph.pool.explain(QueryRequest(query))
     assert explained.plan["live"]["how"] == "recomputed and compared"
     assert why in explained.plan["live"]["reason"]
     assert f"live   recomputed and compared: {explained.plan['live']['reason']}" in explained.text
 
 
 def test_explain_says_that_a_query_is_maintained(graph: World) -> None:
-    explained = graph.pool.explain(Request(COUNTED))
+    explained = graph.pool.explain(QueryRequest(COUNTED))
     assert explained.plan["live"] == {"how": MAINTAINED, "reason": None}
     assert "live   maintained" in explained.text
 
 
 def test_a_feed_with_an_error_leaves_the_others_alone(graph: World) -> None:
     graph.tx("[{:db/id 1 :n 1 :m 1} {:db/id 2 :n 2 :m 2}]")
-    request = Request("[:find ?e ?x :in $ ?n :where [?e :n ?n] [?e :m ?m] [(/ 10 ?m) ?x]]", [1])
+    request = QueryRequest("[:find ?e ?x :in $ ?n :where [?e :n ?n] [?e :m ?m] [(/ 10 ?m) ?x]]", [1])
     view = view_of(graph.pool.question(request), graph.pool.engine)
     at = graph.database.snapshot()
     for feed in (1, 2):
-        question = graph.pool.question(Request(request.query, [feed]))
+        question = graph.pool.question(QueryRequest(request.query, [feed]))
         view.add(feed, UndatedQuestion.of(question), at, Cancel())
     graph.tx("[[:db/add 1 :m 0] [:db/add 2 :m 5]]")
     changes = view.step(Moments(at, graph.database.snapshot()), Cancel())
@@ -301,7 +301,7 @@ def test_a_view_that_waits_keeps_no_moment_alive(graph: World) -> None:
     )
     views = []
     for query, args in queries:
-        question = graph.pool.question(Request(query, [read(each) for each in args]))
+        question = graph.pool.question(QueryRequest(query, [read(each) for each in args]))
         views.append(view_of(question, graph.pool.engine))
         views[-1].add(0, UndatedQuestion.of(question), graph.database.snapshot(), Cancel())
     at = graph.database.snapshot()
@@ -323,11 +323,11 @@ REACH = "[[(reach ?a ?b) [?a :to ?b]] [(reach ?a ?c) (reach ?a ?b) [?b :to ?c]]]
 def test_recursion_for_several_arguments(graph: World) -> None:
     text = "[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]"
     graph.tx(edges((1, 2), (2, 3), (5, 6)))
-    view = view_of(graph.pool.question(Request(text, [1])), graph.pool.engine)
+    view = view_of(graph.pool.question(QueryRequest(text, [1])), graph.pool.engine)
     assert isinstance(view, MaintainedView)
     at = graph.database.snapshot()
     for feed in (1, 5):
-        view.add(feed, UndatedQuestion.of(graph.pool.question(Request(text, [feed]))), at, Cancel())
+        view.add(feed, UndatedQuestion.of(graph.pool.question(QueryRequest(text, [feed]))), at, Cancel())
 
     def step(text: str) -> dict[int, tuple[list[Any], list[Any]]]:
         nonlocal at
@@ -343,14 +343,14 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     assert step(edges((3, 1), (6, 2))) == {1: ([(1,)], []), 5: ([(1,), (2,), (3,)], [])}
     assert step(edges((1, 2), sign="retract")) == {1: ([], [(1,), (2,), (3,)])}
     view.drop(1)
-    view.add(2, UndatedQuestion.of(graph.pool.question(Request(text, [2]))), at, Cancel())
+    view.add(2, UndatedQuestion.of(graph.pool.question(QueryRequest(text, [2]))), at, Cancel())
     assert step(edges((1, 2))) == {2: ([(2,)], [])}
     assert step(edges((6, 2), sign="retract")) == {5: ([], [(1,), (2,), (3,)])}
 
 
 def test_a_limit_on_rows_is_noticed_when_it_is_passed(graph: World) -> None:
     graph.tx(edges((1, 2), (1, 3)))
-    request = Request("[:find ?b :in $ ?a :where [?a :to ?b]]", [1], max_rows=3)
+    request = QueryRequest("[:find ?b :in $ ?a :where [?a :to ?b]]", [1], max_rows=3)
     question = graph.pool.question(request)
     view = view_of(question, graph.pool.engine)
     at = graph.database.snapshot()

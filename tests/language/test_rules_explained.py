@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 
 PATH = "[[(path ?a ?b) [?a :to ?b]] [(path ?a ?c) (path ?a ?b) [?b :to ?c]] [(unused ?a) [?a :n]]]"
@@ -18,7 +18,7 @@ def chain(db):
 
 
 def explained(db, query, *, analyze=False, **options):
-    request = Request(query, (), db.database.snapshot(), options=Options(**options))
+    request = QueryRequest(query, (), db.database.snapshot(), options=Options(**options))
     return db.pool.explain(request, analyze=analyze).text
 
 

@@ -182,7 +182,7 @@ def test_without_an_engine():
 
 
 def test_stored_queries_have_seconds_together(kept, monkeypatch):
-    monkeypatch.setattr("adalog.store.writer.aside.SECONDS", 0)
+    monkeypatch.setattr("adalog.store.writer.rehearsal.SECONDS", 0)
     monkeypatch.setattr("adalog.store.writer.writer._BRIEF", 0)
     kept.tx("""[{:db/ident :my/f :db/fn "[:find ?v . :in $ ?v]"}]""")
     kept.tx_refuses("TIMEOUT", "[[:my/f [:db/add 1 :n 1]] [:my/f [:db/add 2 :n 1]]]", says="together")

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.changes import Changes, LiveChange
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.changes import Changes, LiveChange
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def hub_over(database: Database, **settings: Any) -> Iterator[Hub]:
 
 def afresh(database: Database, pool: Pool, query: str, args: tuple[Any, ...], t: int) -> frozenset[Row]:
     """What the query answers at a moment."""
-    result = pool.run(Request(query, args, database.at(t=t), ordered=True))
+    result = pool.run(QueryRequest(query, args, database.at(t=t), ordered=True))
     return frozenset(tuple(map(identity, row)) for row in result.rows())
 
 
@@ -68,9 +68,9 @@ class Reader:
     def apply(self, change: LiveChange) -> None:
         where = (self.query, self.args, change)
         assert change.basis_t >= self.t, where
-        if change.kind is Kind.RESET:
+        if change.kind is EventKind.RESET:
             self.rows, self.whole = set(), False
-        elif change.kind is Kind.SNAPSHOT:
+        elif change.kind is EventKind.SNAPSHOT:
             assert change.rows is not None
             assert not self.whole, ("a snapshot within a stream", where)
             rows = [tuple(map(identity, row)) for row in change.rows]
@@ -78,7 +78,7 @@ class Reader:
             assert len(set(rows)) == len(rows), where
             self.rows |= set(rows)
             self.whole = bool(change.last)
-        elif change.kind is Kind.DELTA:
+        elif change.kind is EventKind.DELTA:
             assert self.whole, ("a change within a snapshot", where)
             self._change(change, where)
         self.t, self.resume = change.basis_t, change.resume
@@ -106,7 +106,7 @@ class Reader:
 
     def kinds(self) -> list[str]:
         """What it was told, without PROGRESS."""
-        return [change.kind.value for change in self.seen if change.kind is not Kind.PROGRESS]
+        return [change.kind.value for change in self.seen if change.kind is not EventKind.PROGRESS]
 
     def close(self) -> None:
         self.changes.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
-from adalog.executor.live.changes import LiveChange
+from adalog.executor.live.subscribers.changes import LiveChange
 from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 

@@ -10,8 +10,8 @@ import pytest
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.executor.live.errands import Errand, Errands, Purpose
-from adalog.executor.live.event import Kind
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.store.database import Database
 from tests.live.following import HeldPool, Reader, eventually, hub_over, is_cancelled, on_hub
 
@@ -53,13 +53,13 @@ def pool() -> NoPool:
 
 
 @pytest.fixture
-def errands(pool: NoPool) -> Errands:
-    return Errands(pool, lambda job: job(), 60_000)  # type: ignore[arg-type]
+def errands(pool: NoPool) -> PoolJobs:
+    return PoolJobs(pool, lambda job: job(), 60_000)  # type: ignore[arg-type]
 
 
-def send(errands: Errands, principal: str, purpose: Purpose, count: int) -> list[Errand[Any]]:
-    sent: list[Errand[Any]] = [
-        Errand(Client(principal), lambda cancel: None, lambda result, error: None, purpose=purpose)
+def send(errands: PoolJobs, principal: str, purpose: Purpose, count: int) -> list[PoolJob[Any]]:
+    sent: list[PoolJob[Any]] = [
+        PoolJob(Client(principal), lambda cancel: None, lambda result, error: None, purpose=purpose)
         for _ in range(count)
     ]
     for each in sent:
@@ -67,7 +67,7 @@ def send(errands: Errands, principal: str, purpose: Purpose, count: int) -> list
     return sent
 
 
-def test_a_principal_has_a_share_of_the_places(errands: Errands, pool: NoPool) -> None:
+def test_a_principal_has_a_share_of_the_places(errands: PoolJobs, pool: NoPool) -> None:
     send(errands, "a", Purpose.ANSWER, 20)
     assert pool.took() == "a" * 8
     send(errands, "b", Purpose.ANSWER, 20)
@@ -79,7 +79,7 @@ def test_a_principal_has_a_share_of_the_places(errands: Errands, pool: NoPool) -
 
 @pytest.mark.parametrize(("some", "others"), [tuple(Purpose), tuple(reversed(Purpose))])
 def test_answers_and_steps_leave_each_other_places(
-    errands: Errands, pool: NoPool, some: Purpose, others: Purpose
+    errands: PoolJobs, pool: NoPool, some: Purpose, others: Purpose
 ) -> None:
     for principal in "abc":
         send(errands, principal, some, 20)
@@ -90,7 +90,7 @@ def test_answers_and_steps_leave_each_other_places(
     assert pool.took()[12:] == "dddd"
 
 
-def test_what_is_dropped_takes_no_place(errands: Errands, pool: NoPool) -> None:
+def test_what_is_dropped_takes_no_place(errands: PoolJobs, pool: NoPool) -> None:
     sent = send(errands, "a", Purpose.ANSWER, 12)
     for each in sent[8:11]:
         each.drop()
@@ -154,7 +154,7 @@ def test_heavy_first_answers_leave_places_for_steps(database: Database) -> None:
         assert pool.held
         database.transact('[{:name "Kurt"}]')
         following.until(2)
-        assert following.kinds() == [Kind.SNAPSHOT, Kind.DELTA]
+        assert following.kinds() == [EventKind.SNAPSHOT, EventKind.DELTA]
         pool.let_go()
         for reader in coming:
             reader.until(2)

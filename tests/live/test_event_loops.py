@@ -10,12 +10,12 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live import outlet
-from adalog.executor.live.changes import LiveChange, ValuesForm
-from adalog.executor.live.event import Kind, Message
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.resume import Begin
-from adalog.executor.question.request import Request
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers.changes import LiveChange, ValuesForm
+from adalog.executor.live.subscribers.event import EventKind, Message
+from adalog.executor.live.subscribers.resume import StreamStart
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.live.following import eventually, hub_over
 
@@ -38,8 +38,8 @@ class Listener:
         self.t = -1
         self.open = True
         self._heard = asyncio.Event()
-        asked = hub.asked(Request(OLDER, (least,)), Cancel())
-        self.subscription = hub.follow(asked, ValuesForm(str(least), hub._tokens), Begin())
+        asked = hub.asked(QueryRequest(OLDER, (least,)), Cancel())
+        self.subscription = hub.follow(asked, ValuesForm(str(least), hub._tokens), StreamStart())
         self.subscription.listen(self._deliver, self._ended)
 
     def _deliver(self, messages: Sequence[Message]) -> int:
@@ -50,7 +50,7 @@ class Listener:
         return len(messages)
 
     def _apply(self, change: LiveChange) -> None:
-        if change.kind is Kind.RESET:
+        if change.kind is EventKind.RESET:
             self.names = set()
         self.names -= {name for (name,) in change.retracted or ()}
         self.names |= {name for (name,) in (*(change.rows or ()), *(change.added or ()))}

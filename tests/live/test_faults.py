@@ -18,14 +18,14 @@ from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest, LiveView
 from adalog.executor.follow.view_choice import live_of, view_of
-from adalog.executor.live import hub as hub_module
-from adalog.executor.live import work as work_module
-from adalog.executor.live.event import Kind
-from adalog.executor.live.feed import Seat
-from adalog.executor.live.seats import Seats
-from adalog.executor.live.views import Views
+from adalog.executor.live.hub import hub as hub_module
+from adalog.executor.live.hub import view_update
+from adalog.executor.live.hub.feed import Subscriber
+from adalog.executor.live.hub.subscriber_queue import SubscriberQueue
+from adalog.executor.live.hub.views import Views
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over, on_hub
@@ -63,8 +63,8 @@ def test_who_never_reads_costs_nothing_while_transactions_pass(database: Databas
         assert held < 32 * 1_000
         seen = len(idle.seen)
         idle.until(many + 1)
-        news = [change for change in idle.seen[seen:] if change.kind is not Kind.PROGRESS]
-        assert [change.kind for change in news] == [Kind.DELTA], "one net change"
+        news = [change for change in idle.seen[seen:] if change.kind is not EventKind.PROGRESS]
+        assert [change.kind for change in news] == [EventKind.DELTA], "one net change"
 
 
 def test_what_is_too_much_for_a_mailbox_starts_the_stream_over(database: Database) -> None:
@@ -76,7 +76,7 @@ def test_what_is_too_much_for_a_mailbox_starts_the_stream_over(database: Databas
             database.transact(f"[{people}]")
         eventually(hub, lambda: hub.figures.overflows > 0)
         reader.until(6)
-        reset = next(change for change in reader.seen if change.kind is Kind.RESET)
+        reset = next(change for change in reader.seen if change.kind is EventKind.RESET)
         assert "mailbox" in (reset.reason or "")
         database.transact('[{:name "later" :age 1}]')
         reader.until(7)
@@ -145,7 +145,7 @@ def test_a_restored_copy_that_went_its_own_way_starts_over(tmp_path: Path) -> No
         for wanted in ("has not reached", "are not those"):
             reader = Reader(database, hub.pool, AGES, resume=token)
             reset = reader.read()
-            assert reset.kind is Kind.RESET
+            assert reset.kind is EventKind.RESET
             assert wanted in (reset.reason or "")
             reader.until(database.snapshot().t)
             database.transact('[{:name "Emmy" :age 53}]')
@@ -177,7 +177,7 @@ def test_what_forgets_its_past_cannot_be_resumed_across_it(database: Database) -
             last = next(again.changes)
             again.t = last.basis_t
         late = Reader(database, hub.pool, query, resume=token)
-        assert late.read().kind is Kind.RESET
+        assert late.read().kind is EventKind.RESET
         late.until(database.snapshot().t)
         assert late.rows == {(1, 29)} or len(late.rows) == 1
 
@@ -227,7 +227,7 @@ def test_a_step_that_leaves_the_hubs_thread_takes_the_view_along(
         for reader in readers:
             reader.until(1)
         # Now no step is short enough for the hub.
-        monkeypatch.setattr(work_module, "BRIEF", -1.0)
+        monkeypatch.setattr(view_update, "BRIEF", -1.0)
         for t in (2, 3, 4):
             database.transact(f'[{{:name "{t}" :age {10 * t}}}]')
             for reader in readers:
@@ -279,7 +279,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, thr
         view = view_of(question, engine)
         return Gated(view, opened, begun) if question.text == NAMES else view
 
-    for module in (hub_module, work_module):
+    for module in (hub_module, view_update):
         monkeypatch.setattr(module, "view_of", gated)
     yield opened, begun
     opened.set()
@@ -458,14 +458,14 @@ def test_a_subscriber_that_cannot_be_seated_harms_no_other(
         well.until(1)
         unwell.until(1)
         token = unwell.resume
-        original = Seats._find_way
+        original = SubscriberQueue._find_way
 
-        def find_way(seats: Seats, seat: Seat, position: Any) -> None:
+        def find_way(seats: SubscriberQueue, seat: Subscriber, position: Any) -> None:
             if seat.subscription is unwell.changes._subscription:
                 raise RuntimeError("a mistake")
             original(seats, seat, position)
 
-        monkeypatch.setattr(Seats, "_find_way", find_way)
+        monkeypatch.setattr(SubscriberQueue, "_find_way", find_way)
         on_hub(hub, lambda: hub._seats.wanted(unwell.changes._subscription, None))
         with pytest.raises(AdalogError) as ended:
             list(unwell.changes)
@@ -544,7 +544,7 @@ def test_what_would_take_too_many_joins_is_asked_again(database: Database) -> No
     deep = " ".join(f"(or [?e :age {n}] (and [?e :name _] (not [?e :age {n + 100}])))" for n in range(36))
     with hub_over(database) as hub:
         query = f"[:find ?e :where [?e :name ?name] {deep}]"
-        live = live_of(hub.pool.question(Request(query)))
+        live = live_of(hub.pool.question(QueryRequest(query)))
         assert live["how"] == "recomputed and compared"
         assert "joins" in (live["reason"] or "")
         reader = Reader(database, hub.pool, query)

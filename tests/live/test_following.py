@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 
@@ -33,13 +33,17 @@ def hub(database: Database) -> Iterator[Hub]:
 def test_a_snapshot_then_a_change_for_each_transaction_that_makes_one(database: Database, hub: Hub) -> None:
     with_closing = Reader(database, hub.pool, AGES)
     first = with_closing.read()
-    assert (first.kind, first.last, sorted(first.rows or [])) == (Kind.SNAPSHOT, True, [("Ada", 36), ("Grace", 85)])
+    assert (first.kind, first.last, sorted(first.rows or [])) == (
+        EventKind.SNAPSHOT,
+        True,
+        [("Ada", 36), ("Grace", 85)],
+    )
     assert [column.name for column in first.columns or ()] == ["?name", "?age"]
     database.transact('[{:name "Kurt" :age 71}]')
     database.transact('[{:color "red"}]')
     database.transact("[[:db/add 1 :age 37]]")
     with_closing.until(4)
-    deltas = [change for change in with_closing.seen if change.kind is Kind.DELTA]
+    deltas = [change for change in with_closing.seen if change.kind is EventKind.DELTA]
     assert [(change.basis_t, change.added, change.retracted) for change in deltas] == [
         (2, [("Kurt", 71)], []),
         (4, [("Ada", 37)], [("Ada", 36)]),
@@ -49,7 +53,7 @@ def test_a_snapshot_then_a_change_for_each_transaction_that_makes_one(database: 
 def test_an_empty_answer_is_one_empty_chunk(database: Database, hub: Hub) -> None:
     reader = Reader(database, hub.pool, "[:find ?e :where [?e :nothing 1]]")
     first = reader.read()
-    assert (first.kind, first.rows, first.last) == (Kind.SNAPSHOT, [], True)
+    assert (first.kind, first.rows, first.last) == (EventKind.SNAPSHOT, [], True)
 
 
 def test_a_snapshot_comes_in_chunks_and_goes_on_after_each(database: Database) -> None:
@@ -74,7 +78,7 @@ def test_entities_that_look_the_same_are_one_row(database: Database) -> None:
         assert [len(chunk.rows or ()) for chunk in chunks] == [2, 1]
         database.transact("[{:db/id 77 :size 2} {:db/id 78 :size 3}]")
         reader.until(3)
-        (delta,) = [change for change in reader.seen if change.kind is Kind.DELTA]
+        (delta,) = [change for change in reader.seen if change.kind is EventKind.DELTA]
         assert (len(delta.added or ()), delta.retracted) == (1, [])
 
 
@@ -105,7 +109,7 @@ def test_idleness_moves_the_position_on(database: Database, hub: Hub) -> None:
     reader.read()
     database.transact('[{:color "red"}]')
     reader.until(2)
-    assert reader.seen[-1].kind is Kind.PROGRESS
+    assert reader.seen[-1].kind is EventKind.PROGRESS
     assert reader.kinds() == ["SNAPSHOT"]
     again = Reader(database, hub.pool, AGES, resume=reader.resume)
     again.rows = reader.rows
@@ -138,7 +142,7 @@ def test_a_long_gap_is_one_net_change(database: Database) -> None:
         again = Reader(database, hub.pool, AGES, resume=token)
         again.rows = rows
         again.until(4)
-        (delta,) = [change for change in again.seen if change.kind is Kind.DELTA]
+        (delta,) = [change for change in again.seen if change.kind is EventKind.DELTA]
         assert (delta.basis_t, delta.added, delta.retracted) == (4, [("Ada", 42)], [("Ada", 36)])
 
 
@@ -150,7 +154,7 @@ def test_the_past_is_replayed_transaction_by_transaction(database: Database) -> 
         reader.until(21)
         database.transact("[[:db/add 1 :age 60]]")
         reader.until(22)
-        assert [change.basis_t for change in reader.seen if change.kind is Kind.DELTA] == list(range(2, 23))
+        assert [change.basis_t for change in reader.seen if change.kind is EventKind.DELTA] == list(range(2, 23))
 
 
 def test_from_the_beginning(database: Database, hub: Hub) -> None:
@@ -216,7 +220,7 @@ def test_a_token_of_another_database_starts_the_stream_over(database: Database, 
     reader = Reader(database, hub.pool, AGES, resume=token)
     reader.whole = True
     reset = reader.read()
-    assert reset.kind is Kind.RESET
+    assert reset.kind is EventKind.RESET
     assert "another database" in (reset.reason or "")
     reader.until(1)
     assert reader.kinds() == ["RESET", "SNAPSHOT"]

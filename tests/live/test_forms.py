@@ -12,13 +12,13 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import StartAgain
-from adalog.executor.live import seats as seats_module
-from adalog.executor.live.event import Kind, Message
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.subscription import Subscription
-from adalog.executor.live.work import Brief
-from adalog.schema.limits import Limits
+from adalog.executor.live.hub import subscriber_queue
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.hub.view_update import BriefCancel
+from adalog.executor.live.subscribers.event import EventKind, Message
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.schema.live.stream import LiveForm, LogForm
+from adalog.schema.request.limits import RequestLimits
 from adalog.store.database import Database
 from tests.live.following import HeldPool, eventually, hub_over, is_cancelled, on_hub
 from tests.live.test_graphql import Asking, told
@@ -69,7 +69,7 @@ async def numbers(stream: Subscription, count: int) -> list[int]:
 
 
 def test_a_transaction_too_large_for_one_selection_ends_that_one_only(database: Database, hub: Hub) -> None:
-    asking = Asking(database, hub, Limits(result_bytes=4_000))
+    asking = Asking(database, hub, RequestLimits(result_bytes=4_000))
 
     async def work() -> None:
         small, large = [await asking.subscribe(each) for each in (NUMBERS, DATOMS)]
@@ -85,7 +85,7 @@ def test_a_transaction_too_large_for_one_selection_ends_that_one_only(database: 
 
 
 def test_a_change_too_large_for_one_selection_ends_that_one_only(database: Database, hub: Hub) -> None:
-    asking = Asking(database, hub, Limits(result_bytes=4_000))
+    asking = Asking(database, hub, RequestLimits(result_bytes=4_000))
 
     async def work() -> None:
         live = "subscription ($q: EDN!) { live(query: $q) { kind %s } }"
@@ -261,7 +261,7 @@ def changes_written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def noted(form: LiveForm, event: Any, cancel: Any) -> Any:
-        if event.kind is Kind.DELTA:
+        if event.kind is EventKind.DELTA:
             found.append((form.alias, threading.current_thread().name))
         return message(form, event, cancel)
 
@@ -307,11 +307,11 @@ def test_more_than_a_mailbox_holds_is_not_written_for_who_joins(
 def test_what_is_long_to_write_for_who_joins_is_written_by_the_pool(
     database: Database, changes_written: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class NoTime(Brief):
+    class NoTime(BriefCancel):
         def check(self) -> None:
             raise StartAgain
 
-    monkeypatch.setattr(seats_module, "Brief", NoTime, raising=False)
+    monkeypatch.setattr(subscriber_queue, "Brief", NoTime, raising=False)
     with hub_over(database) as hub:
         join_behind(hub, database, 3)
     assert ("late", "adalog-live") not in changes_written

@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.subscription import Subscription
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.schema.documents.operations import Operations
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 from tests.live.following import hub_over
@@ -26,11 +26,11 @@ AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
 class Asking:
     """Subscribes to a database."""
 
-    def __init__(self, database: Database, hub: Hub, limits: Limits | None = None) -> None:
+    def __init__(self, database: Database, hub: Hub, limits: RequestLimits | None = None) -> None:
         self.database = database
         cursors = Cursors(b"k" * 32)
-        self.services = Services(database, hub.pool, limits or Limits(), cursors, None, hub)
-        self.operations = Operations(build_schema(), Limits())
+        self.services = Services(database, hub.pool, limits or RequestLimits(), cursors, None, hub)
+        self.operations = Operations(build_schema(), RequestLimits())
 
     async def subscribe(self, document: str, **variables: Any) -> Subscription:
         prepared = self.operations.prepare(document)

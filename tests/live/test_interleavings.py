@@ -16,11 +16,11 @@ from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.view import Change, Interest
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.resume import Begin
-from adalog.executor.live.subscription import BlockingSubscription
-from adalog.executor.question.request import Request
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.resume import StreamStart
+from adalog.executor.live.subscribers.subscription import BlockingSubscription
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over
@@ -327,7 +327,7 @@ def test_a_view_that_fails_at_what_nobody_foresaw_says_so(
 
 def test_a_hub_that_is_closed_while_somebody_comes(owners: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with hub_over(owners) as hub:
-        asked = hub.asked(Request(OWNED, (1,)), Cancel())
+        asked = hub.asked(QueryRequest(OWNED, (1,)), Cancel())
         snapshot = owners.snapshot
 
         def closed_before() -> Snapshot:
@@ -337,6 +337,6 @@ def test_a_hub_that_is_closed_while_somebody_comes(owners: Database, monkeypatch
         with monkeypatch.context() as patched:
             patched.setattr(owners, "snapshot", closed_before)
             with pytest.raises(AdalogError) as refused:
-                hub.follow_blocking(asked, ValuesForm("", hub._tokens), Begin())
+                hub.follow_blocking(asked, ValuesForm("", hub._tokens), StreamStart())
         assert refused.value.code is Code.BACKEND_UNAVAILABLE
         assert hub.figures.subscriptions == 0

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live import outlet
-from adalog.executor.live.event import Event, Form, Kind, Message, Position
-from adalog.executor.live.holding import Holding, Holdings
-from adalog.executor.live.outlet import Channel, LoopOutlet, ThreadOutlet
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers.delivery import Channel, LoopDelivery, ThreadDelivery
+from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm, StreamPosition
+from adalog.executor.live.subscribers.subscription import Subscription
 
 SETTINGS = LiveSettings(mailbox_events=3, mailbox_bytes=100)
 
@@ -23,13 +23,13 @@ class Desk:
     """A hub that notes what it is told."""
 
     def __init__(self) -> None:
-        self.asked: list[Position | None] = []
+        self.asked: list[StreamPosition | None] = []
         self.gone: list[bool] = []
         self.overflows = 0
         self.held = 0
         self.most = 10_000
 
-    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         self.asked.append(position)
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
@@ -61,8 +61,8 @@ class Socket:
         return len(messages)
 
 
-def message(t: int, kind: Kind = Kind.DELTA, size: int = 10) -> Message:
-    return Message(kind, Position(t), b"", size, "")
+def message(t: int, kind: EventKind = EventKind.DELTA, size: int = 10) -> Message:
+    return Message(kind, StreamPosition(t), b"", size, "")
 
 
 class NoForm:
@@ -79,26 +79,26 @@ def desk() -> Desk:
 
 @pytest.fixture
 def channel() -> Channel:
-    form: Form = NoForm()
-    return Channel(ThreadOutlet(), form)
+    form: MessageForm = NoForm()
+    return Channel(ThreadDelivery(), form)
 
 
 @pytest.fixture
 def subscription(desk: Desk, channel: Channel) -> Subscription:
-    made = Subscription(desk, SETTINGS, Position(0))
+    made = Subscription(desk, SETTINGS, StreamPosition(0))
     made.joined(channel, ())
     return made
 
 
 def tell(channel: Channel, *messages: Message) -> None:
     for each in messages:
-        ThreadOutlet().tell(channel, each)
+        ThreadDelivery().tell(channel, each)
 
 
 def test_what_is_taken_is_not_kept(desk: Desk, channel: Channel, subscription: Subscription) -> None:
     socket = Socket(subscription)
     tell(channel, message(1), message(2))
-    assert (socket.taken, desk.held, subscription.position) == ([1, 2], 0, Position(2))
+    assert (socket.taken, desk.held, subscription.position) == ([1, 2], 0, StreamPosition(2))
 
 
 def test_what_is_not_taken_waits_in_order(desk: Desk, channel: Channel, subscription: Subscription) -> None:
@@ -126,9 +126,9 @@ def test_a_full_mailbox_remembers_only_where_it_was(
     assert desk.asked == [], "nobody reads yet"
     socket.open = True
     subscription.pump()
-    assert (socket.taken, desk.asked) == ([1], [Position(1)])
+    assert (socket.taken, desk.asked) == ([1], [StreamPosition(1)])
     subscription.pump()
-    assert desk.asked == [Position(1)], "it is asked once"
+    assert desk.asked == [StreamPosition(1)], "it is asked once"
 
 
 def test_all_mailboxes_are_bounded_together(desk: Desk, channel: Channel, subscription: Subscription) -> None:
@@ -139,18 +139,18 @@ def test_all_mailboxes_are_bounded_together(desk: Desk, channel: Channel, subscr
 
 def test_a_snapshot_that_was_begun_is_kept(desk: Desk, channel: Channel) -> None:
     subscription = Subscription(desk, SETTINGS, None)
-    chunks = [message(5, Kind.RESET), message(5, Kind.SNAPSHOT, 500), message(5, Kind.SNAPSHOT, 500)]
+    chunks = [message(5, EventKind.RESET), message(5, EventKind.SNAPSHOT, 500), message(5, EventKind.SNAPSHOT, 500)]
     subscription.filled(chunks, None, behind=False)
     subscription.joined(channel, ())
     tell(channel, *(message(t) for t in range(6, 12)))
     socket = Socket(subscription)
     assert socket.taken == [5, 5, 5]
-    assert desk.asked == [Position(5)]
+    assert desk.asked == [StreamPosition(5)]
 
 
 def test_a_snapshot_that_waits_is_paid_for_whatever_comes_behind_it(desk: Desk) -> None:
-    subscription, holdings = Subscription(desk, SETTINGS, None), Holdings(1_000)
-    subscription.filled([message(5, Kind.SNAPSHOT, 100)], Holding(holdings, 100), behind=False)
+    subscription, holdings = Subscription(desk, SETTINGS, None), LiveMemory(1_000)
+    subscription.filled([message(5, EventKind.SNAPSHOT, 100)], MemoryShare(holdings, 100), behind=False)
     subscription.filled([message(6), message(7)], None, behind=False)
     assert (holdings.held, desk.held) == (100, 20)
     Socket(subscription)
@@ -164,9 +164,9 @@ def test_whom_an_event_loop_has_no_room_for_asks_again(
     monkeypatch.setattr(outlet, "_MOST_MESSAGES", 2)
 
     async def work() -> Socket:
-        posts = LoopOutlet(asyncio.get_running_loop())
+        posts = LoopDelivery(asyncio.get_running_loop())
         channel = Channel(posts, NoForm())
-        subscription = Subscription(desk, SETTINGS, Position(0))
+        subscription = Subscription(desk, SETTINGS, StreamPosition(0))
         socket = Socket(subscription)
         socket.open = taking
         subscription.joined(channel, ())
@@ -175,21 +175,21 @@ def test_whom_an_event_loop_has_no_room_for_asks_again(
         posts.flush()
         await asyncio.sleep(0)
         assert (desk.overflows, desk.gone) == (1, [False])
-        assert desk.asked == ([Position(2)] if taking else []), "who cannot take more has time"
+        assert desk.asked == ([StreamPosition(2)] if taking else []), "who cannot take more has time"
         socket.open = True
         subscription.pump()
         return socket
 
     socket = asyncio.run(work())
     assert socket.taken == ([1, 2] if taking else [])
-    assert desk.asked == [Position(2 if taking else 0)], "once"
+    assert desk.asked == [StreamPosition(2 if taking else 0)], "once"
 
 
 def test_progress_is_for_those_who_wait_for_nothing(channel: Channel, subscription: Subscription) -> None:
     socket = Socket(subscription)
-    tell(channel, message(1, Kind.PROGRESS))
+    tell(channel, message(1, EventKind.PROGRESS))
     socket.open = False
-    tell(channel, message(2), message(3, Kind.PROGRESS))
+    tell(channel, message(2), message(3, EventKind.PROGRESS))
     socket.open = True
     subscription.pump()
     assert socket.taken == [1, 2]
@@ -240,7 +240,7 @@ def test_a_reader_that_fails_is_let_go(
     def deliver(_: Sequence[Message]) -> int:
         raise RuntimeError("a mistake")
 
-    other = Subscription(desk, SETTINGS, Position(0))
+    other = Subscription(desk, SETTINGS, StreamPosition(0))
     other.joined(channel, ())
     subscription.listen(deliver, lambda _: None)
     socket = Socket(other)
@@ -252,7 +252,7 @@ def test_a_reader_that_fails_is_let_go(
 
 def test_members_that_lost_a_message_are_told_some_at_a_time(desk: Desk, channel: Channel) -> None:
     for _ in range(200):
-        Subscription(desk, SETTINGS, Position(0)).joined(channel, ())
+        Subscription(desk, SETTINGS, StreamPosition(0)).joined(channel, ())
     turns = list(channel.lose())
     assert len(turns) >= 3
     assert not channel.members
@@ -267,9 +267,9 @@ def test_what_an_event_loop_has_not_come_to_is_delivered_together(desk: Desk) ->
         return len(messages)
 
     async def work() -> None:
-        posts = LoopOutlet(asyncio.get_running_loop())
+        posts = LoopDelivery(asyncio.get_running_loop())
         channel, other = Channel(posts, NoForm()), Channel(posts, NoForm())
-        first, late = (Subscription(desk, SETTINGS, Position(0)) for _ in range(2))
+        first, late = (Subscription(desk, SETTINGS, StreamPosition(0)) for _ in range(2))
         for subscription in (first, late):
             subscription.listen(deliver, lambda _: None)
         posts.post(first.joined, channel, ())
@@ -282,7 +282,7 @@ def test_what_an_event_loop_has_not_come_to_is_delivered_together(desk: Desk) ->
             posts.tell(channel, message(t))
         posts.flush()
         await asyncio.sleep(0)
-        assert (first.position, late.position) == (Position(4), Position(4))
+        assert (first.position, late.position) == (StreamPosition(4), StreamPosition(4))
 
     asyncio.run(work())
     assert told == [[1, 2], [3, 4], [3, 4]]
@@ -295,7 +295,7 @@ def test_one_member_that_fails_harms_no_other(
         def take(self, messages: Sequence[Message]) -> None:
             raise RuntimeError("a mistake")
 
-    broken, sound = Broken(desk, SETTINGS, Position(0)), Subscription(desk, SETTINGS, Position(0))
+    broken, sound = Broken(desk, SETTINGS, StreamPosition(0)), Subscription(desk, SETTINGS, StreamPosition(0))
     for each in (broken, sound):
         channel.members[each] = None
         each.channel = channel
@@ -319,8 +319,8 @@ def test_of_what_is_delivered_together_the_rest_waits(
     subscription.listen(deliver, lambda _: None)
     for _ in channel.take([message(t) for t in range(1, 5)]):
         pass
-    assert (taken, subscription.position, desk.held) == ([1, 2], Position(2), 20)
+    assert (taken, subscription.position, desk.held) == ([1, 2], StreamPosition(2), 20)
     subscription.pump()
-    assert (taken, subscription.position, desk.held) == ([1, 2, 3], Position(3), 10)
+    assert (taken, subscription.position, desk.held) == ([1, 2, 3], StreamPosition(3), 10)
     subscription.pump()
-    assert (taken, subscription.position, desk.held) == ([1, 2, 3, 4], Position(4), 0)
+    assert (taken, subscription.position, desk.held) == ([1, 2, 3, 4], StreamPosition(4), 0)

@@ -14,15 +14,15 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.executor.live import catching_up
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.in_turn import InTurn
-from adalog.executor.live.resume import Begin
-from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.live.hub import catch_up
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.hub.principal_queue import PrincipalQueue
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.event import EventKind
+from adalog.executor.live.subscribers.resume import StreamStart
+from adalog.executor.live.subscribers.subscription import BlockingSubscription
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.live.following import Reader, eventually, hub_over
 
@@ -60,8 +60,8 @@ class Evaluations:
 
 @pytest.fixture
 def evaluations(monkeypatch: pytest.MonkeyPatch) -> Evaluations:
-    counted = Evaluations(catching_up.answers_together)
-    monkeypatch.setattr(catching_up, "answers_together", counted)
+    counted = Evaluations(catch_up.answers_together)
+    monkeypatch.setattr(catch_up, "answers_together", counted)
     return counted
 
 
@@ -147,9 +147,9 @@ def test_an_argument_that_is_refused_is_refused_alone(database: Database, evalua
 
 
 def follow(hub: Hub, query: str, least: int, most: int) -> BlockingSubscription:
-    request = Request(query, (least,), max_rows=most)
+    request = QueryRequest(query, (least,), max_rows=most)
     form = ValuesForm(f"{least}", hub._tokens)
-    return hub.follow_blocking(hub.asked(request, Cancel()), form, Begin())
+    return hub.follow_blocking(hub.asked(request, Cancel()), form, StreamStart())
 
 
 def test_the_limit_on_rows_is_everybodys_own(database: Database, evaluations: Evaluations) -> None:
@@ -161,7 +161,7 @@ def test_the_limit_on_rows_is_everybodys_own(database: Database, evaluations: Ev
         rows = []
         for stream in streams[:2] + streams[3:]:
             message = next(stream)
-            assert message.kind is Kind.SNAPSHOT
+            assert message.kind is EventKind.SNAPSHOT
             rows.append(len(message.payload.rows))
         assert rows == [1, 2, 1]
         with pytest.raises(AdalogError) as refused:
@@ -204,7 +204,7 @@ def test_who_asks_for_little_does_not_wait_for_who_asks_for_much(
 
 
 def test_each_in_turn() -> None:
-    waiting: InTurn[int] = InTurn()
+    waiting: PrincipalQueue[int] = PrincipalQueue()
     for principal, item in (("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("b", 6)):
         waiting.add(principal, item)
     waiting.add("b", 0, first=True)

@@ -17,10 +17,10 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.event import Kind
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import read_arguments
 from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
@@ -111,7 +111,7 @@ def test_each_transaction_since_long_ago_is_told_whoever_had_the_name() -> None:
             for query in ("[:find ?n :where [:who :n ?n]]", '[:find ?n :where [[:u "a"] :n ?n]]'):
                 reader = Reader(database, hub.pool, query, from_t=1)
                 reader.until(6)
-                told = [change.basis_t for change in reader.seen if change.kind is Kind.DELTA]
+                told = [change.basis_t for change in reader.seen if change.kind is EventKind.DELTA]
                 assert told[:2] == [2, 3], query
 
 
@@ -210,7 +210,7 @@ def test_the_schema_changes_before_a_query_that_was_made_ready_is_followed(query
         with hub_over(database) as hub:
             ready = hub.asked
 
-            def asked(request: Request, cancel: Cancel) -> LiveQuestion:
+            def asked(request: QueryRequest, cancel: Cancel) -> LiveQuestion:
                 made = ready(request, cancel)
                 database.transact(f"[[:db/add :n :db/cardinality :db.cardinality/{now}]]")
                 database.transact("[[:db/add 2 :n 5]]")
@@ -263,7 +263,7 @@ def test_rows_are_counted_once_when_an_argument_names_another_entity() -> None:
         database.transact(BEGUN)
         pool = Pool(database)
         query = "[:find ?n :in $ ?e :where [?e :n ?n]]"
-        question = pool.question(Request(query, (read('[:u "a"]'),), max_rows=2))
+        question = pool.question(QueryRequest(query, (read('[:u "a"]'),), max_rows=2))
         view, at = view_of(question, pool.engine), database.snapshot()
         view.add(0, UndatedQuestion.of(question), at, Cancel())
         for text in (

@@ -11,8 +11,8 @@ import pytest
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
-from adalog.executor.live import errands
-from adalog.executor.live.errands import Errand, Errands
+from adalog.executor.live.hub import pool_jobs
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs
 from adalog.executor.pool import Pool
 
 
@@ -28,16 +28,16 @@ class AtOnce:
 def test_an_outcome_that_cannot_be_handed_on_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(errands, "_AT_ONCE", 1)
+    monkeypatch.setattr(pool_jobs, "_AT_ONCE", 1)
     jobs: list[Callable[[], None]] = []
-    of_the_hub = Errands(cast(Pool, AtOnce()), jobs.append, 1_000)
+    of_the_hub = PoolJobs(cast(Pool, AtOnce()), jobs.append, 1_000)
     got = []
 
     def fails(made: str | None, why: BaseException | None) -> None:
         raise RuntimeError("a mistake")
 
-    of_the_hub.send(Errand(ASKING.get(), lambda _: "first", fails))
-    of_the_hub.send(Errand(ASKING.get(), lambda _: "second", lambda made, why: got.append(made)))
+    of_the_hub.send(PoolJob(ASKING.get(), lambda _: "first", fails))
+    of_the_hub.send(PoolJob(ASKING.get(), lambda _: "second", lambda made, why: got.append(made)))
     while jobs:
         with suppress(RuntimeError):
             jobs.pop(0)()

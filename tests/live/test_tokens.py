@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.event import Kind
-from adalog.executor.live.feed import Feed
+from adalog.executor.live.hub.feed import Feed
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.event import EventKind
 from adalog.store.database import Database
 from adalog.store.log.log import Log
 from tests.live.following import Reader, hub_over, on_hub
@@ -46,7 +46,7 @@ def test_what_was_just_committed_is_told_without_the_disk(tmp_path: Path, looked
         for age in range(5):
             database.transact(f"[[:db/add 1 :age {age}]]")
             reader.until(2 + age)
-        while reader.read().kind is not Kind.PROGRESS:
+        while reader.read().kind is not EventKind.PROGRESS:
             pass
         again = Reader(database, hub.pool, AGES, resume=reader.resume)
         again.rows = set(reader.rows)
@@ -88,7 +88,7 @@ def test_idleness_that_cannot_be_told_is_not_due_again_at_once(
     message = ValuesForm.message
 
     def broken(form: ValuesForm, event: Any, cancel: Any) -> Any:
-        if event.kind is Kind.PROGRESS:
+        if event.kind is EventKind.PROGRESS:
             raise RuntimeError("a mistake")
         return message(form, event, cancel)
 

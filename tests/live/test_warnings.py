@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.event import Message
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.event import Message
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.store.database import Database

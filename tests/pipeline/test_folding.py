@@ -20,7 +20,7 @@ from adalog.store.checkpoint.fold_memory import PAIR_BYTES
 from adalog.store.database import Database
 from adalog.store.files.segment import Segment
 from adalog.store.tries import relation as relations
-from adalog.store.tries.pieces import ranges_of, samples_of
+from adalog.store.tries.fold_pieces import ranges_of, samples_of
 from tests.pipeline.pipeline_in_process import InProcess
 
 SCHEMA = """[

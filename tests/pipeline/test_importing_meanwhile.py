@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 from tests.pipeline import pipeline_in_process
 from tests.pipeline.pipeline_in_process import InProcess, imported

@@ -15,10 +15,10 @@ from adalog.planner.explain.nodes import describe
 from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
 from adalog.planner.model.logical import AndNode, LevelPlan
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.model.program import Predicate
+from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import PASSES, setting_of
-from adalog.planner.stages import Checked, Scoped, Simplified, Stratified
+from adalog.planner.passes import PASSES, context_of
+from adalog.planner.stages import CheckedQuery, ScopedQuery, SimplifiedQuery, StratifiedQuery
 from adalog.store.database import Database
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -52,11 +52,11 @@ def texts_of(path: Path) -> list[str]:
 
 def stages(query: str, database: Database) -> list[tuple[str, list[str]]]:
     """(the name of a pass, its outcome line by line), for every pass."""
-    setting = setting_of(Statistics({"$": database.snapshot()}, {}), frozenset(), Options())
+    context = context_of(Statistics({"$": database.snapshot()}, {}), frozenset(), Options())
     made: object = parse_query(query)
     found = []
     for step in PASSES.steps:
-        made = step(made, setting)
+        made = step(made, context)
         found.append((step.__name__, lines_of(made)))
     return found
 
@@ -64,14 +64,14 @@ def stages(query: str, database: Database) -> list[tuple[str, list[str]]]:
 def lines_of(stage: object) -> list[str]:
     """One stage."""
     match stage:
-        case Scoped():
+        case ScopedQuery():
             return [*_body(stage.tree.body), *_rules(stage.tree.predicates)]
-        case Checked():
+        case CheckedQuery():
             shown = [f"answer {' '.join(stage.answer)}", *_body(stage.tree.body), *_rules(stage.tree.predicates)]
             return shown if stage.sharing is None else [*shown, f"share of {stage.sharing.variable}"]
-        case Stratified():
+        case StratifiedQuery():
             return [*_body(stage.body), *map(plain_names, text_of_program(explain_program(stage.program)))]
-        case Simplified():
+        case SimplifiedQuery():
             rows = "distinct rows" if stage.distinct else "rows that do not repeat"
             counted = f", counting {' '.join(sorted(stage.counted))}" if stage.counted else ""
             return [*_body(stage.body), rows + counted]
@@ -85,7 +85,7 @@ def _body(body: AndNode) -> list[str]:
     return [plain_names(describe(item)) for item in body.items]
 
 
-def _rules(predicates: Iterable[Predicate]) -> list[str]:
+def _rules(predicates: Iterable[RulePredicate]) -> list[str]:
     shown = []
     for each in predicates:
         for branch in each.branches:

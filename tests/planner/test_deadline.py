@@ -13,11 +13,11 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.cache.form import form_of
+from adalog.executor.cache.canonical_form import form_of
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from tests.support import World
 
 # Each rule calls the next one twice: the bodies are long, and magic sets plan a part of them for each call.
@@ -37,7 +37,7 @@ def test_a_cancelled_query_is_not_planned(db: World, query: str) -> None:
     cancel = Cancel()
     cancel.cancel()
     with pytest.raises(AdalogError) as caught:
-        Compiler().compile(Questions().of(Request(query), db.database.snapshot(), Cancel()), cancel=cancel)
+        Compiler().compile(Questions().of(QueryRequest(query), db.database.snapshot(), Cancel()), cancel=cancel)
     assert str(caught.value.code) == "CANCELLED"
 
 
@@ -67,7 +67,7 @@ class Counting(Cancel):
 
 def test_reading_a_text_is_in_the_time_that_the_query_has(db: World) -> None:
     cancel = Cancel(time.monotonic() + 10)
-    request = Request("[:find ?a :where [?a :to] :timeout 60000]", timeout_ms=60_000)
+    request = QueryRequest("[:find ?a :where [?a :to] :timeout 60000]", timeout_ms=60_000)
     assert Questions().of(request, db.database.snapshot(), cancel).deadline == cancel.deadline
     began = time.monotonic()
     sooner = Questions().of(replace(request, timeout_ms=20), db.database.snapshot(), Cancel()).deadline
@@ -83,7 +83,7 @@ CHAIN = f"[:find ?a :where (r0 ?a) :rules [{LONG} [(r{RULES} ?a) [?a :to _]]]]"
 def test_reading_a_text_and_planning_it_look_at_the_deadline(db: World) -> None:
     db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
     reading, planning = Counting(), Counting()
-    question = Questions().of(Request(CHAIN), db.database.snapshot(), reading)
+    question = Questions().of(QueryRequest(CHAIN), db.database.snapshot(), reading)
     Compiler().compile(question, cancel=planning)
     naming = Counting()
     with watching(naming.check):
@@ -106,14 +106,14 @@ def test_an_or_of_many_branches_looks_at_the_deadline_for_each(db: World) -> Non
     db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
     branches = " ".join(f"(and [?a :to ?b] [(not= ?b {i + 10}) ?t] [(= ?t true)])" for i in range(RULES))
     cancel = Counting()
-    Pool(db.database).run(Request(f"[:find ?a :where (or-join [?a] {branches})]"), cancel)
+    Pool(db.database).run(QueryRequest(f"[:find ?a :where (or-join [?a] {branches})]"), cancel)
     assert cancel.looks["propose"] + cancel.looks["intersect"] >= RULES
 
 
 def test_what_is_suspicious_is_looked_for_until_the_deadline(db: World) -> None:
     db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
     clauses = " ".join(f"[?a{i} :nobody/declared{i} ?b{i}]" for i in range(50))
-    question = db.pool.question(Request(f"[:find ?a0 :where {clauses}]"))
+    question = db.pool.question(QueryRequest(f"[:find ?a0 :where {clauses}]"))
     cancel = Cancel()
     cancel.cancel()
     with pytest.raises(AdalogError) as caught:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World
 
@@ -27,7 +27,7 @@ def shop(db: World) -> World:
 
 
 def plan(world: World, query: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    request = Request(query=query, snapshot=snapshot or world.database.snapshot())
+    request = QueryRequest(query=query, snapshot=snapshot or world.database.snapshot())
     shown: dict[str, Any] = world.pool.explain(request, False).plan
     return shown
 
@@ -71,7 +71,7 @@ def test_of_a_history_nothing_is_known(shop: World) -> None:
     assert not merging(plan(shop, POSITIVE, now.as_of(2)))
     assert merging(plan(shop, POSITIVE, now.history()))
     for snapshot, expected in ((now, 3), (now.history(), 3), (now, 3), (now.since(2), 1)):
-        assert len(shop.pool.run(Request(POSITIVE, snapshot=snapshot)).rows()) == expected
+        assert len(shop.pool.run(QueryRequest(POSITIVE, snapshot=snapshot)).rows()) == expected
 
 
 def test_a_plan_does_not_outlive_the_cardinality_it_was_made_for(shop: World) -> None:
@@ -80,7 +80,7 @@ def test_a_plan_does_not_outlive_the_cardinality_it_was_made_for(shop: World) ->
         assert shop.q(BY_NAME) == '#{["ada" 2 6] ["bob" 1 5]}'
         epoch = shop.database.snapshot().statistics_epoch
         shop.tx("[{:db/id :size :db/cardinality :db.cardinality/many} [:db/add 1 :size 4]]")
-        assert sorted(shop.pool.run(Request(POSITIVE)).rows()) == [(1,), (2,), (3,)]
+        assert sorted(shop.pool.run(QueryRequest(POSITIVE)).rows()) == [(1,), (2,), (3,)]
         shop.tx("[[:db/retract 1 :size 4]]", "[{:db/id :size :db/cardinality :db.cardinality/one}]")
         if shop.database.snapshot().statistics_epoch == epoch:
             return

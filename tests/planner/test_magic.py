@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from tests.support import World
 
@@ -34,7 +34,9 @@ class Shown:
 
     def __init__(self, world: World, where: str, rules: str, **options: Any) -> None:
         find = " ".join(dict.fromkeys(word.strip("()[]") for word in where.split() if word.startswith("?")))
-        request = Request(f"[:find {find or '?n'} :where {where} :rules {rules}]", (), options=Options(**options))
+        request = QueryRequest(
+            f"[:find {find or '?n'} :where {where} :rules {rules}]", (), options=Options(**options)
+        )
         strata = world.pool.explain(request).plan["rules"]
         self.relations = {each["name"] for stratum in strata for each in stratum["relations"]}
         self.rules = [rule["clause"] for stratum in strata for rule in stratum["rules"]]

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from tests.support import World
 
@@ -24,7 +24,7 @@ def graph(db: World) -> World:
 
 
 def plan(world: World, query: str, *args: object, analyze: bool = False) -> dict:  # type: ignore[type-arg]
-    request = Request(query=query, args=tuple(args), snapshot=world.database.snapshot())
+    request = QueryRequest(query=query, args=tuple(args), snapshot=world.database.snapshot())
     return world.pool.explain(request, analyze).plan
 
 

@@ -15,7 +15,7 @@ from adalog.executor.evaluation.fixpoint import Fixpoint
 from adalog.executor.evaluation.local import run_join
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Plan
 from adalog.planner.rules.sharing import SHARE
 from adalog.store.values.codes import Scratch
@@ -39,7 +39,7 @@ class Shared:
     def __init__(self, world: World, query: str, *args: str) -> None:
         self.snapshot = world.database.snapshot()
         self.args = tuple(read(arg) for arg in args)
-        question = Questions().of(Request(query, self.args), self.snapshot, Cancel())
+        question = Questions().of(QueryRequest(query, self.args), self.snapshot, Cancel())
         self.plan: Plan = Compiler().compile(question, share=True)
         self.values = Scratch(self.snapshot.codes)
         self.inputs = bind_inputs(self.plan, self.args, self.snapshot, self.values)

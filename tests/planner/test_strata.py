@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from adalog.planner.scope.strata import Dependency, components, forbidden_cycle
+from adalog.planner.scope.strata import RuleDependency, components, forbidden_cycle
 
 
-def _reaches(names: list[str], dependencies: list[Dependency]) -> dict[str, set[str]]:
+def _reaches(names: list[str], dependencies: list[RuleDependency]) -> dict[str, set[str]]:
     """What each name reads, directly or not, itself included."""
     found = {name: {name} for name in names}
     for _ in names:
@@ -24,7 +24,7 @@ def test_components_of_random_graphs(seed: int) -> None:
     rng = random.Random(seed)
     names = [f"r{i}" for i in range(rng.randint(1, 9))]
     edges = [(rng.choice(names), rng.choice(names)) for _ in range(rng.randint(0, 14))]
-    dependencies = [Dependency(a, b, rng.choice(("", "", "", "not"))) for a, b in edges]
+    dependencies = [RuleDependency(a, b, rng.choice(("", "", "", "not"))) for a, b in edges]
     found = components(names, dependencies)
     reaches = _reaches(names, dependencies)
     assert sorted(name for each in found for name in each) == sorted(names)
@@ -44,7 +44,7 @@ def test_components_of_random_graphs(seed: int) -> None:
 
 
 def test_the_cycle_shown_is_a_shortest_one() -> None:
-    dependencies = [Dependency(*each) for each in (
+    dependencies = [RuleDependency(*each) for each in (
         ("a", "b", "not"), ("b", "c"), ("c", "d"), ("d", "a"), ("b", "d"), ("a", "a"),
     )]  # fmt: skip
     cycle = forbidden_cycle(components("abcd", dependencies), dependencies)
@@ -53,11 +53,11 @@ def test_the_cycle_shown_is_a_shortest_one() -> None:
 
 
 def test_names_that_nobody_asked_for_are_left_out() -> None:
-    assert components(["a"], [Dependency("a", "x"), Dependency("x", "a")]) == [("a",)]
+    assert components(["a"], [RuleDependency("a", "x"), RuleDependency("x", "a")]) == [("a",)]
 
 
 def test_a_long_chain_needs_no_stack() -> None:
     names = [str(i) for i in range(20_000)]
-    dependencies = [Dependency(a, b) for a, b in itertools.pairwise(names)]
+    dependencies = [RuleDependency(a, b) for a, b in itertools.pairwise(names)]
     assert components(names, dependencies)[0] == (names[-1],)
-    assert len(components(names, [*dependencies, Dependency(names[-1], names[0])])) == 1
+    assert len(components(names, [*dependencies, RuleDependency(names[-1], names[0])])) == 1

@@ -17,7 +17,7 @@ from adalog.datalog.values import identity, sort_key
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
@@ -121,7 +121,7 @@ def difference(
     if currently_in_test_context():
         event(expected if isinstance(expected, str) else f"{min(len(expected), 3)} or more rows")
     for options in switches:
-        request = Request(asked.text, args, snapshot, engine=engine, options=options)
+        request = QueryRequest(asked.text, args, snapshot, engine=engine, options=options)
         got = answered(pool, request)
         if got is None:
             continue
@@ -145,7 +145,9 @@ def meant(asked: Asked, args: list[Any], snapshot: Snapshot, facts: View) -> lis
     are."""
     given = args[: len(asked.args)]
     with suppress(AdalogError):  # the oracle is to say what is wrong
-        given = list(Questions().of(Request(asked.text, args, snapshot), snapshot, Cancel()).args[: len(given)])
+        given = list(
+            Questions().of(QueryRequest(asked.text, args, snapshot), snapshot, Cancel()).args[: len(given)]
+        )
     return [facts.past if isinstance(arg, Snapshot) else arg for arg in given]
 
 
@@ -168,7 +170,7 @@ def asked_of(facts: View, rng: Random, make: Callable[[Random], Asked] = query) 
     return asked
 
 
-def answered(pool: Pool, request: Request) -> Any:
+def answered(pool: Pool, request: QueryRequest) -> Any:
     """Rows, or the code of the refusal; whatever else is raised is a bug, to be made smaller as others are.
 
     None where the oracle can do more: ask a denied rule for one argument after the other that a recursion finds.

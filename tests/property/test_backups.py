@@ -19,10 +19,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool
 from adalog.store.backup import chunks
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import prune, take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import prune, take
+from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
 from adalog.store.files.place import Place, place_of

@@ -15,7 +15,7 @@ from adalog.datalog.values import identity
 from adalog.executor.cache.reads import reads_of
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -47,15 +47,15 @@ def transacted(database: Database, text: str) -> None:
         database.transact(text)
 
 
-def request_of(database: Database, asked: Asked, snapshot: Snapshot, **more: object) -> Request:
+def request_of(database: Database, asked: Asked, snapshot: Snapshot, **more: object) -> QueryRequest:
     args = [database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in asked.args]
     if asked.given:
         args.append(asked.rules_text)
     # In the order of all values, so that :limit takes the same rows each time.
-    return Request(asked.text, args, snapshot, ordered=True, **more)  # type: ignore[arg-type]
+    return QueryRequest(asked.text, args, snapshot, ordered=True, **more)  # type: ignore[arg-type]
 
 
-def outcome(pool: Pool, request: Request, parsed: Query) -> tuple[object, str]:
+def outcome(pool: Pool, request: QueryRequest, parsed: Query) -> tuple[object, str]:
     """(the rows or the code of the refusal; HIT, MISS or BYPASS)."""
     try:
         result = pool.run(request)

@@ -10,7 +10,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -94,7 +94,7 @@ def view(database: Database, rng: Random) -> Snapshot:
 
 
 def rows(pool: Pool, text: str, snapshot: Snapshot, options: Options) -> list[tuple[object, ...]]:
-    return pool.run(Request(text, (), snapshot, engine="LOCAL", options=options, cached=False)).rows()
+    return pool.run(QueryRequest(text, (), snapshot, engine="LOCAL", options=options, cached=False)).rows()
 
 
 def check(pool: Pool, rng: Random, snapshot: Snapshot, clauses: list[str], shown: list[str], hidden: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from tests.property.model import examples
@@ -83,7 +83,7 @@ def test_graphs(threads, seed):
         for expected, text in QUERIES.items():
             wanted = expected(edges, after)
             for options in SWITCHES:
-                rows = pool.run(Request(text, (), database.snapshot(), options=options)).rows()
+                rows = pool.run(QueryRequest(text, (), database.snapshot(), options=options)).rows()
                 assert len(rows) == len(set(rows)), (text, options)
                 assert set(rows) == wanted, (text, options)
         pool.close()

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.database import Database, TxReport
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 from tests.pipeline import pipeline_in_process
 from tests.pipeline.pipeline_in_process import InProcess, imported
 from tests.property.model import examples
@@ -60,7 +60,7 @@ class Writers:
         self._hold = database.held
 
     @contextmanager
-    def held(self, seconds: float) -> Iterator[Hold]:
+    def held(self, seconds: float) -> Iterator[ExclusiveWriter]:
         with self._hold(seconds) as hold:
             self._is_held = True
             yield hold

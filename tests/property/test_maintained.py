@@ -22,7 +22,7 @@ from adalog.executor.follow.view import Change, LiveView
 from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
@@ -38,7 +38,7 @@ NAMES = (":color/red", ":color/none", '[:u "a"]', '[:u "b"]')
 def rows_of(pool: Pool, question: Question, at: Snapshot) -> Rows | None:
     """What the query answers at a moment; None where it is refused."""
     request = question.request
-    asked = Request(request.query, request.args, at, ordered=True)
+    asked = QueryRequest(request.query, request.args, at, ordered=True)
     try:
         result = pool.run(asked)
     except AdalogError:
@@ -106,7 +106,7 @@ class Following:
         given = [self.database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in args]
         if self.asked.given:
             given.append(self.asked.rules_text)
-        return self.pool.question(Request(self.asked.text, given, ordered=True))
+        return self.pool.question(QueryRequest(self.asked.text, given, ordered=True))
 
     def add(self) -> None:
         inputs = self.asked.head.split(":in $")[1]

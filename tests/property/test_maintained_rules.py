@@ -24,7 +24,7 @@ from adalog.executor.follow.program import MaintainedProgram, UnmaintainableErro
 from adalog.executor.join.batch import Batch
 from adalog.executor.question.inputs import Inputs, bind_inputs
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.planner.model.version import Version
 from adalog.store.database import Database
@@ -51,7 +51,7 @@ def rows_of(columns: Sequence[np.ndarray]) -> Rows:
 class Kept:
     """A program that is kept, and the same derived from nothing at each moment."""
 
-    def __init__(self, database: Database, request: Request) -> None:
+    def __init__(self, database: Database, request: QueryRequest) -> None:
         self.database = database
         self.question = Questions().of(request, request.snapshot, Cancel())
         self.plan = Compiler().compile(self.question)
@@ -159,11 +159,11 @@ def transacted(database: Database, rng: Random) -> None:
         database.compact()
 
 
-def request_of(asked: Asked, database: Database, options: Options) -> Request:
+def request_of(asked: Asked, database: Database, options: Options) -> QueryRequest:
     args = [database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in asked.args]
     if asked.given:
         args.append(asked.rules_text)
-    return Request(asked.text, args, database.snapshot(), options=options)
+    return QueryRequest(asked.text, args, database.snapshot(), options=options)
 
 
 def followed(rng: Random, database: Database, asked: Asked, options: Options) -> str:

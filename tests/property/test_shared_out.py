@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.values import identity
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark import engine as engines
 from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
@@ -111,7 +111,7 @@ def test_what_tasks_leave_out_changes_no_answer(data: st.DataObject) -> None:
             pool = Pool(database, PoolSettings(threads=1), spark=engine)
             try:
                 local, shared = (
-                    pool.run(Request(query, engine=each, ordered=":limit" not in end))
+                    pool.run(QueryRequest(query, engine=each, ordered=":limit" not in end))
                     for each in ("LOCAL", "SPARK")
                 )
             finally:

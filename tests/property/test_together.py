@@ -18,7 +18,7 @@ from adalog.executor.follow.shared_answers import answers_together
 from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.property.generated import PAST, SCHEMA, Asked, query, transaction
 from tests.property.model import EARLY, examples
@@ -36,7 +36,7 @@ def questions(database: Database, pool: Pool, asked: Asked, rng: Random) -> list
         if asked.given:
             given.append(asked.rules_text)
         try:
-            request = Request(asked.text, given, database.snapshot(), ordered=True)
+            request = QueryRequest(asked.text, given, database.snapshot(), ordered=True)
             found.append(pool.question(request))
         except AdalogError:
             continue
@@ -100,7 +100,7 @@ def test_rows_are_bounded_for_each() -> None:
 
         def asked(most: int, *args: int) -> list[Question]:
             text = "[:find ?e :in $ ?n :where [?e :n ?n]]"
-            return [pool.question(Request(text, [n], database.snapshot(), max_rows=most)) for n in args]
+            return [pool.question(QueryRequest(text, [n], database.snapshot(), max_rows=most)) for n in args]
 
         found = ask_together(pool, asked(4, 1, 2, 99)[1:])
         assert [None if each is None else len(each) for each in found] == [4, 0]
@@ -109,7 +109,7 @@ def test_rows_are_bounded_for_each() -> None:
         found = ask_together(pool, asked(5, 90, 1))
         assert [None if each is None else len(each) for each in found] == [1, 4]
         counts = "[:find ?e (count ?v) :in $ ?least :where [?e :n ?v] [(<= ?least ?v)]]"
-        many = [pool.question(Request(counts, [n], database.snapshot(), max_rows=3)) for n in (1, 90)]
+        many = [pool.question(QueryRequest(counts, [n], database.snapshot(), max_rows=3)) for n in (1, 90)]
         found = ask_together(pool, many)
         assert [None if each is None else len(each) for each in found] == [None, 1]
         pool.close()

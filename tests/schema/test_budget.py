@@ -6,11 +6,11 @@ import orjson
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.writing.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
+from adalog.schema.request.budget import JsonChunks, Prepaid, RepeatedWork, ResponseBudget, Responses, assembled
 
 
 def test_fields_draw_from_one_budget() -> None:
-    budget = Budget(100)
+    budget = ResponseBudget(100)
     budget.take(60)
     budget.take(40)
     with pytest.raises(AdalogError) as refused:
@@ -20,7 +20,7 @@ def test_fields_draw_from_one_budget() -> None:
 
 
 def test_what_is_held_until_it_is_written_counts_once() -> None:
-    budget = Budget(100)
+    budget = ResponseBudget(100)
     prepaid = Prepaid(budget)
     prepaid.add(60)
     prepaid.take(50)
@@ -28,12 +28,12 @@ def test_what_is_held_until_it_is_written_counts_once() -> None:
     with pytest.raises(AdalogError):
         budget.take(1)
     with pytest.raises(AdalogError):
-        Prepaid(Budget(100)).add(101)
+        Prepaid(ResponseBudget(100)).add(101)
 
 
 @pytest.mark.parametrize("parts", [[], [b"1"], [b"1,2", b"", b"3"], [b"", b"1"], [b"1," * 35_000 + b"1"] * 3])
 def test_a_list_of_parts(parts: list[bytes]) -> None:
-    written = Written.list_of(parts)
+    written = JsonChunks.list_of(parts)
     text = b"".join(written.chunks)
     assert orjson.loads(text) == orjson.loads(b"[" + b",".join(part for part in parts if part) + b"]")
     assert written.nbytes == len(text)
@@ -41,8 +41,8 @@ def test_a_list_of_parts(parts: list[bytes]) -> None:
 
 
 def test_pieces_stand_where_they_belong() -> None:
-    rows = Written((b"[1", b",2]"))
-    value = {"data": {"a": rows, "b": [{"c": Written((b'"\\u0000"',))}, "\x00"], "d": rows}, "errors": []}
+    rows = JsonChunks((b"[1", b",2]"))
+    value = {"data": {"a": rows, "b": [{"c": JsonChunks((b'"\\u0000"',))}, "\x00"], "d": rows}, "errors": []}
     chunks = assembled(value)
     assert b"[1" in chunks
     assert orjson.loads(b"".join(chunks)) == {
@@ -55,8 +55,8 @@ def test_pieces_stand_where_they_belong() -> None:
 
 
 def test_work_that_is_begun_again_pays_once() -> None:
-    budget = Budget(100)
-    held = Repeated(budget.take)
+    budget = ResponseBudget(100)
+    held = RepeatedWork(budget.take)
     for taken in (30, 60, 10, 90):
         held.begin()
         for _ in range(taken // 10):
@@ -71,7 +71,7 @@ MIB = 1 << 20
 
 def test_large_responses_draw_on_what_the_process_has_for_them() -> None:
     responses = Responses(32 * MIB)
-    one, other = (Budget(64 * MIB, responses, name) for name in ("ann", "ben"))
+    one, other = (ResponseBudget(64 * MIB, responses, name) for name in ("ann", "ben"))
     one.take(100_000)
     assert responses.held == 0, "a small one is sent whatever others hold"
     one.take(15 * MIB)
@@ -80,9 +80,9 @@ def test_large_responses_draw_on_what_the_process_has_for_them() -> None:
         one.take(2 * MIB)
     assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
     other.take(15 * MIB)
-    Budget(64 * MIB, responses, "ann").take(200_000)
+    ResponseBudget(64 * MIB, responses, "ann").take(200_000)
     with pytest.raises(AdalogError):
-        Budget(64 * MIB, responses, "cid").take(4 * MIB)
+        ResponseBudget(64 * MIB, responses, "cid").take(4 * MIB)
     for each in (one, other):
         each.close()
         each.close()

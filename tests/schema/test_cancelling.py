@@ -11,10 +11,10 @@ from contextlib import suppress
 import pytest
 
 from adalog.executor.pool import Pool
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.schema.documents.operations import Operations
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 
@@ -32,14 +32,14 @@ def services() -> Iterator[Services]:
         database.transact('[{:name "Ada"}]')
         pool = Pool(database)
         try:
-            yield Services(database, pool, Limits(), Cursors(b"k" * 32), None, None)
+            yield Services(database, pool, RequestLimits(), Cursors(b"k" * 32), None, None)
         finally:
             pool.close()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_coroutine_is_left_behind(services: Services, document: str) -> None:
-    operations = Operations(build_schema(), Limits())
+    operations = Operations(build_schema(), RequestLimits())
     prepared = operations.prepare(document)
 
     async def cancelled_after(turns: int) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.cursor import Cursor, Cursors, question
+from adalog.schema.request.cursor import Cursor, Cursors, question
 
 KEY = b"k" * 32
 ASKED = question("q", "[:find ?e]", ())

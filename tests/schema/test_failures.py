@@ -6,8 +6,8 @@ import gc
 from typing import Any
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
-from adalog.schema.writing.budget import Written
+from adalog.schema.request.budget import JsonChunks
+from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import gateway
 
 NUMBERS = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 3001)) + "]"
@@ -15,11 +15,11 @@ FIELDS = " ".join(f'f{n}: q(query: "[:find ?e ?v :where [?e :n/value ?v]]") {{ r
 
 
 def alive() -> list[Any]:
-    return [each for each in gc.get_objects() if type(each) is Written]
+    return [each for each in gc.get_objects() if type(each) is JsonChunks]
 
 
 def test_a_response_that_passes_its_budget_leaves_nothing() -> None:
-    settings = Settings(data=":memory:", limits=Limits(result_bytes=200_000))
+    settings = Settings(data=":memory:", limits=RequestLimits(result_bytes=200_000))
     with gateway(settings, NUMBERS) as small:
         assert small.post("{" + FIELDS + "}").json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
         gc.collect()

@@ -9,14 +9,14 @@ import pytest
 from graphql import GraphQLError, get_introspection_query
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.limits import Limits
-from adalog.schema.measure import introspected, parse_within
+from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 
-LIMITS = Limits(query_tokens=200, query_depth=5, query_aliases=3, query_fields=20)
+LIMITS = RequestLimits(query_tokens=200, query_depth=5, query_aliases=3, query_fields=20)
 
 
-def refusal(document: str, limits: Limits = LIMITS) -> str:
+def refusal(document: str, limits: RequestLimits = LIMITS) -> str:
     with pytest.raises(AdalogError) as caught:
         parse_within(document, limits)
     assert caught.value.code is Code.LIMIT_EXCEEDED
@@ -40,7 +40,7 @@ def test_depth_is_seen_through_fragments() -> None:
 
 
 def test_a_document_too_deep_to_parse() -> None:
-    wide = Limits(query_tokens=1_000_000)
+    wide = RequestLimits(query_tokens=1_000_000)
     with pytest.raises(AdalogError, match="QUERY_DEPTH"):
         parse_within("{a" * 20_000 + "}" * 20_000, wide)
 
@@ -71,15 +71,15 @@ def doubling(count: int, leaf: str) -> str:
 @pytest.mark.parametrize("leaf", ["a", "__typename", "a {b}"])
 @pytest.mark.parametrize("operation", ["{...F0}", "{a}"])
 def test_fragments_that_double_are_measured_without_being_spread(operation: str, leaf: str) -> None:
-    wide = Limits(query_tokens=10_000)
+    wide = RequestLimits(query_tokens=10_000)
     assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(28, leaf)}", wide)
     assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(50, leaf)}", wide)
 
 
 def test_a_chain_of_fragments_is_nesting() -> None:
     chain = " ".join(f"fragment F{i} on Q {{...F{i + 1}}}" for i in range(500)) + " fragment F500 on Q {a}"
-    assert "QUERY_DEPTH" in refusal("{...F0} " + chain, Limits(query_tokens=10_000))
-    assert "QUERY_DEPTH" in refusal("{" + "...{" * 100 + "a" + "}" * 101, Limits())
+    assert "QUERY_DEPTH" in refusal("{...F0} " + chain, RequestLimits(query_tokens=10_000))
+    assert "QUERY_DEPTH" in refusal("{" + "...{" * 100 + "a" + "}" * 101, RequestLimits())
 
 
 def test_spreads_count_as_fields() -> None:
@@ -87,10 +87,10 @@ def test_spreads_count_as_fields() -> None:
 
 
 def test_fields_under_one_name_are_compared_in_pairs_by_validation() -> None:
-    few = Limits(query_fields=30)
+    few = RequestLimits(query_fields=30)
     assert "pairs" in refusal("{" + "a " * 29 + "}", few)
-    assert "pairs" in refusal("{" + "a{b c} " * 22 + "}", Limits(query_fields=22 * 3))
-    assert "pairs" in refusal("{" + "...F " * 33 + "} fragment F on Q {a {b}}", Limits(query_fields=33 * 3))
+    assert "pairs" in refusal("{" + "a{b c} " * 22 + "}", RequestLimits(query_fields=22 * 3))
+    assert "pairs" in refusal("{" + "...F " * 33 + "} fragment F on Q {a {b}}", RequestLimits(query_fields=33 * 3))
     parse_within("{" + " ".join(f"a{i}" for i in range(29)) + "}", few)
 
 
@@ -98,7 +98,7 @@ def test_names_and_texts_are_not_longer_than_anybody_writes() -> None:
     assert "name" in refusal("{" + "a" * 300 + "}")
     assert "name" in refusal("{" + "a" * 300 + ": b}")
     assert "name" in refusal("query " + "a" * 300 + "{ b }")
-    assert "ADALOG_QUERY_BYTES" in refusal("{ a }" + " " * 500, Limits(query_bytes=500))
+    assert "ADALOG_QUERY_BYTES" in refusal("{ a }" + " " * 500, RequestLimits(query_bytes=500))
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "9" * 5_000 + ".5", "-" + "9" * 5_000])
@@ -114,14 +114,14 @@ def test_numbers_of_too_many_digits(number: str) -> None:
 def test_introspection_is_weighed_by_what_the_schema_has() -> None:
     schema = build_schema()._schema
     lists = introspected(schema)
-    _, usual = parse_within(get_introspection_query(), Limits(), lists)
+    _, usual = parse_within(get_introspection_query(), RequestLimits(), lists)
     assert usual > 0
     many = " ".join(
         f"a{i}: __schema {{types {{fields {{args {{name type {{name ofType {{name}}}}}}}}}}}}" for i in range(29)
     )
     with pytest.raises(AdalogError, match="introspection"):
-        parse_within("{" + many + "}", Limits(query_fields=10_000), lists)
-    _, none = parse_within("{ database { basisT } }", Limits(), lists)
+        parse_within("{" + many + "}", RequestLimits(query_fields=10_000), lists)
+    _, none = parse_within("{ database { basisT } }", RequestLimits(), lists)
     assert none == 0
 
 
@@ -130,7 +130,7 @@ def test_a_document_is_freed_with_its_last_reference() -> None:
     gc.collect()
     gc.disable()
     try:
-        document, _ = parse_within("{ database { basisT } }", Limits())
+        document, _ = parse_within("{ database { basisT } }", RequestLimits())
         assert document.loc is not None
         field = weakref.ref(document.definitions[0])
         del document

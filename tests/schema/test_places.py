@@ -7,8 +7,8 @@ from graphql import GraphQLSyntaxError, Source
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adalog.schema.limits import Limits
-from adalog.schema.measure import _Text, parse_within
+from adalog.schema.documents.measure import _Text, parse_within
+from adalog.schema.request.limits import RequestLimits
 
 
 @given(st.text("a \n\r\t", max_size=40))
@@ -21,5 +21,5 @@ def test_lines_and_columns(text: str) -> None:
 
 def test_a_document_that_cannot_be_read() -> None:
     with pytest.raises(GraphQLSyntaxError) as caught:
-        parse_within("{ a \r\n b\n  ]", Limits())
+        parse_within("{ a \r\n b\n  ]", RequestLimits())
     assert caught.value.locations == [(3, 3)]

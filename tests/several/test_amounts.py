@@ -11,14 +11,14 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
-from adalog.executor.live.holding import Holding, Holdings
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.workers.board import AMOUNTS, Board
 from adalog.gateway.workers.workers import Workers
-from adalog.schema.writing.budget import Responses
+from adalog.schema.request.budget import Responses
 from adalog.store.database import Database
 from tests.gateway.support import InProcess
 
@@ -83,17 +83,17 @@ def test_a_response_may_be_as_long_as_with_one_worker(boards: list[Board]) -> No
 
 
 def test_a_live_query_likewise(boards: list[Board]) -> None:
-    holdings = [Holdings(100) for _ in range(2)]
+    holdings = [LiveMemory(100) for _ in range(2)]
     for number, each in enumerate(holdings):
         each.beside = boards[1 + number].beside(number, "live")
-    large = Holding(holdings[0], 50)
-    small = Holding(holdings[1], 45)
+    large = MemoryShare(holdings[0], 50)
+    small = MemoryShare(holdings[1], 45)
     with pytest.raises(AdalogError):
         small.become(50 + 1)
     with pytest.raises(AdalogError):
-        Holding(holdings[0], 6)
+        MemoryShare(holdings[0], 6)
     del large
-    assert Holding(holdings[1], 50).nbytes == 50
+    assert MemoryShare(holdings[1], 50).nbytes == 50
 
 
 class _Body:

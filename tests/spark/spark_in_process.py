@@ -13,38 +13,42 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from adalog.cluster.cancellation import CancellationServer, cancellation_server
+from adalog.cluster.cancellation import cancellation_server
+from adalog.cluster.cluster import Cluster
+from adalog.cluster.configuration import is_local
+from adalog.cluster.depot import Depot
+from adalog.cluster.shipping import Shipping
 from adalog.executor.spark import engine as engines
 from adalog.executor.spark import task as tasks
 from adalog.executor.spark.engine import SparkEngine
 
 
-class _Live:
-    """A session that runs jobs here."""
+class _Cluster(Cluster):
+    """A cluster that runs jobs here."""
 
-    alive = True
-    disk_is_full = False
-    cores = 2
-    idle_seconds = 0.0
-    spark = None
+    alive = True  # type: ignore[assignment]
+    disk_is_full = False  # type: ignore[assignment]
+    spark: Any = None
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.switchboard: CancellationServer = cancellation_server(str(folder), None, None, 0)
-        self.jobs = ThreadPoolExecutor(1)
+    def __init__(self, folder: Path, shipping: Shipping) -> None:
+        self.cancellation = cancellation_server(str(folder), None, None, 0)
+        self.cores = 2
+        self.idle_seconds = 0.0
+        self._shipping = shipping
+        self._jobs = ThreadPoolExecutor(1)
 
     def usable(self) -> bool:
         return True
 
-    def submit(self, tag: str, work: Callable[[Any], Any]) -> Future[Any]:
-        return self.jobs.submit(work, None)
+    def _tagged(self, tag: str, work: Callable[[Any], Any]) -> Any:
+        return work(None)
 
-    def interrupt(self, tag: str, running: Future[Any], patience: float = 0.0) -> None:
+    def _interrupt(self, tag: str, running: Future[Any], patience: float) -> None:
         running.exception(60)
 
     def close(self) -> None:
-        self.jobs.shutdown()
-        self.switchboard.stop()
+        self._jobs.shutdown()
+        self.cancellation.stop()
 
 
 class _Session:
@@ -52,7 +56,7 @@ class _Session:
     cores = 2
     idle_seconds = 0.0
 
-    def __init__(self, live: _Live, master: str) -> None:
+    def __init__(self, live: _Cluster, master: str) -> None:
         self.master = master
         self._live = live
 
@@ -61,7 +65,7 @@ class _Session:
     def wait(self, timeout: float | None) -> bool:
         return True
 
-    def live(self) -> _Live:
+    def live(self) -> _Cluster:
         return self._live
 
     def close(self) -> None: ...
@@ -95,7 +99,8 @@ def spark_in_process(
 ) -> Iterator[SparkEngine]:
     """An engine whose jobs run here. `each`: in place of `run_tasks`. `segments`: as the engine's."""
     with tempfile.TemporaryDirectory(prefix="adalog-") as name:
-        live = _Live(Path(name))
+        depot = None if segments is None else Depot(segments)
+        live = _Cluster(Path(name), Shipping(Path(name) if is_local(master) else None, depot))
         engine = SparkEngine(master, start=False, segments=segments)
         monkeypatch.setattr(engine, "session", _Session(live, master))
         monkeypatch.setattr(engines, "run_tasks", each)

@@ -18,7 +18,7 @@ from adalog.cluster.depot import Depot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.files.segment import Segment
 from tests.postgres_servers import PostgresServer
@@ -61,7 +61,7 @@ def world(
 def answer(pool: Pool, engine: str) -> list[tuple[object, ...]]:
     forget()
     shipping._opened.clear()
-    return sorted(pool.run(Request(QUERY, engine=engine)).rows())
+    return sorted(pool.run(QueryRequest(QUERY, engine=engine)).rows())
 
 
 def kept(cache: Path) -> set[str]:

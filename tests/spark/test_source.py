@@ -31,12 +31,12 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.source.answers import _types
 from adalog.executor.source.arrow_types import EDN
 from adalog.executor.source.data_source import FilteredSource
 from adalog.store.database import Database
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from pyspark_adalog import DefaultSource
 
 SCHEMA = """[
@@ -244,7 +244,7 @@ def test_answers(database: Database, query: str, schema: str) -> None:
     assert frame.schema.simpleString() == schema
     pool = Pool(database)
     try:
-        expected = pool.run(Request(query)).rows()
+        expected = pool.run(QueryRequest(query)).rows()
     finally:
         pool.close()
     edn = [name for name, kind in _types(parse_query(query), database.snapshot()) if kind == EDN]

@@ -21,13 +21,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from adalog.cluster.session import Cluster
+from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
 from tests.spark_processes import alive, busy_worker, ticks, until, workers_of
@@ -217,7 +217,7 @@ def test_a_cancelled_query_frees_its_workers(world: World) -> None:
     cancel = Cancel()
     threading.Timer(0.7, cancel.cancel).start()
     with pytest.raises(AdalogError) as caught:
-        world.pool.run(Request(NEVER, engine="SPARK"), cancel)
+        world.pool.run(QueryRequest(NEVER, engine="SPARK"), cancel)
     assert caught.value.code is Code.CANCELLED
     # Had the tasks gone on, this one would have no worker to run on.
     assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK", timeout_ms=20_000)) == 59
@@ -226,12 +226,12 @@ def test_a_cancelled_query_frees_its_workers(world: World) -> None:
 def test_explain_tells_what_the_tasks_did(world: World) -> None:
     query = "[:find ?a ?c :where [?a :p/knows ?b] [?b :p/knows ?c]]"
     plans = [
-        world.pool.explain(Request(query, engine=engine), analyze=True).plan["levels"]
+        world.pool.explain(QueryRequest(query, engine=engine), analyze=True).plan["levels"]
         for engine in ("LOCAL", "SPARK")
     ]
     for local, spark in zip(*plans, strict=True):
         assert spark["actual"]["rows"] >= local["actual"]["rows"] > 0
-    explained = world.pool.explain(Request(query, engine="SPARK"), analyze=True)
+    explained = world.pool.explain(QueryRequest(query, engine="SPARK"), analyze=True)
     tasks = explained.plan["tasks"]
     assert tasks["number"] >= 2
     assert tasks["skew"] >= 1
@@ -244,7 +244,7 @@ def test_tasks_send_what_the_answer_needs_and_not_what_it_is_made_of(world: Worl
         ("[:find ?y (sum ?x) (count ?a) :where [?a :n/value ?x] [(mod ?x 5) ?y]]", 12 * 5 * 4),
         ("[:find ?x ?y :where [?a :n/value ?x] [(* ?x 7) ?y] :order-by [[?y :desc]] :limit 3]", 12 * 3),
     ):
-        plan = world.pool.explain(Request(query, engine="SPARK"), analyze=True).plan
+        plan = world.pool.explain(QueryRequest(query, engine="SPARK"), analyze=True).plan
         assert 0 < plan["tasks"]["rows"] <= most
         assert counted(world.run(query, engine="SPARK")) == counted(world.run(query, engine="LOCAL"))
 
@@ -258,7 +258,7 @@ def test_tasks_send_what_the_answer_needs_and_not_what_it_is_made_of(world: Worl
     ],
 )
 def test_tasks_write_what_comes_together_in_tasks(world: World, tmp_path: Path, query: str) -> None:
-    parts = world.pool.write(Request(query, engine="SPARK"), str(tmp_path))
+    parts = world.pool.write(QueryRequest(query, engine="SPARK"), str(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == [part.file for part in parts]
     written = [tuple(row.values()) for part in parts for row in pq.read_table(tmp_path / part.file).to_pylist()]
     expected = world.run(query, engine="LOCAL").rows()

@@ -19,7 +19,7 @@ from adalog.cluster.job import run_tasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
@@ -161,7 +161,7 @@ def test_a_worker_that_cannot_see_the_data_folder_says_so(world: World, tmp_path
         moved = folder.rename(tmp_path / "elsewhere")
         try:
             with pytest.raises(AdalogError) as caught:
-                pool.run(Request(SUMS, engine="SPARK"))
+                pool.run(QueryRequest(SUMS, engine="SPARK"))
         finally:
             moved.rename(folder)
         assert caught.value.code is Code.BACKEND_UNAVAILABLE
@@ -169,7 +169,7 @@ def test_a_worker_that_cannot_see_the_data_folder_says_so(world: World, tmp_path
         assert "cannot see the data folder" in caught.value.message
         assert str(folder) in caught.value.message
         assert "damaged" not in caught.value.message
-        assert len(pool.run(Request(SUMS, engine="SPARK"))) == 7
+        assert len(pool.run(QueryRequest(SUMS, engine="SPARK"))) == 7
 
 
 def test_an_executor_that_is_lost(world: World, cluster: Standalone) -> None:

@@ -14,7 +14,7 @@ from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.local import collector_for, shape_result
 from adalog.executor.join.batch import Batch
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.combining import combined
 from adalog.planner.model.logical import WEIGHT
 from adalog.planner.model.plan import Plan
@@ -65,7 +65,7 @@ def database() -> Iterator[Database]:
 
 def planned(database: Database, query: str) -> tuple[Plan, Scratch]:
     snapshot = database.snapshot()
-    return Compiler().compile(Questions().of(Request(query), snapshot, Cancel())), Scratch(snapshot.codes)
+    return Compiler().compile(Questions().of(QueryRequest(query), snapshot, Cancel())), Scratch(snapshot.codes)
 
 
 def tasks(plan: Plan, values: Scratch, rng: Random) -> list[Batch]:

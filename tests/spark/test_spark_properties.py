@@ -13,7 +13,7 @@ import pytest
 
 from adalog.cluster.archive import restore_times, write_archive
 from adalog.cluster.configuration import configuration, python_of
-from adalog.cluster.properties import parsed, spark_defaults, written
+from adalog.cluster.properties import parsed, properties_text, spark_defaults
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError
 from adalog.gateway.settings.sources import settings_from
@@ -113,7 +113,10 @@ def test_workers_elsewhere_run_their_own_python() -> None:
 
 
 def test_a_file_of_properties_is_read_by_java_as_it_was_meant() -> None:
-    assert written({"spark.a": "C:\\x", "spark.b": " two\nlines"}) == "spark.a=C:\\\\x\nspark.b=\\ two\\nlines\n"
+    assert (
+        properties_text({"spark.a": "C:\\x", "spark.b": " two\nlines"})
+        == "spark.a=C:\\\\x\nspark.b=\\ two\\nlines\n"
+    )
 
 
 def test_the_archive_has_what_workers_import_and_the_times_of_its_sources(tmp_path: Path) -> None:

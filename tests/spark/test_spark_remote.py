@@ -14,7 +14,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.executor.spark.remote import RemoteAnswer, RemoteJoin, RemoteSpark, run_sent
 from adalog.store.database import Database
@@ -56,14 +56,14 @@ def test_what_is_sent_is_answered_as_here(spark: SparkEngine, database: Database
         arguments = [(), ("p",), ([3, 4, 150], edn.read(RULES))]
         for query, given in zip(QUERIES, arguments, strict=True):
             here, there = (
-                pool.run(Request(query, given, database.snapshot(), engine, cached=False))
+                pool.run(QueryRequest(query, given, database.snapshot(), engine, cached=False))
                 for engine in ("LOCAL", "SPARK")
             )
             assert sorted(map(repr, there.rows())) == sorted(map(repr, here.rows()))
             assert len(here.rows()) > 2
             assert there.engine == "SPARK"
         with pytest.raises(AdalogError) as refused:
-            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", max_rows=10, cached=False))
+            pool.run(QueryRequest(QUERIES[0], (), database.snapshot(), "SPARK", max_rows=10, cached=False))
         assert refused.value.code is Code.LIMIT_EXCEEDED
     finally:
         pool.scheduler.close()
@@ -75,7 +75,7 @@ def test_a_join_ends_when_nobody_waits_for_it(spark: SparkEngine, database: Data
     pool = Pool(database, PoolSettings(threads=1), spark=served(spark, gone))
     try:
         with pytest.raises(AdalogError) as refused:
-            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", cached=False), Cancel())
+            pool.run(QueryRequest(QUERIES[0], (), database.snapshot(), "SPARK", cached=False), Cancel())
         assert refused.value.code is Code.CANCELLED
     finally:
         pool.scheduler.close()
@@ -90,7 +90,7 @@ def test_a_process_that_is_away_is_asked_nothing_for_a_while(database: Database)
     pool = Pool(database, PoolSettings(threads=1), spark=remote)
     try:
         with pytest.raises(AdalogError, match="worker 0 does not answer"):
-            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", cached=False))
+            pool.run(QueryRequest(QUERIES[0], (), database.snapshot(), "SPARK", cached=False))
         assert pool.spark_state == "starting"
     finally:
         pool.scheduler.close()
@@ -103,7 +103,8 @@ def test_values_that_fall_together_are_counted_alike(spark: SparkEngine, databas
         pool = Pool(database, PoolSettings(threads=1), spark=engine)
         try:
             found += [
-                pool.run(Request(query, (), database.snapshot(), where)).dropped for where in ("LOCAL", "SPARK")
+                pool.run(QueryRequest(query, (), database.snapshot(), where)).dropped
+                for where in ("LOCAL", "SPARK")
             ]
         finally:
             pool.spark = None

@@ -14,8 +14,8 @@ from adalog.cluster.java import java_home
 from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool, PoolSettings
-from adalog.executor.question.request import Request
-from adalog.executor.spark.engine import SparkEngine
+from adalog.executor.question.request import QueryRequest
+from adalog.executor.spark.engine import SparkEngine, query_error
 from adalog.store.database import Database
 from adalog.store.files.segment import DamagedSegment
 
@@ -33,11 +33,11 @@ def test_without_java_spark_is_unavailable_and_the_rest_goes_on(
         try:
             database.transact(DATA)
             with pytest.raises(AdalogError) as caught:
-                pool.run(Request(QUERY, engine="SPARK"))
+                pool.run(QueryRequest(QUERY, engine="SPARK"))
             assert caught.value.code is Code.BACKEND_UNAVAILABLE
             assert not caught.value.retryable
             assert "Spark needs Java 17 or newer" in caught.value.message
-            assert len(pool.run(Request(QUERY))) == 300
+            assert len(pool.run(QueryRequest(QUERY))) == 300
         finally:
             pool.close()
 
@@ -80,7 +80,7 @@ Caused by: java.io.EOFException"""
     ],
 )
 def test_a_failed_job_is_told_by_its_cause(error: Exception, session: Session, code: Code, says: str) -> None:
-    found = job_error(error, session)
+    found = job_error(error, session) or query_error(error)
     assert found.code is code
     assert says in found.message
     assert "o5379" not in found.message

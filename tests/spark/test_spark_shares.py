@@ -24,7 +24,7 @@ from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Questions
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.shares import Share, cut, dealt, divided, split
 from adalog.executor.spark.wire import column_of, from_bytes, to_bytes
 from adalog.planner.model.logical import WEIGHT
@@ -59,7 +59,7 @@ def graph() -> Iterator[Snapshot]:
 
 
 def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
-    plan = Compiler().compile(Questions().of(Request(query), snapshot, Cancel()))
+    plan = Compiler().compile(Questions().of(QueryRequest(query), snapshot, Cancel()))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
     join = Binding(plan, inputs.databases, inputs.relations, Run(values), derive=derived).join()
@@ -134,7 +134,7 @@ STEPS = "[[(reach ?x ?y) [?x :g/to ?y]] [(reach ?x ?y) (reach ?x ?z) [?z :g/to ?
 
 
 def test_a_value_of_a_rule_is_as_much_work_as_the_pairs_that_it_begins(graph: Snapshot) -> None:
-    question = Questions().of(Request(REACH, (STEPS,)), graph, Cancel())
+    question = Questions().of(QueryRequest(REACH, (STEPS,)), graph, Cancel())
     plan = Compiler().compile(question, share=True)
     assert plan.sharing is not None
     values = Scratch(graph.codes)

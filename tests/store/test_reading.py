@@ -9,8 +9,8 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.reading import read_folder
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.sources import read_folder
 
 
 def numbers(snapshot: Snapshot) -> list[int]:

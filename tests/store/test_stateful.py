@@ -18,8 +18,8 @@ from adalog.datalog.values import identity
 from adalog.executor.pool import Pool
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
-from adalog.store.files.wire import milliseconds
-from adalog.store.snapshot.snapshot import Snapshot, Start
+from adalog.store.files.packing import milliseconds
+from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 from adalog.store.tries import relation
 from adalog.store.values import layout
 from tests.store.model import Model, check
@@ -124,7 +124,7 @@ class Transactions(RuleBasedStateMachine):
             assert str(attempted(lambda: self.database.speculate(before, text))) == str(report)
             return
         self.model.told(report)
-        start = Start(milliseconds(report.tx_instant), *ids)
+        start = SpeculationStart(milliseconds(report.tx_instant), *ids)
         speculative, same_report = self.database.speculate(before, text, start)
         assert same_report == report
         check(speculative, self.model)

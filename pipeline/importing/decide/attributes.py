@@ -25,8 +25,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Bools, Columns
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import block_of, save_relation
 from adalog.store.tries.signed import order_of, runs
-from adalog.store.tries.stored import block_of, save_relation
 from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.codes import Codes

@@ -24,7 +24,7 @@ from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, read_reje
 from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import ImportBasis, Intake
 from adalog.pipeline.importing.read.runner import ImportRunner
-from adalog.store.checkpoint.adoption import Adoption, Prepared
+from adalog.store.checkpoint.adoption import Adoption, PreparedImport
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
@@ -182,11 +182,11 @@ class Decider:
             write_in_ranges(self.runner, job, id_, snapshot, self.fold_bytes) for id_ in sorted(large)
         ]
 
-    def _numbered(self, keys: KeysJob, prepared: Prepared) -> tuple[list[KeyBucket], Numbering]:
+    def _numbered(self, keys: KeysJob, prepared: PreparedImport) -> tuple[list[KeyBucket], Numbering]:
         buckets = self.runner.each("keys", partial(bucket_of, keys), range(self.runner.buckets))
         return buckets, Numbering.of(buckets, prepared.keys, prepared.ids.start + self.leeway)
 
-    def _blocks(self, numbering: Numbering, prepared: Prepared) -> Blocks:
+    def _blocks(self, numbering: Numbering, prepared: PreparedImport) -> Blocks:
         jobs = block_jobs(self.folder, numbering, prepared.secrets)
         blocks: dict[int, list[tuple[int, Segment]]] = {}
         for job, segment in zip(jobs, self.runner.each("values", write_block, jobs), strict=True):

@@ -23,7 +23,7 @@ from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.stored import save_block
+from adalog.store.tries.relation_files import save_block
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.dictionary import Block

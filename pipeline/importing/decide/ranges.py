@@ -48,7 +48,7 @@ from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Bools, Columns
-from adalog.store.tries.pieces import (
+from adalog.store.tries.fold_pieces import (
     Fold,
     Pair,
     join_pieces,

@@ -26,14 +26,14 @@ from adalog.pipeline.importing.read.ids import IDS, Ids
 from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
-from adalog.pipeline.importing.read.texts import keyword
-from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
+from adalog.store.values.scalars import keyword_named
 from adalog.store.values.schema import Schema
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")
@@ -78,7 +78,7 @@ class DatomIntake:
 
     # The transaction's forms
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         """What the transaction finds, which declares what is used first. forms: of the mapping's own schema."""
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
@@ -102,7 +102,7 @@ class DatomIntake:
         reading = [replace(column, attribute=0) for column in self._columns], self._places, ids.table()
         return ImportBasis(prepared, [IDS], columns, reading, ids, upserts)
 
-    def _prepared(self, forms: Sequence[Any], idents: int, hold: Hold | None) -> Prepared:
+    def _prepared(self, forms: Sequence[Any], idents: int, hold: ExclusiveWriter | None) -> PreparedImport:
         prepared = self._database.prepare(forms, hold, idents)
         more = _implied(self._named, prepared.schema)
         if not more:
@@ -124,7 +124,7 @@ class DatomIntake:
         here: dict[Keyword, int] = {}
         chosen: dict[Keyword, int] = {}
         for name, id_ in sorted(idents.items(), key=lambda item: item[1]):
-            ident = keyword(name)
+            ident = keyword_named(name)
             known = snapshot.entid(ident)
             if known is not None:
                 here[ident] = known
@@ -133,7 +133,7 @@ class DatomIntake:
             else:
                 here[ident] = chosen[ident] = next_ident
                 next_ident += 1
-        pairs = sorted((id_, here[keyword(name)]) for name, id_ in idents.items())
+        pairs = sorted((id_, here[keyword_named(name)]) for name, id_ in idents.items())
         table = tuple(id_ for id_, _ in pairs), tuple(entity for _, entity in pairs)
         return _Placed(tuple(self._form(form, chosen) for form in self._exported.forms), next_ident, 0, table)
 
@@ -149,7 +149,7 @@ class DatomIntake:
         entries = [(key, value) for key, value in form.items() if key != _ID]
         return EdnMap([(_ID, chosen[ident]), *entries] if ident in chosen else entries)
 
-    def _settle(self, prepared: Prepared) -> None:
+    def _settle(self, prepared: PreparedImport) -> None:
         """Numbers the columns, one for each attribute, after that of the entities."""
         self._places, self._attributes = {}, []
         columns = [ColumnPlan(None, IDS, "long", "long", identity=0)]
@@ -168,7 +168,7 @@ class DatomIntake:
             self._attributes.append(attribute)
         self._columns = tuple(columns)
 
-    def _check(self, attribute: Attribute, shape: TupleShape, prepared: Prepared) -> None:
+    def _check(self, attribute: Attribute, shape: TupleShape, prepared: PreparedImport) -> None:
         """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
         exported = self._exported
         preds = set(map(str, attribute.preds))
@@ -274,7 +274,7 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
         if name == IGNORED or (known is not None and known.value_type is not None):
             continue
         try:
-            ident = keyword(name)
+            ident = keyword_named(name)
         except Malformed:
             continue
         if ident.namespace is not None and (ident.namespace == "db" or ident.namespace.startswith("db.")):
@@ -306,7 +306,7 @@ def _shape(attribute: Attribute, schema: Schema) -> TupleShape:
     return TupleShape(attribute.tuple_types, attribute.tuple_type)
 
 
-def _check_no_new(forms: Sequence[EdnMap], prepared: Prepared) -> None:
+def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:
     """Raises ARG_INVALID where the mapping's own forms made new entities: datoms may have chosen their ids."""
     free = prepared.snapshot.origin.free
     given = [form[_ID] for form in forms if type(form.get(_ID)) is int]

@@ -25,7 +25,7 @@ from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader
 from adalog.pipeline.importing.read.edn_columns import LIMITS
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 
 _IDENT: Final = Keyword("db/ident")
 _PREDS: Final = Keyword("db.attr/preds")

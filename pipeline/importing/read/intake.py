@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
-from adalog.store.checkpoint.adoption import Prepared
-from adalog.store.writer.hold import Hold
+from adalog.store.checkpoint.adoption import PreparedImport
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ImportBasis:
     these mean entities. upserts: the attributes whose values may show that what is meant by a number is there.
     """
 
-    prepared: Prepared
+    prepared: PreparedImport
     identities: Sequence[int]
     columns: Sequence[tuple[ColumnPlan, ...]]
     reading: Any
@@ -39,7 +39,7 @@ class Intake(Protocol):
     def look(self) -> None:
         """Looks at the sources, once: what columns they have, what they name."""
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         """What the transaction finds that begins with these forms, and declares what is used first."""
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:

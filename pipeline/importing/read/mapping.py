@@ -12,9 +12,9 @@ import yaml
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.read.texts import keyword
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
+from adalog.store.values.scalars import keyword_named
 
 FORMATS: Final = {
     "csv": "csv",
@@ -304,7 +304,7 @@ class _Reader:
 
     def _keyword(self, node: yaml.Node, text: str) -> Keyword:
         try:
-            return keyword(text)
+            return keyword_named(text)
         except Malformed as error:
             self._refuse(node, str(error))
 

@@ -20,11 +20,11 @@ from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, rejected_rows
 from adalog.pipeline.importing.read.typed_columns import constant
-from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/ident")
 _TYPE: Final = Keyword("db/valueType")
@@ -55,7 +55,7 @@ class RowIntake:
         sources = map(_with_what_is_there, self._plan.sources, self._files)
         self._plan = replace(self._plan, sources=tuple(sources))
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         prepared = self._prepared(forms, hold)
         identities = _identities(self._plan, prepared.schema)
         self._sources = [
@@ -66,7 +66,7 @@ class RowIntake:
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
         return ImportBasis(prepared, identities, columns, reading)
 
-    def _prepared(self, forms: Sequence[Any], hold: Hold | None) -> Prepared:
+    def _prepared(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> PreparedImport:
         prepared = self._database.prepare(forms, hold)
         more = _declarations(self._plan, self._files, prepared.schema)
         if not more:

@@ -1,26 +1,21 @@
-"""Who reads files and runs tasks for an import."""
+"""What an import needs of the process that reads its files and runs its tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import pyarrow as pa
 
+from adalog.cluster.tasks import TaskRunner
 from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
 
-T = TypeVar("T")
-R = TypeVar("R")
 
-
-class ImportRunner(Protocol):
-    """Who reads files and runs tasks.
-
-    buckets: into how many parts keys are cut, at least.
-    """
+class ImportRunner(TaskRunner, Protocol):
+    """Reads files and runs tasks. buckets: the least number of parts that keys are cut into."""
 
     buckets: int
 
@@ -35,9 +30,6 @@ class ImportRunner(Protocol):
 
     def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         """The chunks of a source's rows. names: the column of the files by the name that the job has for it."""
-
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """What `work` makes of each item, a task each."""
 
     def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
         """Writes rejected rows, as they are in the files, into a folder."""

@@ -1,25 +1,19 @@
-"""Spark as the one who reads files and runs tasks: a `Runner` over a session."""
+"""Spark reads an import's files: an `ImportRunner` on a cluster."""
 
 from __future__ import annotations
 
 import pickle
-import threading
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import orjson
 import pyarrow as pa
 
-from adalog.cluster.job import run_tasks
-from adalog.cluster.refusals import TaskRefusal, refusal_in
-from adalog.cluster.session import Cluster
+from adalog.cluster.cluster import Cluster
+from adalog.cluster.tasks import JobProgress, SparkTasks, refusing, unpickled
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
@@ -27,8 +21,7 @@ from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
 from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
-from adalog.store.files.disk import disk_told
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,25 +44,14 @@ _SETTINGS: Final = {
 }
 
 
-class JobProgress(Protocol):
-    """Who is told how far an import is."""
+class SparkRunner(SparkTasks):
+    """An `ImportRunner` on a cluster; files are read by a Spark session with settings of its own."""
 
-    def stage(self, name: str) -> None:
-        """Another stage begins."""
-
-    def tasks(self, done: int, total: int, rows: int) -> None:
-        """So many of the stage's tasks are done; while files are read, about so many rows."""
-
-
-class SparkRunner:
-    """folder: of the import, where tasks write."""
-
-    def __init__(self, live: Cluster, watching: JobProgress) -> None:
-        self.buckets = 2 * live.cores
-        self._live = live
-        self._watching = watching
-        self._spark: SparkSession = live.spark.newSession()
-        for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(live.cores)}.items():
+    def __init__(self, cluster: Cluster, progress: JobProgress | None = None) -> None:
+        super().__init__(cluster, progress)
+        self.buckets = 2 * cluster.cores
+        self._spark: SparkSession = cluster.spark.newSession()
+        for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(cluster.cores)}.items():
             self._spark.conf.set(name, value)
         self._held: dict[str, SourceFrame] = {}
 
@@ -89,10 +71,10 @@ class SparkRunner:
             yield _answer(named(batch.column(0) for batch in batches))
 
         def run(_: SparkSession) -> list[dict[str, set[str]]]:
-            return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
+            return [unpickled(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
 
         found: dict[str, set[str]] = {}
-        for part in self._wait(f"looking at {source.name}", run, of=source):
+        for part in self._read_files("looking at", source, run):
             for name, kinds in part.items():
                 found.setdefault(name, set()).update(kinds)
         return found
@@ -120,7 +102,7 @@ class SparkRunner:
             held = self._opened(source)
             return held, held.frame.rdd.getNumPartitions()
 
-        held, partitions = self._wait(f"looking at {source.name}", look, of=source)
+        held, partitions = self._read_files("looking at", source, look)
         self.buckets = max(self.buckets, partitions)
         return held
 
@@ -137,29 +119,14 @@ class SparkRunner:
 
             context = TaskContext.get()
             assert context is not None
-            for chunk in _refusing(chunks(_rows(batches, keys, wrong), job, context.partitionId())):
+            for chunk in refusing(chunks(_rows(batches, keys, wrong), job, context.partitionId())):
                 yield _answer(chunk)
 
         def run(_: SparkSession) -> list[RowChunk]:
-            return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
+            return [unpickled(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
 
         folder = Path(job.folder)
-        return self._wait(f"reading {source.name}", run, lambda: _rows_written(folder), of=source)
-
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        if not items:
-            return []
-        values = pa.array([pickle.dumps(item) for item in items], pa.binary())
-
-        def run(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-            for column in columns:
-                made = [
-                    pickle.dumps(each) for each in _refusing(work(_asked(value)) for value in column.to_pylist())
-                ]
-                yield pa.array(made, pa.binary())
-
-        answers = self._wait(stage, lambda spark: run_tasks(spark, values, run))
-        return [_asked(answer.to_pybytes()) for answer in answers]
+        return self._read_files("reading", source, run, lambda: _rows_written(folder))
 
     def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
         from pyspark.sql import functions
@@ -183,7 +150,7 @@ class SparkRunner:
             assert context is not None
             yield _answer(writer.write(batches, context.partitionId()))
 
-        self._wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
+        self.wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
 
     def _placed(self, held: SourceFrame, names: Mapping[str, str]) -> DataFrame:
         from pyspark.sql import functions
@@ -196,74 +163,22 @@ class SparkRunner:
             functions.input_file_block_start().alias(_BLOCK),
         )
 
-    def _wait(
+    def _read_files(
         self,
         stage: str,
+        source: AnySource,
         work: Callable[[SparkSession], R],
         rows: Callable[[], int] = lambda: 0,
-        *,
-        of: AnySource | None = None,
     ) -> R:
-        """Runs a job, telling how far it is; ends it where nobody waits any more. of: whose files it reads."""
-        self._watching.stage(stage)
-        tag = f"import-{uuid.uuid4().hex}"
-        running = self._live.submit(tag, work)
-        try:
-            for look in count():
-                try:
-                    return running.result(_POLL_SECONDS)
-                except NotYet:
-                    if not self._live.alive:
-                        raise _gone() from None
-                    if look % 4 == 0:
-                        self._watching.tasks(*_tasks(self._live), rows())
-        except CancelledError:
-            raise _gone() from None
-        except (AdalogError, KeyboardInterrupt):
-            self._end(tag, running)
-            raise
-        except Exception as error:
-            told = refusal_in(str(error))
-            if told is not None:
-                raise told from None
-            if not self._live.usable():
-                raise _gone() from error
-            if of is not None and (why := unreadable(error)) is not None:
-                raise AdalogError(Code.ARG_INVALID, f"source {of.name} cannot be read: {why}") from None
-            raise AdalogError(Code.INTERNAL, f"{stage} failed: {_told(str(error))}") from error
-        raise AssertionError("count() does not end")
+        """What a job over a source's files returns. Raises ARG_INVALID for files that cannot be read."""
 
-    def _end(self, tag: str, running: Future[Any]) -> None:
-        self._live.interrupt(tag, running)
-        # Tasks that still write would leave files in a folder that is about to go.
-        waited = threading.Event()
-        running.add_done_callback(lambda _: waited.set())
-        waited.wait(2)
+        def explain(error: Exception) -> AdalogError | None:
+            why = unreadable(error)
+            if why is None:
+                return None
+            return AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: {why}")
 
-
-def _gone() -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE, "the Spark session ended while the import ran; nothing was imported, try again"
-    )
-
-
-def _told(text: str) -> str:
-    """The last line of a Python traceback in Spark's report, or its first line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "["))]
-    return (errors or lines or ["no reason is given"])[0][:500]
-
-
-def _tasks(live: Cluster) -> tuple[int, int]:
-    """Of the stages that run: how many tasks are done, and how many there are."""
-    done = total = 0
-    with suppress(Exception):
-        tracker = live.spark.sparkContext.statusTracker()
-        for stage in tracker.getActiveStageIds():
-            found = tracker.getStageInfo(stage)
-            if found is not None:
-                done, total = done + found.numCompletedTasks, total + found.numTasks
-    return done, total
+        return self.wait(f"{stage} {source.name}", work, rows, explain)
 
 
 def _rows_written(folder: Path) -> int:
@@ -285,20 +200,6 @@ def _mapped(frame: DataFrame, work: Callable[[Iterator[pa.RecordBatch]], Iterato
 
 def _answer(value: Any) -> pa.RecordBatch:
     return pa.record_batch([pa.array([pickle.dumps(value)], pa.binary())], names=["answer"])
-
-
-def _asked(data: bytes) -> Any:
-    # Between our own driver and our own tasks.
-    return pickle.loads(data)  # noqa: S301
-
-
-def _refusing(made: Iterator[R]) -> Iterator[R]:
-    """The same; what is refused says so in a way that survives Java."""
-    try:
-        with disk_told():
-            yield from made
-    except AdalogError as error:
-        raise TaskRefusal(error) from None
 
 
 def _rows(

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from adalog.pipeline.importing.read.texts import FIRST_MS, LAST_MS, value_of
 from adalog.store.values import layout
 from adalog.store.values.coercion import coerced
 from adalog.store.values.keys import spell
+from adalog.store.values.scalars import FIRST_MS, LAST_MS, from_file
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -181,7 +181,7 @@ def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
 
 
 def _spelt(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
-    value = value_of(raw, read_as)
+    value = from_file(read_as, raw)
     if value is not None and read_as != value_type:
         value = coerced(value_type, value)
     if value is None:

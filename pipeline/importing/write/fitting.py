@@ -24,11 +24,11 @@ from adalog.pipeline.importing.read.chunks import RowChunk
 from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
-from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.files.segment import open_segment
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.shifting import Moved, Shift, shifted
-from adalog.store.tries.stored import block_of
+from adalog.store.tries.relation_files import block_of
+from adalog.store.tries.renumbering import MovedKeys, Renumbering, shifted
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import FIRST_OWN_IDENT
@@ -59,7 +59,7 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     if _is_somebody_else(decision, touched, since, now, before.prepared.before, deciding):
         return None
     by = {tag: len(keys) for tag, keys in new.items() if keys}
-    moved = tuple(Moved(tag, before.prepared.before[tag], count) for tag, count in sorted(by.items()))
+    moved = tuple(MovedKeys(tag, before.prepared.before[tag], count) for tag, count in sorted(by.items()))
     return _moved(decision, found, deciding, touched, moved)
 
 
@@ -76,7 +76,7 @@ def _means_the_same(before: ImportBasis, found: ImportBasis) -> bool:
     )
 
 
-def _makes_entities(prepared: Prepared) -> bool:
+def _makes_entities(prepared: PreparedImport) -> bool:
     """Whether the import's own forms make entities that have no ident, and another id each time."""
     return prepared.ids != prepared.snapshot.origin.free.next(0)
 
@@ -174,7 +174,7 @@ def _names_any(chunks: tuple[RowChunk, ...], asked: _Asked) -> bool:
 
 
 def _moved(
-    decision: Decision, found: ImportBasis, deciding: Decider, touched: set[int], moved: tuple[Moved, ...]
+    decision: Decision, found: ImportBasis, deciding: Decider, touched: set[int], moved: tuple[MovedKeys, ...]
 ) -> Decision | None:
     by = {each.tag: each.by for each in moved}
     numbering = Numbering.of(decision.buckets, found.prepared.keys, decision.numbering.first_id)
@@ -187,7 +187,7 @@ def _moved(
     written = deciding.written(job, again, snapshot)
     if any(each.faults for each in written):
         return None
-    shift = Shift(decision.found.prepared.t, found.prepared.t, moved)
+    shift = Renumbering(decision.found.prepared.t, found.prepared.t, moved)
     kept = [each for each in decision.written if each.attribute not in again]
     # Here, and all at once: a job takes longer than this, and so do waits for the disk one after the other.
     with ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -196,7 +196,7 @@ def _moved(
     return replace(decision, found=found, numbering=numbering, blocks=blocks, job=job, written=written)
 
 
-def _shifted(folder: str, shift: Shift, written: AttributeResult) -> AttributeResult:
+def _shifted(folder: str, shift: Renumbering, written: AttributeResult) -> AttributeResult:
     """An attribute's new files as those of a later transaction; others were there before."""
     relation = tuple(
         shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation

@@ -23,8 +23,8 @@ from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
-from adalog.store.files.disk import disk_told
-from adalog.store.writer.hold import Hold
+from adalog.store.files.disk_errors import disk_told
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 HOLD_SECONDS: Final = 60.0
 """For how long an import may keep transactions waiting."""
@@ -147,7 +147,7 @@ class _Import:
                 t = self._database.adopt(made.adoption(), hold, idempotency_key=self._key).t
         return made, t
 
-    def _found(self, hold: Hold | None = None) -> ImportBasis:
+    def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
         return self._intake.found(_schema_forms(self._plan), hold)
 
     def _read(self, found: ImportBasis) -> ReadRows:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import uuid4
 
-from adalog.cluster.session import Cluster
+from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, ImportPlan, RowSource
 from adalog.pipeline.importing.write.loading import ImportOutcome

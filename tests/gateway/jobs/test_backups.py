@@ -22,10 +22,10 @@ from adalog.executor.pool import Pool
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
-from adalog.store.backup import taking
+from adalog.store.backup import creation
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from tests.gateway.cli.command_line import adalog
 from tests.gateway.jobs.test_imports import read
 from tests.gateway.support import Gateway, served
@@ -220,7 +220,7 @@ class Gate:
         self.reached = threading.Event()
         self.go_on = threading.Event()
         self.ended = threading.Event()
-        real = taking._Taking.run
+        real = creation._Taking.run
 
         def run(own: Any) -> Any:
             self.reached.set()
@@ -232,7 +232,7 @@ class Gate:
                 raise
             return real(own)
 
-        monkeypatch.setattr(taking._Taking, "run", run)
+        monkeypatch.setattr(creation._Taking, "run", run)
 
 
 def test_one_at_a_time_and_none_is_left_when_the_client_goes(
@@ -250,7 +250,7 @@ def test_one_at_a_time_and_none_is_left_when_the_client_goes(
             server.database.transact("[[:db/add 1 :n 5]]")
         assert gate.ended.wait(SECONDS)
         server.opened.app.state.backups.jobs.join()
-        assert catalogue(Folder(server.out)).backups == []
+        assert catalogue(LocalPlace(server.out)).backups == []
         gate.go_on.set()
         assert server.events()[-1][1]["t"] == 4
 
@@ -291,7 +291,7 @@ def test_a_backup_costs_whoever_asks_for_it(tmp_path: Path) -> None:
         refused = server.ask()
         assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
         assert "ADALOG_RATE_UNITS" in refused.json()["errors"][0]["message"]
-        assert [each.number for each in catalogue(Folder(server.out)).backups] == [1]
+        assert [each.number for each in catalogue(LocalPlace(server.out)).backups] == [1]
 
 
 # Places

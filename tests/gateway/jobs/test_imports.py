@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from adalog.cluster.tasks import JobProgress
 from adalog.executor.pool import Pool
 from adalog.gateway.cli import main
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
-from adalog.pipeline.importing.read.spark_runner import JobProgress
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import serving
 from tests.gateway.streams import Live

@@ -14,7 +14,7 @@ from adalog.gateway.app import create_app
 from adalog.gateway.rehearsal import Rehearsal, rehearse
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
-from adalog.store.writer import doubt
+from adalog.store.writer import in_doubt
 from tests.gateway.support import Gateway, InProcess
 
 
@@ -78,7 +78,7 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with Database.open(str(tmp_path)) as database:
         pool = Pool(database)
         broken = Gateway(database, pool)
-        monkeypatch.setattr(doubt, "_REST", 3600.0)
+        monkeypatch.setattr(in_doubt, "_REST", 3600.0)
         with monkeypatch.context() as disk:
             disk.setattr(sa.Connection, "commit", fail)
             error = broken.error(transact)

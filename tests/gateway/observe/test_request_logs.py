@@ -21,7 +21,7 @@ from adalog.gateway.observe.logs import JsonLines, TextLines
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 Q = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows } }"
@@ -239,7 +239,7 @@ def test_slow_queries_are_logged_with_their_plan() -> None:
 
 
 def test_a_slow_query_that_fails_is_logged_too() -> None:
-    limits = Limits(timeout_ms=100)
+    limits = RequestLimits(timeout_ms=100)
     with opened_with(NUMBERS, slow_query_seconds=0.05, limits=limits) as opened, logged(JsonLines()) as lines:
         answer = opened.post(Q, query=HEAVY).json()
         assert answer["errors"][0]["extensions"]["code"] == "TIMEOUT"

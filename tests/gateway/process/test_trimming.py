@@ -93,7 +93,7 @@ def test_all_objects_are_looked_through_while_nothing_is_done() -> None:
 def test_what_stays_is_looked_through_once() -> None:
     script = """
 import gc, weakref
-from adalog.store.files.collecting import collect
+from adalog.store.files.gc_pause import collect
 class Cycle:
     def __init__(self): self.own = self
 old = [Cycle() for _ in range(1000)]

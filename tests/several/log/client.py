@@ -22,7 +22,7 @@ from adalog.datalog.errors import RETRYABLE, AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.log import server, shared_log
-from adalog.store.log.entry import Entry
+from adalog.store.log.entry import LogEntry
 from tests.several.log.logs import state
 
 PEOPLE = 5
@@ -79,7 +79,7 @@ def stop_in_the_turn(number: int) -> None:
     appends = iter(range(1, 1 << 30))
 
     def stopping(append: Any) -> Any:
-        def stopped(self: Any, where: Any, entries: Sequence[Entry]) -> None:
+        def stopped(self: Any, where: Any, entries: Sequence[LogEntry]) -> None:
             if next(appends) == number:
                 say(stopping=True)
                 os.kill(os.getpid(), signal.SIGSTOP)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 from adalog.store.files.formats import LOG, RELEASE, NewerFormat
-from adalog.store.files.place import Folder
-from adalog.store.reading import read_folder
+from adalog.store.files.place import LocalPlace
+from adalog.store.sources import read_folder
 from tests.postgres_servers import PostgresServer, until
 from tests.several.log.logs import caught_up, server_opening, together
 from tests.store.backup.support import back_up, held_in
@@ -48,7 +48,7 @@ def test_an_earlier_server_is_read_checked_and_backed_up_as_it_is(
 ) -> None:
     assert read_folder(earlier).t == 1
     assert check_data(earlier, deep=True).findings == []
-    assert back_up(earlier, Folder(tmp_path / "out")).t == 1
+    assert back_up(earlier, LocalPlace(tmp_path / "out")).t == 1
     assert postgres.ask_at(earlier, "SELECT * FROM schema_version") == [(1,)]
 
 
@@ -102,7 +102,7 @@ def test_a_later_server_is_refused_and_left(postgres: PostgresServer, address: s
         lambda: Database.open(address),
         lambda: read_folder(address),
         lambda: check_data(address),
-        lambda: back_up(address, Folder(tmp_path / "out")),
+        lambda: back_up(address, LocalPlace(tmp_path / "out")),
     ]
     for act in acts:
         with pytest.raises(NewerFormat, match=r"the log is of format 3, made by adalog 0\.9\.1") as refused:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.pipeline.pipeline_in_process import imported
 from tests.property.model import examples
@@ -54,7 +54,7 @@ def test_three_on_one_log(
                 attempted(databases[place], f"[{' '.join(each)}]")
                 if rng.random() < 0.3:
                     asked = rng.choice(pools)
-                    asked.run(Request(f'[:find ?e :where [?e :text/a "only asked {rng.random()}"]]'))
+                    asked.run(QueryRequest(f'[:find ?e :where [?e :text/a "only asked {rng.random()}"]]'))
                 if rng.random() < 0.2:
                     many = " ".join(
                         PLAIN.format(rng.randrange(9), rng.choice("cd"), rng.randrange(99)) for _ in range(300)

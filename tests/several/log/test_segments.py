@@ -161,7 +161,7 @@ def test_a_copy_is_of_one_database(postgres: PostgresServer, opening: Opening, t
 
 
 def test_old_files_go_when_nothing_names_them(opening: Opening, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("adalog.store.checkpoint.sharing._LEFT_SECONDS", -60.0)
+    monkeypatch.setattr("adalog.store.checkpoint.shared_checkpoints._LEFT_SECONDS", -60.0)
     a = opening("a")
     for round_ in range(6):
         fill(a, 1 + 20_000 * round_, 4000)

@@ -19,10 +19,10 @@ from adalog.executor.pool import Pool
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.log import server
-from adalog.store.log.patient import PatientConnection
 from adalog.store.log.server import ServerLog
+from adalog.store.log.server_connection import BoundedConnection
 from adalog.store.values.datom import TxReport
-from adalog.store.writer import doubt, following
+from adalog.store.writer import in_doubt, log_follower
 from tests.gateway.support import Gateway
 from tests.postgres_servers import PostgresServer, running, until
 from tests.several.log.logs import caught_up, server_opening, state, together
@@ -44,8 +44,8 @@ def address(victim: PostgresServer) -> str:
 
 @pytest.fixture
 def databases(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Database]]:
-    monkeypatch.setattr(doubt, "_REST", 0.05)
-    monkeypatch.setattr(following, "_PAUSE", (0.01, 0.1))
+    monkeypatch.setattr(in_doubt, "_REST", 0.05)
+    monkeypatch.setattr(log_follower, "_PAUSE", (0.01, 0.1))
     with together(server_opening(address), 2) as opened:
         opened[0].transact("[[:db/add 1 :n 0]]")
         caught_up(opened)
@@ -194,7 +194,7 @@ def test_the_server_is_away(
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives up soon."""
-    monkeypatch.setattr(PatientConnection, "seconds", 0.3)
+    monkeypatch.setattr(BoundedConnection, "seconds", 0.3)
     monkeypatch.setattr(server, "SILENT_SECONDS", 0.3)
     monkeypatch.setattr(server, "_DEFAULTS", {**server._DEFAULTS, "connect_timeout": "2"})
 

@@ -9,7 +9,7 @@ import pytest
 
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from tests.pipeline.pipeline_in_process import imported
 from tests.pipeline.test_importing import SCHEMA, mapping
 from tests.store.backup.support import PEOPLE, grow
@@ -44,5 +44,5 @@ def data(made: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Folder:
-    return Folder(tmp_path / "out")
+def place(tmp_path: Path) -> LocalPlace:
+    return LocalPlace(tmp_path / "out")

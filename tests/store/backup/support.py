@@ -10,10 +10,10 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.store.backup.taking import Taken, take
+from adalog.store.backup.creation import BackupResult, take
 from adalog.store.database import Database
-from adalog.store.files.place import Folder, Place
-from adalog.store.reading import source_of
+from adalog.store.files.place import LocalPlace, Place
+from adalog.store.sources import source_of
 
 PEOPLE = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
 N = Keyword("n")
@@ -23,7 +23,7 @@ def grow(database: Database, number: int) -> None:
     database.transact(f"[{' '.join(f'[:db/add {e} :n {e * 10 + number}]' for e in range(1, 30))}]")
 
 
-def back_up(data: Path | str, place: Place, keep: int | None = None, segments: str | None = None) -> Taken:
+def back_up(data: Path | str, place: Place, keep: int | None = None, segments: str | None = None) -> BackupResult:
     with source_of(str(data), segments) as source:
         return take(source, place, keep)
 
@@ -49,7 +49,7 @@ def held_in_past(database: Database, t: int) -> tuple[int, list[tuple[int, int]]
     return t, [] if columns is None else list(zip(columns.e.tolist(), columns.v.tolist(), strict=True))
 
 
-def files(place: Folder) -> set[str]:
+def files(place: LocalPlace) -> set[str]:
     return {str(path.relative_to(place.path)) for path in place.path.rglob("*") if path.is_file()}
 
 

@@ -11,20 +11,20 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import Code
-from adalog.store.backup import soundness
+from adalog.store.backup import integrity
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.findings import Checked
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.findings import CheckReport
+from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
-from adalog.store.files.folder import Layout
-from adalog.store.files.place import Folder
+from adalog.store.files.folder import FolderLayout
+from adalog.store.files.place import LocalPlace
 from adalog.store.tries.base import Base
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import load_base, save_relation
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import load_base, save_relation
 from adalog.store.tries.trie import Csr
 from tests.store.backup.support import FAULTS, back_up, flipped, held, refused, unreadable
 
@@ -34,7 +34,7 @@ def one_file(data: Path, pattern: str) -> Path:
 
 
 def findings(data: Path, *, deep: bool = False) -> list[tuple[str, str]]:
-    checked: Checked = check_data(str(data), deep=deep)
+    checked: CheckReport = check_data(str(data), deep=deep)
     assert all(each.remedy for each in checked.findings)
     return [(each.where, each.what) for each in checked.findings]
 
@@ -63,13 +63,13 @@ def test_damaged_files_are_told(data: Path, pattern: str, is_lost: bool, fault: 
     [(where, _)] = findings(data)
     assert where == str(path.relative_to(data))
     if is_lost:
-        refused(lambda: back_up(data, Folder(data.parent / "out")), Code.INTERNAL, path.name)
+        refused(lambda: back_up(data, LocalPlace(data.parent / "out")), Code.INTERNAL, path.name)
         return
-    taken = back_up(data, Folder(data.parent / "out"))
+    taken = back_up(data, LocalPlace(data.parent / "out"))
     assert taken.left_out is not None
     assert path.name in taken.left_out
     # Opening it is the remedy, and so is restoring.
-    restore(Folder(data.parent / "out"), data.parent / "restored")
+    restore(LocalPlace(data.parent / "out"), data.parent / "restored")
     if fault is not unreadable:
         with Database.open(str(data)) as database:
             database.compact()
@@ -107,8 +107,8 @@ def test_a_damaged_log(data: Path, statement: str, what: str) -> None:
     found = findings(data)
     assert any(where == "log.sqlite" and what in said for where, said in found), found
     if "transactions" in statement and "> 5" not in statement:
-        refused(lambda: back_up(data, Folder(data.parent / "out")), Code.INTERNAL, "no backup can be taken")
-        assert [*catalogue(Folder(data.parent / "out")).backups] == []
+        refused(lambda: back_up(data, LocalPlace(data.parent / "out")), Code.INTERNAL, "no backup can be taken")
+        assert [*catalogue(LocalPlace(data.parent / "out")).backups] == []
 
 
 def test_a_log_whose_pages_are_damaged(data: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_log_whose_pages_are_damaged(data: Path) -> None:
     assert {where for where, _ in findings(data)} == {"log.sqlite"}
 
 
-def test_files_that_nothing_names_are_no_damage(data: Path, place: Folder) -> None:
+def test_files_that_nothing_names_are_no_damage(data: Path, place: LocalPlace) -> None:
     for folder in (data / "segments", data / "imported"):
         (folder / "left-12345678.seg").write_bytes(b"of a fold or an import that was killed")
     checked = check_data(str(data))
@@ -144,7 +144,7 @@ def test_a_cursor_key_of_another_length(data: Path) -> None:
 
 def rewritten(data: Path, change: Callable[[Base], Base]) -> None:
     """Makes the checkpoint one with the changed base of an attribute, every checksum right."""
-    folder = Layout(data)
+    folder = FolderLayout(data)
     checkpoint = Checkpoint.load(folder)
     assert checkpoint is not None
     with Database.open(":memory:") as database:
@@ -206,9 +206,9 @@ def test_runs_are_differences() -> None:
 
     events = Columns(_ids(1, 3), _ids(5, 7), _ids(2, 2), np.array([False, True]))
     run = Run.of(events, 2, (below.ev, below.ve))
-    assert list(soundness.relation_faults(Relation(below.base, (run,)))) == []
+    assert list(integrity.relation_faults(Relation(below.base, (run,)))) == []
     other = Relation(Base())
-    faults = [fault for _, fault in soundness.relation_faults(Relation(other.base, (run,)))]
+    faults = [fault for _, fault in integrity.relation_faults(Relation(other.base, (run,)))]
     assert any("retracts what did not" in fault for fault in faults), faults
 
 

@@ -11,25 +11,25 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup import chunks, restoring
+from adalog.store.backup import chunks, restoration
 from adalog.store.backup.catalogue import OWNER, Backup, KeptFile, catalogue, owner
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.chunks import Chunk, DamagedBackup
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import prune
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.chunks import DamagedBackup, LogChunk
+from adalog.store.backup.creation import prune
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from tests.store.backup.support import FAULTS, back_up, files, flipped, grow, held, missing, refused, unreadable
 
 
-def test_damaged_backups_are_told_and_not_restored(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_damaged_backups_are_told_and_not_restored(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     [backup] = catalogue(place).backups
     kinds = {getattr(file, "name", "").partition("-")[0]: file for file in backup.files}
-    parts: list[Chunk | KeptFile | Backup] = [*backup.chunks, *kinds.values(), backup]
+    parts: list[LogChunk | KeptFile | Backup] = [*backup.chunks, *kinds.values(), backup]
     pairs = [(part, FAULTS[(at + more) % 4]) for at, part in enumerate(parts) for more in (0, 2)]
     for number, (part, fault) in enumerate(pairs):
-        damaged = Folder(tmp_path / f"out-{number}")
+        damaged = LocalPlace(tmp_path / f"out-{number}")
         shutil.copytree(place.path, damaged.path)
         fault(damaged.path / part.file)
         path = tmp_path / f"restored-{number}"
@@ -55,7 +55,7 @@ def test_damaged_backups_are_told_and_not_restored(data: Path, place: Folder, tm
 
 
 def test_what_comes_before_the_damage_is_restored(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "_FULL", 500)
     back_up(data, place)
@@ -65,7 +65,7 @@ def test_what_comes_before_the_damage_is_restored(
     assert restore(place, tmp_path / "restored", moment=chunk.first - 1).t == chunk.first - 1
 
 
-def test_nothing_but_backups_is_removed_while_one_cannot_be_read(data: Path, place: Folder) -> None:
+def test_nothing_but_backups_is_removed_while_one_cannot_be_read(data: Path, place: LocalPlace) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         grow(database, 9)
@@ -82,7 +82,7 @@ def test_nothing_but_backups_is_removed_while_one_cannot_be_read(data: Path, pla
     assert not set(first.parts()) - set(second.parts()) & files(place)
 
 
-def test_a_later_format_is_told(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_a_later_format_is_told(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     path = place.path / catalogue(place).backups[0].file
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2}))
@@ -91,7 +91,7 @@ def test_a_later_format_is_told(data: Path, place: Folder, tmp_path: Path) -> No
     refused(lambda: restore(place, tmp_path / "x"), Code.INTERNAL, said)
 
 
-def test_names_that_lead_elsewhere_are_refused(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_names_that_lead_elsewhere_are_refused(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     """A backup is data of somebody who may write there, not a way to write anywhere."""
     import hashlib
 
@@ -110,7 +110,7 @@ def test_names_that_lead_elsewhere_are_refused(data: Path, place: Folder, tmp_pa
 
 
 def test_an_older_backup_is_not_restored_in_place_of_a_damaged_one(
-    data: Path, place: Folder, tmp_path: Path
+    data: Path, place: LocalPlace, tmp_path: Path
 ) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
@@ -132,7 +132,7 @@ def test_an_older_backup_is_not_restored_in_place_of_a_damaged_one(
     assert restore(place, tmp_path / "newest").t == 12
 
 
-def test_whose_backups_these_are(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_whose_backups_these_are(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     """Restoring needs no more than the backups; a further one wants to be sure."""
     back_up(data, place)
     mark = place.path / OWNER
@@ -152,7 +152,7 @@ def test_whose_backups_these_are(data: Path, place: Folder, tmp_path: Path) -> N
     assert back_up(data, place).number == 2
 
 
-def test_every_byte_of_whose_backups_these_are_counts(data: Path, place: Folder) -> None:
+def test_every_byte_of_whose_backups_these_are_counts(data: Path, place: LocalPlace) -> None:
     back_up(data, place)
     mark = place.path / OWNER
     whole = mark.read_bytes()
@@ -172,11 +172,13 @@ def test_every_byte_of_whose_backups_these_are_counts(data: Path, place: Folder)
     assert [finding.where for finding in check_backups(place).findings] == [OWNER]
 
 
-def test_a_deep_check_without_room_is_no_damage(data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deep_check_without_room_is_no_damage(
+    data: Path, place: LocalPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     back_up(data, place)
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(restoring, "write_text", full)
+    monkeypatch.setattr(restoration, "write_text", full)
     refused(lambda: check_backups(place, deep=True), Code.BACKEND_UNAVAILABLE, "No space left")

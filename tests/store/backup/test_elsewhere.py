@@ -10,15 +10,15 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.files import place as places
-from adalog.store.files.place import Folder, Store, place_of
+from adalog.store.files.place import LocalPlace, ObjectStore, place_of
 from tests.store.backup.support import back_up, held, refused
 
 
-def elsewhere(system: Any = None) -> Store:
-    return Store(system or pafs._MockFileSystem(), "bucket/backups", "s3://bucket/backups")
+def elsewhere(system: Any = None) -> ObjectStore:
+    return ObjectStore(system or pafs._MockFileSystem(), "bucket/backups", "s3://bucket/backups")
 
 
 def test_other_file_systems(data: Path, tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_what_others_may_be_about_to_name_stays_for_a_day(
 def test_a_file_that_goes_meanwhile(data: Path, tmp_path: Path) -> None:
     """Where there are no locks, somebody may remove what the next backup would share."""
 
-    class Removing(Folder):
+    class Removing(LocalPlace):
         def settle(self) -> None:
             for name in self.sizes("files"):
                 self.remove(f"files/{name}")
 
-    place = Folder(tmp_path / "out")
+    place = LocalPlace(tmp_path / "out")
     back_up(data, place)
     refused(lambda: back_up(data, Removing(place.path)), Code.BACKEND_UNAVAILABLE, "somebody else changes")
     assert len(catalogue(place).backups) == 1
@@ -82,18 +82,20 @@ def test_what_somebody_else_removes_too(data: Path, tmp_path: Path) -> None:
             super().delete_file(path)
             super().delete_file(path)
 
-    place = Store(Going(), str(tmp_path / "below"), "s3://bucket/backups")
+    place = ObjectStore(Going(), str(tmp_path / "below"), "s3://bucket/backups")
     back_up(data, place)
     assert back_up(data, place, keep=1).removed == [1]
     assert check_backups(place).findings == []
 
 
-def test_older_backups_that_cannot_be_removed(data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_backups_that_cannot_be_removed(
+    data: Path, place: LocalPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     back_up(data, place)
 
-    def failing(self: Folder, name: str) -> None:
+    def failing(self: LocalPlace, name: str) -> None:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "no")
 
-    monkeypatch.setattr(Folder, "remove", failing)
+    monkeypatch.setattr(LocalPlace, "remove", failing)
     refused(lambda: back_up(data, place, keep=1), Code.BACKEND_UNAVAILABLE, "backup 2 was taken, but older ones")
     assert [each.number for each in catalogue(place).backups] == [1, 2]

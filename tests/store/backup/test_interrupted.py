@@ -13,16 +13,16 @@ from hypothesis import settings
 
 from adalog.datalog.errors import Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import Taken
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import BackupResult
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from tests.store.backup.support import back_up, files, grow, held, refused
 
 
-class Failing(Folder):
+class Failing(LocalPlace):
     """A place of which write number `at` fails, a part of it written."""
 
     def __init__(self, path: Path, at: int) -> None:
@@ -42,7 +42,7 @@ class Failing(Folder):
         return super().write(name, full())
 
 
-def test_a_full_disk_leaves_the_earlier_backups(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_earlier_backups(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         grow(database, 9)
@@ -62,7 +62,7 @@ def test_a_full_disk_leaves_the_earlier_backups(data: Path, place: Folder, tmp_p
     assert check_backups(place, deep=True).findings == []
 
 
-def _stopping(_: Taken) -> None:
+def _stopping(_: BackupResult) -> None:
     raise StopIteration
 
 
@@ -71,8 +71,8 @@ import os, shutil, sys
 from pathlib import Path
 from adalog.store import database
 from adalog.store.files import place
-from adalog.store.backup import restoring, taking
-from adalog.store.reading import source_of
+from adalog.store.backup import creation, restoration
+from adalog.store.sources import source_of
 
 what, data, out, apart = sys.argv[1:]
 
@@ -95,9 +95,9 @@ def work(at):
     killing(at)
     if what == "backup":
         with source_of(data) as source:
-            taking.take(source, place.place_of(f"{out}-{at}"))
+            creation.take(source, place.place_of(f"{out}-{at}"))
     else:
-        restoring.restore(place.place_of(out), Path(f"{data}-{at}"))
+        restoration.restore(place.place_of(out), Path(f"{data}-{at}"))
 
 for at in range(0, 300, int(apart)):
     if what == "backup":
@@ -114,7 +114,7 @@ for at in range(0, 300, int(apart)):
 """
 
 
-def killed(what: str, path: Path, place: Folder) -> range:
+def killed(what: str, path: Path, place: LocalPlace) -> range:
     """Steps of a backup or restore, before each of which a process was killed, in a place or folder of its own,
     whose name ends with the step's number."""
     # Every one where there is time, and else every fourth.
@@ -125,7 +125,7 @@ def killed(what: str, path: Path, place: Folder) -> range:
     return range(0, int(done.stdout), apart)
 
 
-def test_a_backup_that_is_killed_is_there_as_a_whole_or_not(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_a_backup_that_is_killed_is_there_as_a_whole_or_not(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         grow(database, 9)
@@ -134,7 +134,7 @@ def test_a_backup_that_is_killed_is_there_as_a_whole_or_not(data: Path, place: F
     assert steps.stop > 15
     there = []
     for at in steps:
-        out = Folder(Path(f"{place.path}-{at}"))
+        out = LocalPlace(Path(f"{place.path}-{at}"))
         found = catalogue(out)
         assert found.damaged == {}
         there.append([each.number for each in found.backups])
@@ -150,7 +150,9 @@ def test_a_backup_that_is_killed_is_there_as_a_whole_or_not(data: Path, place: F
     assert there[0] == [1]
 
 
-def test_a_restore_that_is_killed_is_a_whole_database_or_none(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_a_restore_that_is_killed_is_a_whole_database_or_none(
+    data: Path, place: LocalPlace, tmp_path: Path
+) -> None:
     back_up(data, place)
     expected = held(data)
     steps = killed("restore", tmp_path / "restored", place)

@@ -11,22 +11,22 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup import restoring
+from adalog.store.backup import restoration
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import take
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint import compactor
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
-from adalog.store.files.folder import Folder as LockedFolder
-from adalog.store.files.folder import Layout
-from adalog.store.files.place import Folder
+from adalog.store.files.folder import FolderLayout
+from adalog.store.files.folder import LocalPlace as LockedFolder
+from adalog.store.files.place import LocalPlace
 from adalog.store.files.segment import sync_folder
 from adalog.store.log.entry import KeyMemory
 from tests.store.backup.support import back_up, grow, held, held_in_past, refused
 
 
-def test_any_transaction_and_any_instant(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_any_transaction_and_any_instant(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         instants = {t: database.tx_instant(t) for t in range(1, 12)}
@@ -53,7 +53,7 @@ def test_any_transaction_and_any_instant(data: Path, place: Folder, tmp_path: Pa
 
 
 def test_the_newest_segments_that_know_nothing_later_are_used(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
@@ -65,24 +65,24 @@ def test_the_newest_segments_that_know_nothing_later_are_used(
     for moment, checkpoint_t in ((13, 12), (12, 12), (11, 7), (7, 7), (6, None)):
         path = tmp_path / f"at-{moment}"
         restore(place, path, moment=moment)
-        found = Checkpoint.load(Layout(path))
+        found = Checkpoint.load(FolderLayout(path))
         assert (None if found is None else found.counters.t) == checkpoint_t
 
 
 def test_what_is_restored_is_ready_at_once(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no segments fit, they are made before the folder is anybody's."""
     back_up(data, place)
     monkeypatch.setattr(compactor, "_ENOUGH", 10)
     restore(place, tmp_path / "restored", moment=6)
-    found = Checkpoint.load(Layout(tmp_path / "restored"))
+    found = Checkpoint.load(FolderLayout(tmp_path / "restored"))
     assert found is not None
     assert found.counters.t == 6
 
 
 def test_keys_are_remembered_for_as_long_as_whoever_opens_it_says(
-    data: Path, place: Folder, tmp_path: Path
+    data: Path, place: LocalPlace, tmp_path: Path
 ) -> None:
     """A restore does not know for how long that is."""
     with sa.create_engine(f"sqlite:///{data / 'log.sqlite'}").connect() as connection:
@@ -96,7 +96,7 @@ def test_keys_are_remembered_for_as_long_as_whoever_opens_it_says(
         assert restored.transaction_of("once") == 11
 
 
-def test_only_into_an_empty_folder(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_only_into_an_empty_folder(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     before = held(data)
     refused(lambda: restore(place, data), Code.ARG_INVALID, "is not empty", "log.sqlite")
@@ -115,7 +115,7 @@ def test_only_into_an_empty_folder(data: Path, place: Folder, tmp_path: Path) ->
     refused(lambda: restore(place, file), Code.BACKEND_UNAVAILABLE)
 
 
-def test_a_copy_goes_on_by_itself(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_a_copy_goes_on_by_itself(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     """It has the identity, so that what is cached stays good, and other marks for what it says differently."""
     back_up(data, place)
     restore(place, tmp_path / "copy", moment=9)
@@ -132,14 +132,14 @@ def test_a_copy_goes_on_by_itself(data: Path, place: Folder, tmp_path: Path) -> 
 
 
 def test_a_restore_that_fails_leaves_the_folder_as_it_was(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back_up(data, place)
 
     def full(path: Path, t: int) -> int:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "no room")
 
-    monkeypatch.setattr(restoring, "_opened", full)
+    monkeypatch.setattr(restoration, "_opened", full)
     empty = tmp_path / "empty"
     empty.mkdir()
     refused(lambda: restore(place, empty), Code.BACKEND_UNAVAILABLE)
@@ -149,7 +149,7 @@ def test_a_restore_that_fails_leaves_the_folder_as_it_was(
 
 
 def test_two_restores_into_one_folder(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second one finds the folder empty, and has its lock when the first one is done."""
     back_up(data, place)
@@ -161,14 +161,14 @@ def test_two_restores_into_one_folder(
             restore(place, path, moment=9)
         return LockedFolder(where)
 
-    monkeypatch.setattr(restoring, "Folder", locked)
+    monkeypatch.setattr(restoration, "Folder", locked)
     refused(lambda: restore(place, path), Code.ARG_INVALID, "is not empty")
     assert held(path)[0] == 9
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 def test_a_restore_whose_end_fails_leaves_the_folder_as_it_was(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     """Whatever was moved to its place already, the log too."""
     back_up(data, place)
@@ -182,7 +182,7 @@ def test_a_restore_whose_end_fails_leaves_the_folder_as_it_was(
                 raise OSError(errno.EIO, "Input/output error")
 
     path.mkdir()
-    monkeypatch.setattr(restoring, "sync_folder", sync)
+    monkeypatch.setattr(restoration, "sync_folder", sync)
     refused(lambda: restore(place, path), Code.BACKEND_UNAVAILABLE, "Input/output error")
     assert list(path.iterdir()) == []
     assert restore(place, path).t == 11

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 
 from adalog.datalog.errors import Code
-from adalog.store.backup import chunks, restoring
+from adalog.store.backup import chunks, restoration
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore, restore_to_server
-from adalog.store.backup.taking import take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore, restore_to_server
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from adalog.store.state.head import Head
 from tests.postgres_servers import PostgresServer
 from tests.s3_server import s3_server
@@ -41,7 +41,7 @@ def segments(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
         yield objects.address("segments")
 
 
-def test_there_and_back(data: Path, place: Folder, tmp_path: Path, address: str, segments: str) -> None:
+def test_there_and_back(data: Path, place: LocalPlace, tmp_path: Path, address: str, segments: str) -> None:
     back_up(data, place)
     refused(lambda: restore_to_server(place, address), Code.ARG_INVALID, "ADALOG_SEGMENTS")
     restored = restore_to_server(place, address, segments=segments)
@@ -72,7 +72,7 @@ def test_there_and_back(data: Path, place: Folder, tmp_path: Path, address: str,
 @pytest.mark.parametrize(("moment", "most"), [(None, 4), (9, 2), (6, 0)])
 def test_the_first_gateway_begins_with_a_checkpoint(
     data: Path,
-    place: Folder,
+    place: LocalPlace,
     tmp_path: Path,
     address: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -114,7 +114,7 @@ def changed(address: str, *statements: str) -> None:
     ],
 )
 def test_a_damaged_log_is_told(
-    data: Path, place: Folder, tmp_path: Path, address: str, statement: str, what: str
+    data: Path, place: LocalPlace, tmp_path: Path, address: str, statement: str, what: str
 ) -> None:
     back_up(data, place)
     segments = str(tmp_path / "segments")
@@ -129,7 +129,7 @@ def test_a_damaged_log_is_told(
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("pattern", ["files/attribute-*", "files/dictionary-*", "imported/*", "checkpoints/*"])
 def test_damaged_files_are_told(
-    data: Path, place: Folder, tmp_path: Path, address: str, pattern: str, fault: Callable[[Path], None]
+    data: Path, place: LocalPlace, tmp_path: Path, address: str, pattern: str, fault: Callable[[Path], None]
 ) -> None:
     back_up(data, place)
     segments = tmp_path / "segments"
@@ -139,7 +139,7 @@ def test_damaged_files_are_told(
     checked = check_data(address, segments=str(segments))
     wanted = path.parent if path.parent.name == "checkpoints" else path
     assert [each.where for each in checked.findings] == [str(wanted)], checked
-    taken = Folder(tmp_path / "more")
+    taken = LocalPlace(tmp_path / "more")
     if path.parent.name == "imported":
         refused(lambda: back_up(address, taken, segments=str(segments)), Code.INTERNAL, path.name)
         return
@@ -148,7 +148,7 @@ def test_damaged_files_are_told(
     assert held(tmp_path / "restored") == held(data)
 
 
-def test_a_server_without_imports(place: Folder, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_a_server_without_imports(place: LocalPlace, tmp_path: Path, postgres: PostgresServer) -> None:
     with Database.open(postgres.new_database()) as database:
         for number in range(3):
             grow(database, number)
@@ -158,11 +158,11 @@ def test_a_server_without_imports(place: Folder, tmp_path: Path, postgres: Postg
     with Database.open(other) as restored:
         grow(restored, 7)
         refused(lambda: take(restored.source(), place), Code.BASIS_CONFLICT, "another transaction 3")
-    assert back_up(other, Folder(tmp_path / "more")).t == 3
+    assert back_up(other, LocalPlace(tmp_path / "more")).t == 3
 
 
 def test_a_restore_to_a_server_that_fails_leaves_it_empty(
-    data: Path, place: Folder, tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "_FULL", 500)
     back_up(data, place)
@@ -174,7 +174,7 @@ def test_a_restore_to_a_server_that_fails_leaves_it_empty(
 
 
 def test_a_restore_without_room_leaves_the_server_empty(
-    data: Path, place: Folder, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back_up(data, place)
     segments = str(tmp_path / "segments")
@@ -183,6 +183,6 @@ def test_a_restore_without_room_leaves_the_server_empty(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, "write_text", full)
+        patch.setattr(restoration, "write_text", full)
         refused(lambda: restore_to_server(place, address, segments=segments), Code.BACKEND_UNAVAILABLE, "No space")
     assert restore_to_server(place, address, segments=segments).t == 11

@@ -10,18 +10,18 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
-from adalog.store.files.place import Folder, place_of
-from adalog.store.reading import source_of
+from adalog.store.files.place import LocalPlace, place_of
+from adalog.store.sources import source_of
 from tests.gateway.cli.command_line import adalog
 from tests.store.backup.support import back_up, files, grow, held, held_in, refused
 
 
-def test_only_what_is_new_is_written(data: Path, place: Folder) -> None:
+def test_only_what_is_new_is_written(data: Path, place: LocalPlace) -> None:
     first = back_up(data, place)
     before = files(place)
     assert (first.number, first.t, first.written) == (1, 11, first.bytes)
@@ -37,7 +37,7 @@ def test_only_what_is_new_is_written(data: Path, place: Folder) -> None:
 
 
 def test_short_parts_of_the_log_are_put_together(
-    data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
@@ -51,13 +51,13 @@ def test_short_parts_of_the_log_are_put_together(
     assert restore(place, data.parent / "restored").t == newest.t
 
 
-def test_files_are_closed_to_others(data: Path, place: Folder) -> None:
+def test_files_are_closed_to_others(data: Path, place: LocalPlace) -> None:
     back_up(data, place)
     for path in (place.path, *place.path.rglob("*")):
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_beside_whoever_has_the_folder(data: Path, place: Folder) -> None:
+def test_beside_whoever_has_the_folder(data: Path, place: LocalPlace) -> None:
     with Database.open(str(data)) as database:
         database.transact("[[:db/add 1 :n 555]]")
         assert back_up(data, place).t == 12
@@ -69,7 +69,7 @@ def test_beside_whoever_has_the_folder(data: Path, place: Folder) -> None:
     assert held(data.parent / "restored") == expected
 
 
-def test_a_database_in_memory_has_its_log(place: Folder, tmp_path: Path) -> None:
+def test_a_database_in_memory_has_its_log(place: LocalPlace, tmp_path: Path) -> None:
     with Database.open(":memory:") as database:
         database.transact("[[:db/add 1 :n 5]]")
         assert take(database.source(), place).t == 1
@@ -77,7 +77,7 @@ def test_a_database_in_memory_has_its_log(place: Folder, tmp_path: Path) -> None
     assert held(tmp_path / "restored") == (1, [(1, 5)])
 
 
-def test_an_empty_database(place: Folder, tmp_path: Path) -> None:
+def test_an_empty_database(place: LocalPlace, tmp_path: Path) -> None:
     with Database.open(str(tmp_path / "data")) as database:
         assert take(database.source(), place).t == 0
     assert restore(place, tmp_path / "restored").t == 0
@@ -85,7 +85,7 @@ def test_an_empty_database(place: Folder, tmp_path: Path) -> None:
     assert held(tmp_path / "restored") == (0, [])
 
 
-def test_older_backups_go_with_what_only_they_have(data: Path, place: Folder) -> None:
+def test_older_backups_go_with_what_only_they_have(data: Path, place: LocalPlace) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         for number in range(3):
@@ -99,7 +99,7 @@ def test_older_backups_go_with_what_only_they_have(data: Path, place: Folder) ->
     assert check_backups(place, deep=True).findings == []
 
 
-def test_a_backup_ends_when_nobody_wants_it(data: Path, place: Folder) -> None:
+def test_a_backup_ends_when_nobody_wants_it(data: Path, place: LocalPlace) -> None:
     class Gone:
         def stage(self, name: str) -> None:
             pass
@@ -112,27 +112,27 @@ def test_a_backup_ends_when_nobody_wants_it(data: Path, place: Folder) -> None:
     assert files(place) == {"lock", "adalog-backups.json"}
 
 
-def test_other_places_are_refused(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_other_places_are_refused(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     with Database.open(str(tmp_path / "other")) as other:
         refused(lambda: take(other.source(), place), Code.ARG_INVALID, "backups of another database")
     for inside in (data, data / "out", data / "segments"):
-        refused(lambda: back_up(data, Folder(inside)), Code.ARG_INVALID, "lies in the data folder")  # noqa: B023
+        refused(lambda: back_up(data, LocalPlace(inside)), Code.ARG_INVALID, "lies in the data folder")  # noqa: B023
     link = tmp_path / "link"
     link.symlink_to(data)
-    refused(lambda: back_up(data, Folder(link / "out")), Code.ARG_INVALID, "lies in the data folder")
+    refused(lambda: back_up(data, LocalPlace(link / "out")), Code.ARG_INVALID, "lies in the data folder")
     before = sorted(tmp_path.iterdir())
-    refused(lambda: back_up(data, Folder(tmp_path)), Code.ARG_INVALID, "holds something else than backups")
+    refused(lambda: back_up(data, LocalPlace(tmp_path)), Code.ARG_INVALID, "holds something else than backups")
     assert sorted(tmp_path.iterdir()) == before
     refused(lambda: place_of("nowhere://user:secret@host/x"), Code.ARG_INVALID, "nowhere://host/x")
     with pytest.raises(AdalogError) as raised:
         place_of("nowhere://user:secret@host/x?password=secret")
     assert "secret" not in str(raised.value)
-    refused(lambda: catalogue(Folder(tmp_path / "nothing")), Code.ARG_INVALID, "not there")
-    refused(lambda: restore(Folder(data), tmp_path / "x"), Code.ARG_INVALID, "something else")
+    refused(lambda: catalogue(LocalPlace(tmp_path / "nothing")), Code.ARG_INVALID, "not there")
+    refused(lambda: restore(LocalPlace(data), tmp_path / "x"), Code.ARG_INVALID, "something else")
 
 
-def test_one_at_a_time(data: Path, place: Folder, tmp_path: Path) -> None:
+def test_one_at_a_time(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     with place.alone():
         refused(lambda: back_up(data, place), Code.RATE_LIMITED, "another backup")
     back_up(data, place)
@@ -142,7 +142,7 @@ def test_one_at_a_time(data: Path, place: Folder, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_is_replaced_meanwhile(
-    data: Path, place: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, place: LocalPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is copied are the files of the checkpoint that is in the backup."""
     real = Path.read_text
@@ -165,7 +165,7 @@ def test_a_checkpoint_that_is_replaced_meanwhile(
     assert check_data(str(tmp_path / "restored")).findings == []
 
 
-def test_backups_are_listed_while_one_is_taken(data: Path, place: Folder) -> None:
+def test_backups_are_listed_while_one_is_taken(data: Path, place: LocalPlace) -> None:
     back_up(data, place)
     with place.alone():
         assert [

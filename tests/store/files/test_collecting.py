@@ -8,8 +8,8 @@ import weakref
 
 import pytest
 
-from adalog.store.files import collecting
-from adalog.store.files.collecting import collect, uncollected
+from adalog.store.files import gc_pause
+from adalog.store.files.gc_pause import collect, uncollected
 
 
 class Cycle:
@@ -61,7 +61,7 @@ def test_what_was_off_stays_off() -> None:
 
 
 def test_work_that_never_ceases_does_not_keep_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "_LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(gc_pause, "_LONGEST_SECONDS", 0.0)
 
     class Ring:
         def __init__(self) -> None:
@@ -77,7 +77,7 @@ def test_work_that_never_ceases_does_not_keep_garbage(monkeypatch: pytest.Monkey
 
 
 def test_very_many_objects_are_set_aside_and_collected_when_few_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "_MANY", 10_000)
+    monkeypatch.setattr(gc_pause, "_MANY", 10_000)
     gc.collect()
     gc.freeze()
     try:
@@ -101,7 +101,7 @@ def test_very_many_objects_are_set_aside_and_collected_when_few_are_left(monkeyp
 
 
 def test_very_many_objects_are_old_where_nothing_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "_MANY", 10_000)
+    monkeypatch.setattr(gc_pause, "_MANY", 10_000)
     gc.unfreeze()
     gc.collect()
     with uncollected():

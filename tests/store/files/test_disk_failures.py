@@ -21,7 +21,7 @@ from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.log.log import Log
 from adalog.store.values.datom import Datom, TxReport
-from adalog.store.writer import doubt
+from adalog.store.writer import in_doubt
 
 
 class Disk:
@@ -62,7 +62,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
     monkeypatch.setattr(sa.Connection, "commit", committed)
     monkeypatch.setattr(Log, "_rewrite", rewritten)
-    monkeypatch.setattr(doubt, "_REST", 0.01)
+    monkeypatch.setattr(in_doubt, "_REST", 0.01)
     return found
 
 
@@ -241,10 +241,10 @@ def test_a_disk_that_fails_at_opening_is_not_called_damage(tmp_path: Path, disk:
 SESSION = """
 import json, logging, os, sys
 from adalog.datalog.errors import AdalogError
-from adalog.store.writer import doubt
+from adalog.store.writer import in_doubt
 from adalog.store.database import Database
 
-doubt._REST = 0.01
+in_doubt._REST = 0.01
 logging.basicConfig(stream=sys.stderr)
 database = Database.open(sys.argv[1])
 for line in sys.stdin:

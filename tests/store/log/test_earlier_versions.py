@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files.formats import LOG, RELEASE
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from adalog.store.log.entry import KeyMemory
 from adalog.store.log.log import Log
 from adalog.store.log.sqlite import opened_to_read
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from tests.store.backup.support import back_up
 from tests.store.log.folders.make import KEYS, digest, lines, told
 
@@ -111,7 +111,7 @@ def test_check_finds_it_sound_and_leaves_it(commit: str, folder: Path, *, folds:
 
 
 def test_a_backup_of_it_is_restored_with_its_keys(commit: str, folder: Path, tmp_path: Path) -> None:
-    before, place, said = content(folder), Folder(tmp_path / "out"), expected(commit)
+    before, place, said = content(folder), LocalPlace(tmp_path / "out"), expected(commit)
     assert back_up(folder, place).t == said["t"]
     assert content(folder) == before
     assert check_backups(place, deep=True).findings == []
@@ -127,7 +127,7 @@ def test_a_backup_of_it_is_restored_with_its_keys(commit: str, folder: Path, tmp
 
 
 def test_backups_go_on_after_it_was_brought_up_to_date(commit: str, folder: Path, tmp_path: Path) -> None:
-    place = Folder(tmp_path / "out")
+    place = LocalPlace(tmp_path / "out")
     back_up(folder, place)
     with Database.open(str(folder), keys=FOR_EVER) as database:
         check_keys(database, expected(commit))

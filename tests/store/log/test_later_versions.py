@@ -15,15 +15,15 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import OWNER, catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files import segment
 from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
 from adalog.store.log import payload
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from tests.pipeline.pipeline_in_process import imported
 from tests.store.backup.support import back_up
 from tests.store.log.folders.make import MAPPING, SCHEMA
@@ -83,7 +83,7 @@ def acts(folder: Path, out: Path) -> dict[str, Callable[[], object]]:
         "share": lambda: Database.open(str(folder), shared=True),
         "read": lambda: read_folder(str(folder)),
         "check": lambda: check_data(str(folder)),
-        "back up": lambda: back_up(folder, Folder(out)),
+        "back up": lambda: back_up(folder, LocalPlace(out)),
     }
 
 
@@ -149,15 +149,15 @@ def test_a_segment_that_is_none_is_damaged(tmp_path: Path) -> None:
 # Backups
 
 
-def raise_owner(place: Folder) -> None:
+def raise_owner(place: LocalPlace) -> None:
     change(place.path / OWNER, version=2, adalog=NEWER)
 
 
-def raise_backup(place: Folder) -> None:
+def raise_backup(place: LocalPlace) -> None:
     change(place.path / catalogue(place).backups[0].file, version=2, adalog=NEWER)
 
 
-def raise_payloads(place: Folder) -> None:
+def raise_payloads(place: LocalPlace) -> None:
     change(place.path / catalogue(place).backups[0].file, payloads=9, adalog=NEWER)
 
 
@@ -166,8 +166,8 @@ def change(path: Path, **said: Any) -> None:
 
 
 @pytest.mark.parametrize("raised", [raise_owner, raise_backup, raise_payloads])
-def test_later_backups_are_refused_and_left(tmp_path: Path, raised: Callable[[Folder], None]) -> None:
-    folder, place = made(tmp_path / "data"), Folder(tmp_path / "out")
+def test_later_backups_are_refused_and_left(tmp_path: Path, raised: Callable[[LocalPlace], None]) -> None:
+    folder, place = made(tmp_path / "data"), LocalPlace(tmp_path / "out")
     back_up(folder, place)
     with Database.open(str(folder)) as database:
         database.transact("[[:db/add 1 :person/age 6]]")
@@ -195,7 +195,7 @@ def test_a_release_that_cannot_be_one_is_not_said(release: object) -> None:
 
 
 def test_a_number_that_is_none_is_damage(tmp_path: Path) -> None:
-    folder, place = made(tmp_path / "data"), Folder(tmp_path / "out")
+    folder, place = made(tmp_path / "data"), LocalPlace(tmp_path / "out")
     back_up(folder, place)
     change(place.path / OWNER, version="two")
     with pytest.raises(AdalogError, match="its format is 'two'") as refused:

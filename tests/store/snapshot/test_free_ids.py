@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.log.entry import Entry
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.log.payload import Logged
 from adalog.store.snapshot import free_ids
@@ -256,8 +256,8 @@ def test_the_end_of_the_range_for_attributes() -> None:
 # What earlier versions left
 
 
-def log_entry(t: int, datoms: list[tuple[int, int, object, bool]]) -> Entry:
-    return Entry(t, 1_700_000_000_000 + t, None, Logged(datoms, {}).encoded())
+def log_entry(t: int, datoms: list[tuple[int, int, object, bool]]) -> LogEntry:
+    return LogEntry(t, 1_700_000_000_000 + t, None, Logged(datoms, {}).encoded())
 
 
 @pytest.fixture

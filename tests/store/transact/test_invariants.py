@@ -13,7 +13,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
-from adalog.store.log.entry import Entry
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries import relation
@@ -58,7 +58,7 @@ class FailingLog:
         self._append = log.append
         self.fails = False
 
-    def __call__(self, entries: list[Entry]) -> None:
+    def __call__(self, entries: list[LogEntry]) -> None:
         if self.fails:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, "nothing was applied: no space")
         self._append(entries)

@@ -12,7 +12,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT
 
@@ -101,7 +101,7 @@ def test_a_query_interns_nothing(database: Database) -> None:
     )
     with closing(Pool(database)) as pool:
         for query, args in queries:
-            pool.run(Request(query, args)).rows()
+            pool.run(QueryRequest(query, args)).rows()
     assert sizes(database) == before
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.state.setting import Evaluation
-from adalog.store.state.speculation import Fork
-from adalog.store.transact import plain_adds, resolve
+from adalog.store.state.settings import Evaluation
+from adalog.store.state.speculation import SpeculativeState
+from adalog.store.transact import column_assertions, resolve
 from adalog.store.transact.resolve import Transaction
 
 SCHEMA = """[
@@ -74,7 +74,7 @@ few = st.one_of(
 
 
 def outcome(database: Database, text: str) -> Any:
-    fork = Fork(database.snapshot())
+    fork = SpeculativeState(database.snapshot())
     try:
         transaction = Transaction.of(text)
         found = resolve.resolve(transaction, fork, Evaluation(database._setting), database._setting.policy, 10**13)
@@ -146,7 +146,7 @@ def test_a_long_load_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> Non
     taken = []
 
     def watched(forms: Any, state: Any) -> Any:
-        found = plain_adds.plain_adds(forms, state)
+        found = column_assertions.plain_adds(forms, state)
         taken.append(found is not None)
         return found
 

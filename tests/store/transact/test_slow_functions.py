@@ -12,7 +12,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import Watch
+from adalog.store.state.settings import Watch
 
 
 class Slow:

@@ -16,7 +16,7 @@ from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.stored import load_base, load_run, save_relation
+from adalog.store.tries.relation_files import load_base, load_run, save_relation
 
 Event = tuple[int, int, int, bool]
 Held = dict[tuple[int, int], int]

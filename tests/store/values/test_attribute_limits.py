@@ -9,7 +9,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.store.database import Database
-from adalog.store.schema_policy import SchemaMode
+from adalog.store.values.schema_policy import SchemaMode
 
 MOST = 10
 AT_ONCE = 5_000

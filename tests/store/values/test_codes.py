@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
-from adalog.store.files.wire import pack_as_written, unpack
+from adalog.store.files.packing import pack_as_written, unpack
 from adalog.store.values import dictionary, layout
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.dictionary import Block, BlockArrays, Dictionary

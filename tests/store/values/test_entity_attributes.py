@@ -12,10 +12,10 @@ import pytest
 
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
-from adalog.store.snapshot import mentions, snapshot
-from adalog.store.snapshot.mentions import Mentions
+from adalog.store.snapshot import attribute_index, snapshot
+from adalog.store.snapshot.attribute_index import AttributeIndex
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.delta import Delta
 from tests.store.values.test_many_attributes import calls
@@ -28,7 +28,7 @@ ENTITIES = 5
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index is used from the first attribute on, sorted often, and left by attributes soon."""
     monkeypatch.setattr(snapshot, "_FEW_ATTRIBUTES", 0)
-    monkeypatch.setattr(mentions, "_YOUNG", 4)
+    monkeypatch.setattr(attribute_index, "_YOUNG", 4)
     monkeypatch.setattr("adalog.store.state.head.MANY", 6)
 
 
@@ -48,7 +48,7 @@ def transactions(dice: random.Random) -> Iterator[str]:
 
 
 def pulled(read: Callable[[Any], Any], at: Snapshot, e: int) -> Any:
-    found = read(Request("[:find (pull ?e [*]) . :in $ ?e]", (e,), snapshot=at, engine="LOCAL")).rows()
+    found = read(QueryRequest("[:find (pull ?e [*]) . :in $ ?e]", (e,), snapshot=at, engine="LOCAL")).rows()
     value = found[0][0] if found else None
     return dict(value) if isinstance(value, EdnMap) else value
 
@@ -81,12 +81,12 @@ def test_an_entity_is_read_as_all_attributes_say(seed: int, tmp_path: Path) -> N
                         ]
                         own = list(at.datoms("EAVT", [e]))
                         assert len(own) == len(every)
-                        query = Request(f"[:find ?a ?v ?t ?op :where [{e} ?a ?v ?t ?op]]", snapshot=at)
+                        query = QueryRequest(f"[:find ?a ?v ?t ?op :where [{e} ?a ?v ?t ?op]]", snapshot=at)
                         assert len(pool.run(query).rows()) == len(own)
                         if not at.is_history:
                             shown = pulled(pool.run, at, e)
                             assert set(shown or ()) - {Keyword("db/id")} == {each.a for each in own}
-                            rows = pool.run(Request(f"[:find ?a ?v :where [{e} ?a ?v]]", snapshot=at)).rows()
+                            rows = pool.run(QueryRequest(f"[:find ?a ?v :where [{e} ?a ?v]]", snapshot=at)).rows()
                             assert len(rows) == len(own)
                 database.transact("[[:db/retractEntity 1]]")
                 assert list(database.snapshot().datoms("EAVT", [1])) == []
@@ -117,8 +117,8 @@ def test_the_work_on_an_entity_does_not_grow_with_the_attributes() -> None:
 
 
 def test_the_index_finds_what_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "_YOUNG", 3)
-    dice, index, model = random.Random(5), Mentions(), dict[int, set[int]]()
+    monkeypatch.setattr(attribute_index, "_YOUNG", 3)
+    dice, index, model = random.Random(5), AttributeIndex(), dict[int, set[int]]()
     left: set[int] = set()
     for number in range(2000):
         e, a = dice.randrange(40), dice.randrange(30)

@@ -11,12 +11,12 @@ import pytest
 
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.schema_policy import SchemaPolicy
-from adalog.store.state.setting import Evaluation, Setting
-from adalog.store.state.speculation import Fork
+from adalog.store.state.settings import Evaluation, TransactionSettings
+from adalog.store.state.speculation import SpeculativeState
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.values.layered import Layered
 from adalog.store.values.schema import Schema
+from adalog.store.values.schema_policy import SchemaPolicy
 
 DECLARATION = "[{{:db/ident :attr/a{} :db/valueType :db.type/string :db/cardinality :db.cardinality/one}}]"
 
@@ -40,7 +40,12 @@ def calls(work: Callable[[], object]) -> int:
 
 
 def resolved(database: Database, text: str) -> None:
-    resolve(Transaction.of(text), Fork(database.snapshot()), Evaluation(Setting()), SchemaPolicy())
+    resolve(
+        Transaction.of(text),
+        SpeculativeState(database.snapshot()),
+        Evaluation(TransactionSettings()),
+        SchemaPolicy(),
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.log import log
-from adalog.store.log import reading as log_reading
+from adalog.store.log import reader as log_reading
 from adalog.store.log.entry import KeyMemory
 
 N = Keyword("n")

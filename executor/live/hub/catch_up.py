@@ -1,0 +1,288 @@
+"""What a subscriber needs before it can follow: a snapshot, or what lies between a position of long ago and now.
+
+The rule for a gap: where at most `LiveSettings.replayed` transactions may have touched the answer in between,
+each is told by itself; more become one net delta. A stream that began with `fromT` is told each transaction,
+however many there are, in batches as large as its mailbox, until it has caught up. It all is done on the pool's
+threads, with a view of one's own that is stepped from moment to moment, and disturbs nobody.
+
+A gap cannot be told, and the stream starts over with RESET, where the net delta is larger than a mailbox, or
+where an attribute with :db/noHistory was touched: what held then is forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel, Part
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.recomputed import distinct
+from adalog.executor.follow.shared_answers import answers_together
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
+from adalog.executor.follow.view_choice import view_of
+from adalog.executor.live.hub.interests import touching
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare, PrivateView, SnapshotChunks
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm, StreamPosition
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import QueryRequest
+from adalog.store.snapshot.snapshot import Snapshot
+
+_FEED: Final = 0
+# How long one batch of a replay is worked at, in seconds, before it is handed over.
+_BATCH_SECONDS: Final = 0.25
+# Of the time that one answer may take, what a common evaluation for many has: then they are asked one by one.
+_PART_OF_TIMEOUT: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUpMessages:
+    """Messages for one subscriber. `reached`: where they bring it; `behind`: it is to ask again from there. `held`:
+    what the messages are paid with. `private`: to go on with."""
+
+    messages: list[Message]
+    reached: StreamPosition
+    behind: bool
+    held: object = None
+    private: PrivateView | None = None
+
+
+class GapError(Exception):
+    """A gap that cannot be told; the stream starts over. `reason`: for the subscriber."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCatchUp:
+    """For one question."""
+
+    pool: Pool
+    settings: LiveSettings
+    holdings: LiveMemory
+    question: UndatedQuestion
+
+    def snapshot(
+        self, at: Snapshot, form: MessageForm, cancel: Cancel, start: int = 0, reset: str | None = None
+    ) -> SnapshotChunks:
+        """The answer at a moment from row number `start` on, in chunks; after a RESET, where there is a reason."""
+        answer = distinct(self.pool.run(_whole(self.question, at), cancel), cancel.check)
+        messages = []
+        if reset is not None:
+            messages.append(Event(EventKind.RESET, StreamPosition(at.t, 0), reason=reset).message(form, cancel))
+        with self.pool.memory.lent(cancel):
+            messages += _written(answer, at.t, form, cancel, start, self.settings.chunk_rows)
+        return _held(messages, self.holdings)
+
+    def rest(self, t: int, form: MessageForm, cancel: Cancel, start: int) -> SnapshotChunks:
+        """The answer after transaction t from row number `start` on. Raises OverError."""
+        now, at = self.pool.database.snapshot(), self.pool.database.at(t=t)
+        if now.origin.forgetful:
+            self._check_remembered(self._view(at, now, cancel), at, now)
+        return self.snapshot(at, form, cancel, start)
+
+    def gap(
+        self,
+        private: PrivateView | None,
+        since: int,
+        now: Snapshot,
+        form: MessageForm,
+        cancel: Cancel,
+        *,
+        each: bool,
+    ) -> CatchUpMessages:
+        """What lies between the state after transaction `since` and a moment, or a first part of it.
+
+        Raises OverError.
+        """
+        if private is None:
+            at = now.as_of(since)
+            view = self._view(at, now, cancel)
+        else:
+            at, view = private.at, private.view
+        times = self._times(view, at, now)
+        if private is None:
+            self._check_remembered(view, at, now)
+            if times == []:
+                return CatchUpMessages([], StreamPosition(now.t), behind=False)
+            with self.pool.memory.lent(cancel):
+                view.add(_FEED, self.question, at, cancel)
+            private = PrivateView(view, at, MemoryShare(self.holdings, view.nbytes()))
+        one_by_one = each or (times is not None and len(times) <= self.settings.replayed)
+        if times is None:
+            one_by_one = each or now.t - at.t <= self.settings.replayed
+            times = list(range(at.t + 1, now.t + 1)) if one_by_one else []
+        if not one_by_one:
+            return self._net(private, now, form, cancel)
+        return self._replayed(private, times, now, form, cancel)
+
+    def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
+        """A view of one's own that may begin at a moment."""
+        if at.schema_key == now.schema_key and not self.question.names_moments():
+            # What is planned for now is as good there, and others have planned it already.
+            at = now
+        return view_of(self.question.unbound_at(at, cancel.check), self.pool.engine)
+
+    def _times(self, view: LiveView, at: Snapshot, now: Snapshot) -> list[int] | None:
+        interests = view.interests(now)
+        named = [each.attribute for each in interests if each.names and each.attribute is not None]
+        if max([now.schema_touched, *(now.data_of(each).last_touched(now.t) for each in named)]) > at.t:
+            # What touches the query may have been something else on the way.
+            return None
+        return touching(interests, at.t, now)
+
+    def _check_remembered(self, view: LiveView, at: Snapshot, now: Snapshot) -> None:
+        forgetful = now.origin.forgetful
+        if not forgetful:
+            return
+        # An attribute may have another name by now.
+        read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
+        named = forgetful if None in read else forgetful & read
+        if any(now.data_of(each).last_touched(now.t) > at.t for each in named):
+            raise GapError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
+
+    def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
+        message = self._step(private, now, form, cancel)
+        if message is not None and message.nbytes > self.settings.mailbox_bytes:
+            raise GapError(
+                f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
+                f"{self.settings.mailbox_bytes:,}"
+            )
+        return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
+
+    def _replayed(
+        self, private: PrivateView, times: list[int], now: Snapshot, form: MessageForm, cancel: Cancel
+    ) -> CatchUpMessages:
+        settings, until = self.settings, time.monotonic() + _BATCH_SECONDS
+        messages: list[Message] = []
+        nbytes, done = 0, private.at.t
+        for t in times:
+            full = len(messages) >= settings.mailbox_events or nbytes >= settings.mailbox_bytes
+            if full or (messages and time.monotonic() > until):
+                private.holding.become(private.view.nbytes())
+                return CatchUpMessages(messages, StreamPosition(done), behind=True, private=private)
+            message = self._step(private, now if t == now.t else now.as_of(t), form, cancel)
+            done = t
+            if message is not None:
+                messages.append(message)
+                nbytes += message.nbytes
+        return CatchUpMessages(messages, StreamPosition(now.t), behind=False)
+
+    def _step(self, private: PrivateView, to: Snapshot, form: MessageForm, cancel: Cancel) -> Message | None:
+        with self.pool.memory.lent(cancel):
+            found = private.view.step(Moments(private.at, to), cancel).get(_FEED)
+            private.at = to
+            if isinstance(found, AdalogError):
+                raise found
+            if found is None:
+                return None
+            return Event(EventKind.DELTA, StreamPosition(to.t), change=found).message(form, cancel)
+
+
+def snapshots_together(
+    pool: Pool,
+    settings: LiveSettings,
+    holdings: LiveMemory,
+    asked: Sequence[tuple[UndatedQuestion, MessageForm]],
+    at: Snapshot,
+    cancel: Cancel,
+) -> list[SnapshotChunks | None]:
+    """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation; None for one
+    that has to be asked by itself, which then says what is wrong with it.
+
+    Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
+    """
+    part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
+    found: list[SnapshotChunks | None] = []
+    with pool.memory.lent(part):
+        questions = [pool.question(_whole(question, at), part) for question, _ in asked]
+        for answer, (_, form) in zip(answers_together(pool.engine, questions, part), asked, strict=True):
+            try:
+                found.append(
+                    None
+                    if answer is None
+                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), holdings)
+                )
+            except AdalogError as error:
+                if error.code in (Code.CANCELLED, Code.TIMEOUT):
+                    raise
+                found.append(None)
+    return found
+
+
+def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
+    """What gives the whole answer at a moment, in the order in which it is told."""
+    return replace(question.request, snapshot=at, ordered=True, shown=(0, None))
+
+
+def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
+    """The answer after transaction t from row number `start` on, in chunks of so many rows."""
+    messages: list[Message] = []
+    for event in _chunks(answer, t, start, step):
+        cancel.check()
+        messages.append(event.message(form, cancel))
+    return messages
+
+
+def _chunks(answer: Result, t: int, start: int, step: int) -> Iterator[Event]:
+    rows = len(answer)
+    start = min(start, rows)
+    while True:
+        stop = min(start + step, rows)
+        last = stop == rows
+        position = StreamPosition(t) if last else StreamPosition(t, stop)
+        yield Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
+        if last:
+            return
+        start = stop
+
+
+def _held(messages: list[Message], holdings: LiveMemory) -> SnapshotChunks:
+    return SnapshotChunks(messages, MemoryShare(holdings, sum(message.nbytes for message in messages)))
+
+
+@dataclass(frozen=True, slots=True)
+class LogCatchUp:
+    """The same for the log: transactions after a position, as they are read."""
+
+    pool: Pool
+    settings: LiveSettings
+
+    def gap(self, since: int, now: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
+        """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
+        events = self.events(since, now, (form,), cancel)
+        done = events[-1].t if events else since
+        return CatchUpMessages(
+            [event.message(form, cancel) for event in events], StreamPosition(done), behind=done < now
+        )
+
+    def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:
+        """The same as events that are written in all of the forms: what one cannot show, the others may."""
+        events: list[Event] = []
+        nbytes = 0
+        with self.pool.memory.lent(cancel), Held(cancel.budget) as held:
+
+            def take(size: int) -> None:
+                cancel.check()
+                held.become(min(size, self.pool.memory.share))
+
+            told = self.pool.database.told(since + 1, now + 1, self.settings.mailbox_events, take)
+            for report in told:
+                event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
+                for form in forms:
+                    message = event.outcome(form, cancel)
+                    nbytes += 0 if isinstance(message, AdalogError) else message.nbytes
+                events.append(event)
+                if nbytes >= self.settings.mailbox_bytes:
+                    break
+        if not events and now > since:
+            raise AdalogError(Code.BASIS_GONE, f"the log has no transaction {since + 1}")
+        return events

@@ -1,0 +1,344 @@
+"""The hub: follows the database's transactions on a thread of its own, and tells subscribers what they change.
+
+The writer's thread only queues what it committed. The hub's thread finds the views that a transaction can touch
+(`interests`), steps those whose steps are short, and has the pool step the others (`views`); what they give is
+written once for all who want it in the same form, and posted to where the subscribers read (`outlet`). Subscribers
+are brought to where they can follow by the pool (`seats`, `catching_up`). What is written on the hub's thread is
+short (`work.Brief`) and needs no disk, so that nobody there waits for anybody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import wait
+from dataclasses import replace
+from typing import Any, Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel, stopping
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.cache.reads import reads_of
+from adalog.executor.follow.recomputed import RecomputedView
+from adalog.executor.follow.undated import feed_key, view_key
+from adalog.executor.follow.view_choice import view_of
+from adalog.executor.live.hub.feed import Subscriber
+from adalog.executor.live.hub.figures import LiveFigures
+from adalog.executor.live.hub.memory import LiveMemory
+from adalog.executor.live.hub.pool_jobs import PoolJobs
+from adalog.executor.live.hub.subscriber_queue import SubscriberQueue
+from adalog.executor.live.hub.views import Commit, LiveQuestion, Views
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.changes import Changes, ValuesForm
+from adalog.executor.live.subscribers.delivery import Delivery, LoopDelivery, ThreadDelivery
+from adalog.executor.live.subscribers.event import MessageForm, StreamPosition, failure
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
+from adalog.executor.live.subscribers.subscription import BlockingSubscription, FirstMessage, Subscription
+from adalog.executor.pool import Pool
+from adalog.executor.question.arguments import BasisArgument
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import QueryRequest
+from adalog.store.database import TxReport
+from adalog.store.snapshot.snapshot import Snapshot
+
+_LOGGER: Final = logging.getLogger("adalog.live")
+# Kinds of questions that are remembered to be asked anew for each feed.
+_APART: Final = 1_024
+
+
+_Job = Callable[[], None]
+
+
+class Hub:
+    """Thread-safe. `close` ends all subscriptions and the thread, which begins with the first subscription."""
+
+    def __init__(self, pool: Pool, settings: LiveSettings | None = None) -> None:
+        self.pool = pool
+        self.database = pool.database
+        self.settings = settings or LiveSettings()
+        self.figures = LiveFigures()
+        self.holdings = LiveMemory(self.settings.memory_bytes)
+        self.mail = LiveMemory(self.settings.mailboxes_bytes)
+        self._jobs: queue.SimpleQueue[_Job | Commit | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._of: Counter[str] = Counter()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._threads = ThreadDelivery()
+        self._loops: dict[asyncio.AbstractEventLoop, LoopDelivery] = {}
+        # In this process a token need not be guarded against its holder.
+        self._tokens = ResumeTokens(pool.database, pool.database.identity.encode())
+        self._apart: dict[Hashable, None] = {}
+        # The rest belongs to the hub's thread.
+        self._errands = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)
+        shared = (pool, self.settings, self.holdings, self._errands, self.figures)
+        self._views = Views(*shared, self._heard)
+        self._seats = SubscriberQueue(*shared, self._views, self._uncounted)
+        self.database.follow_with(self)
+
+    # For whoever subscribes
+
+    def known(self, request: QueryRequest) -> LiveQuestion | None:
+        """A request made ready to be followed, where that takes no time: the like of it is followed already. Raises
+        what is wrong with it."""
+        request = _following(request)
+        return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
+
+    def asked(self, request: QueryRequest, cancel: Cancel) -> LiveQuestion:
+        """Any request made ready, on the pool's threads. Raises likewise."""
+        question = self.pool.question(_following(request), cancel)
+        known = self._known(question)
+        if known is not None:
+            return known
+        if reads_of(question.query).chance:
+            # What one asks would be told to others, who were told something else before.
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                "rand and sample choose anew each time, so that no change of their answer can be followed; choose "
+                "among the rows of a live query that shows them all",
+            )
+        shared = view_key(question)
+        key = feed_key(question, shared)
+        self.pool.engine.compiler.compile(question, cancel=cancel)
+        view = view_of(question, self.pool.engine)
+        if isinstance(view, RecomputedView):
+            # What is asked anew is asked for each feed, whose errors and time are its own.
+            if len(self._apart) >= _APART:
+                self._apart.clear()
+            self._apart[shared] = None
+            return LiveQuestion(question, key, key, view)
+        return LiveQuestion(question, key, shared, view)
+
+    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
+        """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
+        asked = self.asked(QueryRequest(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
+        key = feed_key(asked.question, view_key(asked.question))
+        assert isinstance(key, tuple), "the key of the view, then those of the arguments"
+        name = stream_name("values", query, *key[1:])
+        for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
+            waiting = None if t is None else self.database.reached(t)
+            if waiting is not None:
+                wait([waiting], self.settings.timeout_ms / 1000)
+                waiting.cancel()
+        begin = began(self.database, self._tokens, name, resume, from_t)
+        return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
+
+    def follow(
+        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, first: FirstMessage | None = None
+    ) -> Subscription:
+        """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
+        first message.
+
+        Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
+        """
+        subscription = Subscription(self, self.settings, begin.position, first)
+        self._follow(asked, form, begin, subscription, self._outlet())
+        return subscription
+
+    def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
+        """The same for a thread."""
+        subscription = BlockingSubscription(self, self.settings, begin.position)
+        self._follow(asked, form, begin, subscription, self._threads)
+        return subscription
+
+    def _follow(
+        self,
+        asked: LiveQuestion,
+        form: MessageForm,
+        begin: StreamStart,
+        subscription: Subscription,
+        outlet: Delivery,
+    ) -> None:
+        client, since = ASKING.get().admitted, self.database.snapshot().t
+
+        def sit() -> None:
+            feed = self._views.feed(asked, client)
+            seat = Subscriber(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
+            self._seats.sit(seat, begin.position)
+
+        self._enter(subscription, outlet, client, sit)
+
+    def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
+        """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
+        position = StreamPosition(self.database.snapshot().t if start is None else max(start, 1) - 1)
+        subscription = Subscription(self, self.settings, position)
+        outlet, client = self._outlet(), ASKING.get().admitted
+
+        def sit() -> None:
+            feed = self._views.log_feed(client)
+            self._seats.sit(Subscriber(subscription, outlet, form, feed, client, position.t), position)
+
+        self._enter(subscription, outlet, client, sit)
+        return subscription
+
+    def stop(self) -> None:
+        """Ends all subscriptions with BACKEND_UNAVAILABLE, retryable, and takes no more. Does not wait."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(lambda: self._seats.end_all(stopping()))
+                self._jobs.put(None)
+
+    def close(self) -> None:
+        """Stops, and waits for the end of the thread."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Hub:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _known(self, question: Question) -> LiveQuestion | None:
+        shared = view_key(question)
+        if shared in self._views.known:
+            return LiveQuestion(question, feed_key(question, shared), shared, None)
+        if shared in self._apart:
+            key = feed_key(question, shared)
+            return LiveQuestion(question, key, key, None)
+        return None
+
+    # For subscriptions
+
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
+        """Queues what follows a position."""
+        self._jobs.put(lambda: self._seats.wanted(subscription, position))
+
+    def left(self, subscription: Subscription, *, closed: bool) -> None:
+        """Queues that it no longer follows."""
+        self._jobs.put(lambda: self._seats.left(subscription, closed=closed))
+
+    def overflowed(self) -> None:
+        """Counts it."""
+        self.figures.overflows += 1
+
+    def room(self, nbytes: int, *, always: bool = False) -> bool:
+        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
+        return self.mail.draw(nbytes, always=always)
+
+    # On the caller's thread
+
+    def _outlet(self) -> Delivery:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            found = self._loops.get(loop)
+            if found is None:
+                found = self._loops[loop] = LoopDelivery(loop)
+            return found
+
+    def _enter(self, subscription: Subscription, outlet: Delivery, client: Client, sit: _Job) -> None:
+        """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
+
+        def enter() -> None:
+            try:
+                sit()
+            except Exception as error:  # noqa: BLE001 - nobody else would tell the subscriber
+                if not self._seats.drop(subscription, failure(error)):
+                    self._uncounted(client)
+                    outlet.post(subscription.end, failure(error))
+
+        most, most_own = self.settings.subscriptions, self.settings.subscriptions_per_principal
+        with self._lock:
+            if self._closed:
+                raise stopping()
+            if self.figures.subscriptions >= most:
+                self.figures.refused += 1
+                raise _too_many(f"{most:,} subscriptions are open", "LIVE_SUBSCRIPTIONS")
+            if self._of[client.principal] >= most_own:
+                self.figures.refused += 1
+                raise _too_many(f"{most_own:,} of your subscriptions are open", "LIVE_SUBSCRIPTIONS_PER_PRINCIPAL")
+            self.figures.subscriptions += 1
+            self._of[client.principal] += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="adalog-live", daemon=True)
+                self._thread.start()
+            # Within the lock: whoever closes the hub meanwhile ends this one, too.
+            self._jobs.put(enter)
+
+    def _uncounted(self, client: Client) -> None:
+        principal = client.principal
+        with self._lock:
+            self.figures.subscriptions -= 1
+            self._of[principal] -= 1
+            if not self._of[principal]:
+                del self._of[principal]
+
+    def _heard(self, report: TxReport, snapshot: Snapshot) -> None:
+        """On the writer's thread."""
+        self._jobs.put((report, snapshot))
+
+    # The thread
+
+    def _run(self) -> None:
+        going_on = True
+        while going_on:
+            for kind, some in itertools.groupby(self._next(), type):
+                if kind is tuple:
+                    self._guarded(self._views.begin)
+                    self._guarded(self._views.committed, list(some))
+                    continue
+                for job in some:
+                    if callable(job):
+                        self._guarded(job)
+                    else:
+                        going_on = False
+                    # The thread may wait long for its next job: what this one held has to go with it.
+                    del job
+            # Who came in this turn begins with all the others who did.
+            self._guarded(self._views.begin)
+            self._guarded(self._seats.begin)
+            self._guarded(self._errands.again)
+            self._guarded(self._views.idle)
+            self._guarded(self._flush)
+
+    def _flush(self) -> None:
+        """Has done what was posted, and lets go of those whose event loop is closed."""
+        with self._lock:
+            loops = tuple(self._loops.items())
+        for loop, outlet in loops:
+            outlet.flush()
+            if outlet.closed:
+                self._seats.abandon(outlet)
+                with self._lock:
+                    del self._loops[loop]
+
+    def _next(self) -> list[Any]:
+        """The next job and all behind it, so that being far behind is noticed; nothing where something else is
+        due."""
+        asked = (self._errands.again_at, self._views.idle_at, self._seats.next_at)
+        due = [at for at in asked if at is not None]
+        if self._views.is_beginning:
+            due.append(0.0)
+        try:
+            first = self._jobs.get(timeout=max(0.0, min(due) - time.monotonic()) if due else None)
+        except queue.Empty:
+            return []
+        return [first, *(self._jobs.get() for _ in range(self._jobs.qsize()))]
+
+    def _guarded(self, job: Callable[..., None], *args: Any) -> None:
+        try:
+            job(*args)
+        except Exception:
+            _LOGGER.exception("the hub of live queries failed at something")
+
+
+def _following(request: QueryRequest) -> QueryRequest:
+    """The request of who follows: a source as of an instant that is still to come moves with `$`."""
+    args = [each.followed() if isinstance(each, BasisArgument) else each for each in request.args]
+    return replace(request, args=args)
+
+
+def _too_many(what: str, setting: str) -> AdalogError:
+    return AdalogError(
+        Code.RATE_LIMITED,
+        f"{what}, the most there may be; close one or try again; the setting ADALOG_{setting} moves this limit",
+        retry_after=1,
+    )

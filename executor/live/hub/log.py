@@ -1,0 +1,119 @@
+"""The log, followed: each transaction is an event, written once for each form in which somebody wants it.
+
+Belongs to the hub's thread. A transaction that is written quickly is written there. From the first one that is
+not, the pool reads them from the log again and writes them, a batch at a time; those committed meanwhile stay in
+the log, and hold no memory here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.live.hub.catch_up import LogCatchUp
+from adalog.executor.live.hub.feed import Feed
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.hub.view_update import BriefCancel
+from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
+from adalog.store.values.datom import TxReport
+
+# Datoms, counted once for each form, that are written on the hub's thread: one takes up to ten microseconds.
+_FEW_DATOMS: Final = 500
+
+
+class FollowedLog:
+    """`t`: the last transaction that was told. `tell` is given every event; `done` is called when the pool has
+    written a batch, with what went wrong if it has not."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        t: int,
+        client: Client,
+        reading: LogCatchUp,
+        errands: PoolJobs,
+        tell: Callable[[Event], None],
+        done: Callable[[AdalogError | None], None],
+    ) -> None:
+        self.feed = feed
+        self.t = t
+        self._newest = t
+        self._client = client
+        self._reading = reading
+        self._errands = errands
+        self._tell = tell
+        self._done = done
+        self._errand: PoolJob[list[Event]] | None = None
+        self._closed = False
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the next transactions are being written elsewhere."""
+        return self._errand is not None
+
+    def committed(self, reports: Sequence[TxReport]) -> None:
+        """Tells of transactions, now or when the pool has written them."""
+        self._newest = reports[-1].t
+        if self._errand is not None:
+            return
+        for report in reports:
+            event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
+            if not self._write(event):
+                self._send()
+                return
+            self._told(event)
+            if self._closed:
+                return
+
+    def close(self) -> None:
+        """Nobody follows it any more."""
+        self._closed = True
+        if self._errand is not None:
+            self._errand.drop()
+            self._errand = None
+
+    def _write(self, event: Event) -> bool:
+        """Writes an event in all forms; whether that was quick enough."""
+        assert event.report is not None, "an event of the log"
+        forms = self.feed.forms()
+        if len(event.report.datoms) * len(forms) > _FEW_DATOMS:
+            return False
+        brief = BriefCancel()
+        try:
+            for form in forms:
+                brief.check()
+                event.outcome(form, brief)
+        except (StartAgain, AdalogError):
+            return False
+        return True
+
+    def _send(self) -> None:
+        """Has the pool read and write what follows."""
+        reading, since, newest, forms = self._reading, self.t, self._newest, self.feed.forms()
+        self._errand = PoolJob(
+            self._client,
+            lambda cancel: reading.events(since, newest, forms, cancel),
+            self._returned,
+            purpose=Purpose.STEP,
+        )
+        self._errands.send(self._errand)
+
+    def _returned(self, events: list[Event] | None, why: BaseException | None) -> None:
+        self._errand = None
+        for event in events or ():
+            if self._closed:
+                return
+            self._told(event)
+        if not self.feed.forms():
+            # Nobody is told at the moment: who comes reads the log from where it is.
+            self.feed.covered = self.t = self._newest
+        self._done(failure(why) if events is None else None)
+        if not self._closed and self.t < self._newest:
+            self._send()
+
+    def _told(self, event: Event) -> None:
+        self.t = event.t
+        self._tell(event)

@@ -1,0 +1,90 @@
+"""What live queries hold in memory, counted: views, snapshots that are not read yet, mailboxes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.follow.view import LiveView
+from adalog.executor.live.subscribers.event import Message
+from adalog.store.snapshot.snapshot import Snapshot
+
+
+class FullError(AdalogError):
+    """RATE_LIMITED because of what others hold for as long as they like: asking again at once is of no use."""
+
+
+class LiveMemory:
+    """Bytes that may be held together. Thread-safe.
+
+    `held`: those that are, in this process. `beside`: and in others.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.share = total // 2
+        self.held = 0
+        self.beside = NOBODY
+        self._lock = threading.Lock()
+
+    def draw(self, nbytes: int, *, always: bool = False) -> bool:
+        """Takes or gives back bytes; whether there was room for them. `always`: even beyond."""
+        with self._lock:
+            if nbytes > 0 and not always and self.held + self.beside.others() + nbytes > self.total:
+                return False
+            self.held += nbytes
+            self.beside.tell(self.held)
+            return True
+
+
+class MemoryShare:
+    """Bytes of one thing, given back with it."""
+
+    __slots__ = ("_of", "nbytes")
+
+    def __init__(self, of: LiveMemory, nbytes: int = 0) -> None:
+        self._of = of
+        self.nbytes = 0
+        self.become(nbytes)
+
+    def become(self, nbytes: int) -> None:
+        """Takes or gives what it differs by. Raises LIMIT_EXCEEDED for more than half of all that may be held, and
+        RATE_LIMITED where it is others who hold it."""
+        if nbytes > self._of.share:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}; narrow it; the "
+                "setting ADALOG_LIVE_BYTES moves this limit",
+            )
+        if not self._of.draw(nbytes - self.nbytes):
+            raise FullError(
+                Code.RATE_LIMITED,
+                "other live queries hold the memory that this one needs; try again shortly",
+                retry_after=1,
+            )
+        self.nbytes = nbytes
+
+    def __del__(self) -> None:
+        if self.nbytes:
+            self._of.draw(-self.nbytes)
+
+
+class SnapshotChunks:
+    """A snapshot in one form, for all who joined at its moment, paid for as long as somebody has not read it."""
+
+    __slots__ = ("__weakref__", "holding", "messages")
+
+    def __init__(self, messages: list[Message], holding: MemoryShare) -> None:
+        self.messages = messages
+        self.holding = holding
+
+
+@dataclass(slots=True)
+class PrivateView:
+    """A view of one's own, at a moment, paid for as long as it is there."""
+
+    view: LiveView
+    at: Snapshot
+    holding: MemoryShare

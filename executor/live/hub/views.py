@@ -1,0 +1,516 @@
+"""Views and their feeds: which of them a transaction touches, their steps, and the events that come of them.
+
+Belongs to the hub's thread. One DELTA is made for each transaction that changes an answer. Several transactions
+become one step, and one DELTA, in three cases: of what touched a view while it was at work elsewhere, what `work`
+has no time to tell one by one; where more than `_FAR_BEHIND` transactions wait for the hub; and where attributes
+with :db/noHistory exist, those that were committed together, as the moments between them cannot be read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Interest, LiveView
+from adalog.executor.live.hub.catch_up import LogCatchUp
+from adalog.executor.live.hub.feed import Feed, FollowedView, RecentEvents
+from adalog.executor.live.hub.figures import LiveFigures
+from adalog.executor.live.hub.interests import Interests
+from adalog.executor.live.hub.log import FollowedLog
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.hub.view_update import BriefCancel, ViewOutcome, ViewUpdate
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.delivery import Channel
+from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
+from adalog.store.database import TxReport
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.bootstrap import IDENT
+
+Commit = tuple[TxReport, Snapshot]
+
+# Transactions that wait for the hub, beyond which they become one step.
+_FAR_BEHIND: Final = 256
+# Feeds that a view gets to know in one turn of the hub.
+_ADDED_AT_ONCE: Final = 32
+# Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
+_IDLE_AT_ONCE: Final = 16
+# Of all that live queries may hold, the part that joins may take which are kept for next steps, and the part that
+# these leave to others.
+_JOINS_PART: Final = 1 / 4
+_FREE_PART: Final = 1 / 10
+# The planner's cost of work that is known to be heavy.
+_HEAVY: Final = 1e9
+_LOG: Final = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQuestion:
+    """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
+    for the question's moment, where there was none."""
+
+    question: Question
+    key: Hashable
+    view_key: Hashable
+    view: LiveView | None
+
+
+class Views:
+    """`ready`: is called when a feed has a moment for those who wait; `failed`: when one cannot be followed any
+    more; `unwritten`: when an event of it cannot be written in the form of a channel. `begin` ends each turn of the
+    hub."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: LiveSettings,
+        holdings: LiveMemory,
+        errands: PoolJobs,
+        figures: LiveFigures,
+        heard: Callable[[TxReport, Snapshot], None],
+    ) -> None:
+        self.ready: Callable[[Feed], None] = lambda feed: None
+        self.failed: Callable[[Feed, AdalogError], None] = lambda feed, error: None
+        self.unwritten: Callable[[Feed, Channel, AdalogError], None] = lambda feed, channel, error: None
+        # Read by other threads, too.
+        self.known: dict[Hashable, FollowedView] = {}
+        self.now: Snapshot | None = None
+        self._pool = pool
+        self._database = pool.database
+        self._settings = settings
+        self._holdings = holdings
+        self._errands = errands
+        self._figures = figures
+        self._heard = heard
+        self._feeds: dict[Hashable, Feed] = {}
+        self._log: FollowedLog | None = None
+        self._interests: Interests[FollowedView] = Interests()
+        self.recent = RecentEvents(settings.recent_events, settings.recent_bytes)
+        self._numbers = itertools.count(1)
+        self._schema_key = -1
+        # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
+        self._partly: list[Commit] = []
+        # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
+        self._keeping: OrderedDict[FollowedView, int] = OrderedDict()
+        self._kept_bytes = 0
+        # Views with feeds that came in the present turn.
+        self._beginning: dict[FollowedView, None] = {}
+        # Feeds with somebody who waits for a moment to come.
+        self._awaited: dict[Feed, None] = {}
+        # When each feed is to hear that nothing happens, the next first.
+        self._idle: OrderedDict[Feed, float] = OrderedDict()
+
+    # Feeds
+
+    def feed(self, asked: LiveQuestion, client: Client) -> Feed:
+        """The feed of a question, made where there is none; its view knows it later."""
+        feed = self._feeds.get(asked.key)
+        if feed is not None:
+            return feed
+        now, question = self._wake(), UndatedQuestion.of(asked.question)
+        followed = self.known.get(asked.view_key)
+        if followed is None:
+            holding = MemoryShare(self._holdings)
+            # What was planned for other attributes is not what the view has to be at this moment.
+            view = asked.view if asked.question.snapshot.schema_key == now.schema_key else None
+            followed = FollowedView(asked.view_key, question, view, holding, replace(client, request=0))
+            self.known[followed.key] = followed
+            self._figures.views = len(self.known)
+        feed = Feed(next(self._numbers), asked.key, question, followed)
+        followed.adding.append(feed)
+        followed.alive += 1
+        self._beginning[followed] = None
+        self._keep(feed)
+        return feed
+
+    def log_feed(self, client: Client) -> Feed:
+        """The feed of the log itself."""
+        if self._log is None:
+            now = self._wake()
+            feed = Feed(next(self._numbers), _LOG, None, None, covered=now.t, ready=True)
+            self._log = FollowedLog(
+                feed,
+                now.t,
+                replace(client, request=0),
+                LogCatchUp(self._pool, self._settings),
+                self._errands,
+                lambda event: self._emit(feed, event),
+                self._log_went_on,
+            )
+            self._keep(feed)
+        return self._log.feed
+
+    def _log_went_on(self, error: AdalogError | None) -> None:
+        if self._log is not None:
+            if error is None:
+                self.ready(self._log.feed)
+            else:
+                self.failed(self._log.feed, error)
+
+    def _keep(self, feed: Feed) -> None:
+        self._feeds[feed.key] = feed
+        self._figures.feeds = len(self._feeds)
+
+    def begin(self) -> None:
+        """Has views know the feeds that came since the last time."""
+        beginning, self._beginning = self._beginning, {}
+        for followed in beginning:
+            if followed.adding:
+                self._work(followed)
+
+    def free(self, feed: Feed) -> None:
+        """Nobody follows the feed any more."""
+        if not self._is_followed(feed):
+            return
+        del self._feeds[feed.key]
+        self._figures.feeds = len(self._feeds)
+        self._idle.pop(feed, None)
+        self._awaited.pop(feed, None)
+        followed = feed.followed
+        if followed is not None:
+            followed.alive -= 1
+            followed.awaited.pop(feed, None)
+            if not followed.alive:
+                self._drop(followed)
+            elif followed.busy:
+                followed.leaving.append(feed)
+            else:
+                self._leave(followed, feed)
+        elif self._log is not None:
+            self._log.close()
+            self._log = None
+        self._sleep()
+
+    def moment(self, feed: Feed) -> Snapshot | None:
+        """Up to where a feed's events are known; None while its view is at work, or does not know it yet."""
+        followed = feed.followed
+        if followed is None:
+            return self._moment_of_log()
+        if not feed.ready or followed.busy:
+            return None
+        return followed.at or self.now
+
+    def _moment_of_log(self) -> Snapshot | None:
+        if self._log is None or self.now is None or self._log.is_behind:
+            return None
+        return self.now if self._log.t == self.now.t else self.now.as_of(self._log.t)
+
+    def _is_followed(self, feed: Feed) -> bool:
+        """Whether it was not freed."""
+        return self._feeds.get(feed.key) is feed
+
+    def wait(self, feed: Feed) -> None:
+        """Has `ready` called when the feed has another moment."""
+        if feed.ready:
+            self._awaited[feed] = None
+        if feed.followed is not None:
+            feed.followed.awaited[feed] = None
+
+    def _leave(self, followed: FollowedView, feed: Feed) -> None:
+        if feed in followed.adding:
+            followed.adding.remove(feed)
+        if followed.feeds.pop(feed.number, None) is not None and followed.view is not None:
+            followed.view.drop(feed.number)
+
+    def _drop(self, followed: FollowedView) -> None:
+        if self.known.get(followed.key) is followed:
+            del self.known[followed.key]
+            self._interests.remove(followed)
+            self._kept_bytes -= self._keeping.pop(followed, 0)
+            self._figures.views = len(self.known)
+            if followed.errand is not None:
+                # What it holds is given back when its work ends, and refers to it no more.
+                followed.errand.drop()
+                followed.errand = None
+            else:
+                followed.holding.become(0)
+                followed.view = None
+            followed.feeds, followed.adding, followed.leaving, followed.awaited = {}, [], [], {}
+
+    def _wake(self) -> Snapshot:
+        """Follows the database from now on; the moment up to which it is followed."""
+        if self.now is None:
+            self._database.add_listener(self._heard)
+            self.now = self._database.snapshot()
+            self._schema_key = self.now.schema_key
+        return self.now
+
+    def _sleep(self) -> None:
+        """Where nobody follows anything, the writer has nobody to tell."""
+        if not self._feeds and self.now is not None:
+            self._database.remove_listener(self._heard)
+            self.now = None
+            self._partly = []
+            self.recent.clear()
+
+    # Transactions
+
+    def committed(self, told: Sequence[Commit]) -> None:
+        """Steps what transactions touch."""
+        told = self._whole(told)
+        if not told:
+            return
+        newest = told[-1][1]
+        for group in _groups(told, newest):
+            started = time.perf_counter()
+            if self._tick([report for report, _ in group], group[-1][1]):
+                self._figures.ticks += 1
+                self._figures.tick_seconds += time.perf_counter() - started
+                # Instants are of the clock on the wall, which may have been set.
+                self._figures.lagged(max(0.0, time.time() - group[-1][0].tx_instant.timestamp()))
+        self._log_committed([report for report, _ in told])
+        if self.now is not None:
+            self.now = newest.as_of(told[-1][0].t)
+        awaited, self._awaited = self._awaited, {}
+        for feed in awaited:
+            self.ready(feed)
+
+    def _log_committed(self, reports: Sequence[TxReport]) -> None:
+        log = self._log
+        if log is not None:
+            try:
+                log.committed(reports)
+            except Exception as error:  # noqa: BLE001 - those who follow queries never notice
+                self.failed(log.feed, failure(error))
+
+    def _whole(self, told: Sequence[Commit]) -> Sequence[Commit]:
+        """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
+        now = self.now
+        if now is None:
+            return ()
+        told = [each for each in (*self._partly, *told) if each[0].t > now.t]
+        self._partly = []
+        if told and told[-1][1].origin.forgetful and told[-1][0].t < told[-1][1].t:
+            newest = told[-1][1]
+            self._partly = [each for each in told if each[1] is newest]
+            told = told[: -len(self._partly)]
+        return told
+
+    def _tick(self, reports: list[TxReport], snapshot: Snapshot) -> bool:
+        """Steps what some transactions touch; whether there was any."""
+        assert self.now is not None, "somebody follows"
+        last = reports[-1].t
+        if last < snapshot.t and snapshot.schema_touched > self.now.t:
+            # Of transactions that were committed together a later one may have changed the schema, or changed it
+            # back.
+            snapshot = snapshot.as_of(last)
+        attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
+        new_schema = snapshot.schema_key != self._schema_key
+        if not attributes and not self._interests.wants_all and not new_schema:
+            # Nobody wants to know: to the views the next moment is as near.
+            return False
+        new = snapshot.as_of(last)
+        tick = Moments(self.now, new)
+        touched: Iterable[FollowedView] = list(self._interests.touched(attributes, tick))
+        # What is an attribute, and which entity a keyword names, decides what can touch a view.
+        anew = new_schema or IDENT in attributes
+        if new_schema:
+            self._schema_key = snapshot.schema_key
+            touched = tuple(self.known.values())
+        self.now = new
+        for followed in touched:
+            followed.asks_anew |= anew or self._interests.renames(followed, attributes)
+            followed.touched += [report.t for report in reports]
+            if followed.at is None:
+                followed.at = tick.old
+                self._work(followed, tick)
+            if followed.asks_anew and self.known.get(followed.key) is followed:
+                # It is at work: what touches it is not known before it is back.
+                self._interests.put(followed, (Interest(None),))
+        return bool(touched)
+
+    # Work
+
+    def _work(self, followed: FollowedView, tick: Moments | None = None) -> None:
+        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere. Where that
+        fails, it is this view's feeds that end."""
+        try:
+            self._bring(followed, tick)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
+            self._end_feeds(followed, error)
+
+    def _bring(self, followed: FollowedView, tick: Moments | None) -> None:
+        now = self.now
+        if followed.busy or self.known.get(followed.key) is not followed or now is None:
+            return
+        at = followed.at
+        if at is None and not followed.adding:
+            return
+        # On the hub's thread a few at a time, for that others wait no longer than for any step.
+        some = len(followed.adding) if followed.heavy else _ADDED_AT_ONCE
+        adding, followed.adding = followed.adding[:some], followed.adding[some:]
+        followed.at = None
+        times, followed.touched = followed.touched, []
+        work = ViewUpdate(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
+        if not followed.heavy:
+            try:
+                done = work.do(BriefCancel())
+            except (StartAgain, AdalogError) as given_up:
+                emptied(given_up)
+                followed.heavy = True
+            else:
+                self._hand_on(work, done)
+                return
+        if adding:
+            # What touches the new feeds is not known before they are there.
+            self._interests.put(followed, (Interest(None),))
+        followed.busy = True
+        # Elsewhere it is stepped as it comes.
+        work.tick = None
+        cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
+        followed.errand = PoolJob(
+            followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
+        )
+        self._errands.send(followed.errand)
+
+    def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
+        followed = work.followed
+        followed.busy, followed.errand = False, None
+        if done is not None:
+            self._hand_on(work, done)
+        else:
+            self._end_feeds(work.followed, why, work.adding)
+
+    def _hand_on(self, work: ViewUpdate, done: ViewOutcome) -> None:
+        try:
+            self._worked(work, done)
+        except Exception as error:  # noqa: BLE001 - a view of which this is not known to be done cannot be followed
+            self._end_feeds(work.followed, error, work.adding)
+
+    def _end_feeds(self, followed: FollowedView, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
+        """Ends all feeds of a view, and those that were being added to it."""
+        error = failure(why)
+        for feed in (*followed.feeds.values(), *adding, *followed.adding):
+            self.failed(feed, error)
+
+    def _worked(self, work: ViewUpdate, done: ViewOutcome) -> None:
+        """Hands on what came of some work, and goes on with what came meanwhile."""
+        followed = work.followed
+        first = not followed.feeds
+        for feed in work.adding:
+            feed.ready, feed.covered = True, work.to.t
+            followed.feeds[feed.number] = feed
+        for since, t in done.leaps:
+            followed.leapt(since, t)
+        if followed.at is not None:
+            # It was touched while it was at work: it goes on from where the work has brought it.
+            followed.at = work.to
+        leaving, followed.leaving = followed.leaving, []
+        for feed in leaving:
+            self._leave(followed, feed)
+        for feed, event in done.events:
+            if self._is_followed(feed):
+                self._emit(feed, event)
+        for feed, error in done.failed.items():
+            self.failed(feed, error)
+        if self.known.get(followed.key) is not followed:
+            return
+        self._keep_joins(followed)
+        if first:
+            followed.began(done.seconds)
+        elif work.times:
+            followed.took(done.seconds)
+        # Where it is behind, the schema that it knows may be an old one.
+        anew = followed.asks_anew and followed.at is None
+        if anew or (work.adding and not followed.asks_anew):
+            followed.asks_anew = False
+            if followed.view is not None and self.now is not None:
+                self._interests.put(followed, followed.view.interests(self.now))
+        awaited = [feed for feed in followed.awaited if feed.ready]
+        for feed in awaited:
+            del followed.awaited[feed]
+        for feed in awaited:
+            self.ready(feed)
+        if followed.at is not None:
+            self._work(followed)
+        elif followed.adding:
+            self._beginning[followed] = None
+
+    def _keep_joins(self, followed: FollowedView) -> None:
+        """Counts the joins that a view keeps, as those used last. Where all keep too many, those used longest ago
+        go: the next step of their views binds them again."""
+        self._kept_bytes += followed.spare - self._keeping.pop(followed, 0)
+        if followed.spare:
+            self._keeping[followed] = followed.spare
+        while self._keeping and self._kept_bytes > self._most_joins():
+            other, nbytes = self._keeping.popitem(last=False)
+            self._kept_bytes -= nbytes
+            # One at work is counted again when that is done.
+            if not other.busy and other.view is not None:
+                with suppress(AdalogError):
+                    other.lighten(other.view)
+
+    def _most_joins(self) -> int:
+        """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
+        others = self._holdings.held - self._kept_bytes
+        return min(int(self._holdings.total * _JOINS_PART), int(self._holdings.total * (1 - _FREE_PART)) - others)
+
+    # Events
+
+    def _emit(self, feed: Feed, event: Event) -> None:
+        """Tells all who follow a feed, and keeps the event for those who will."""
+        self.recent.add(feed, event)
+        self._tell(feed, event)
+
+    def _tell(self, feed: Feed, event: Event) -> None:
+        # Before anything can fail: who cannot be told is not due again at once.
+        self.told(feed)
+        for channel in tuple(feed.channels.values()):
+            if channel.following:
+                message = self.recent.written(event, channel.form, Cancel())
+                if isinstance(message, AdalogError):
+                    self.unwritten(feed, channel, message)
+                    continue
+                channel.outlet.tell(channel, message)
+                self._figures.events[event.kind] += channel.following
+
+    def told(self, feed: Feed) -> None:
+        """The feed's subscribers have heard something: of idleness they are to hear later."""
+        if feed.followed is not None and self._is_followed(feed):
+            self._idle[feed] = time.monotonic() + self._settings.progress_seconds
+            self._idle.move_to_end(feed)
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether feeds wait for the next turn."""
+        return bool(self._beginning)
+
+    @property
+    def idle_at(self) -> float | None:
+        """When somebody is to hear that nothing happens."""
+        return next(iter(self._idle.values()), None)
+
+    def idle(self) -> None:
+        """Tells those for whom it is time."""
+        now = time.monotonic()
+        for _ in range(_IDLE_AT_ONCE):
+            feed, at = next(iter(self._idle.items()), (None, 0.0))
+            if feed is None or at > now:
+                return
+            moment = self.moment(feed)
+            if moment is None:
+                self.told(feed)
+            else:
+                self._tell(feed, Event(EventKind.PROGRESS, StreamPosition(moment.t)))
+
+
+def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:
+    """The transactions that are one step each."""
+    if len(told) > _FAR_BEHIND:
+        return [told]
+    if newest.origin.forgetful:
+        return [list(group) for _, group in itertools.groupby(told, lambda each: id(each[1]))]
+    return [[each] for each in told]

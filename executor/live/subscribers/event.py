@@ -1,0 +1,131 @@
+"""What happens to an answer that somebody follows, before and after it is written for those who do; and what
+they are told where something fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.follow.view import Change
+from adalog.store.values.datom import TxReport
+
+_LOGGER: Final = logging.getLogger("adalog.live")
+# What says nothing about the event: whoever asked for the work knows what follows.
+_PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
+
+
+class EventKind(StrEnum):
+    """SNAPSHOT, DELTA, PROGRESS and RESET are the contract's; TRANSACTION is an event of the log itself."""
+
+    SNAPSHOT = "SNAPSHOT"
+    DELTA = "DELTA"
+    PROGRESS = "PROGRESS"
+    RESET = "RESET"
+    TRANSACTION = "TRANSACTION"
+
+
+class StreamPosition(NamedTuple):
+    """How far a stream has come: the state after transaction `t` is known, or of its snapshot the first `rows`."""
+
+    t: int
+    rows: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One event of one answer. `position`: that of a stream once it has this event.
+
+    SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change`. RESET: `reason`.
+    TRANSACTION: `report`. `written`: by the key of a form the message, made once, or why there is none.
+    `kept_bytes`: what is counted for it while it is among the recent events.
+    """
+
+    kind: EventKind
+    position: StreamPosition
+    answer: Result | None = None
+    start: int = 0
+    stop: int = 0
+    last: bool = False
+    change: Change | None = None
+    reason: str | None = None
+    report: TxReport | None = None
+    written: dict[Hashable, Message | AdalogError] = field(default_factory=dict)
+    kept_bytes: int = 0
+
+    @property
+    def t(self) -> int:
+        return self.position.t
+
+    def message(self, form: MessageForm, cancel: Cancel) -> Message:
+        """The event in a form. Raises LIMIT_EXCEEDED where it is too large."""
+        found = self.outcome(form, cancel)
+        if isinstance(found, AdalogError):
+            raise found
+        return found
+
+    def outcome(self, form: MessageForm, cancel: Cancel) -> Message | AdalogError:
+        """The event in a form, or why it cannot be written in that form, made once for all who share it.
+
+        Raises CANCELLED and RATE_LIMITED, after which it is to be written again.
+        """
+        found = self.written.get(form.key)
+        if found is None:
+            try:
+                found = form.message(self, cancel)
+            except Exception as error:
+                found = failure(error)
+                if found.code in _PASSING:
+                    raise
+                emptied(found)
+            self.written[form.key] = found
+        return found
+
+
+class Message(NamedTuple):
+    """An event as its subscribers get it. `payload` is what the form makes of it, for the gateway the bytes of
+    `{"data": …}`; `nbytes` its size; `resume` what a client hands back to go on after it; `gaps`: where in the
+    payload there is room for what only a stream's first event says."""
+
+    kind: EventKind
+    position: StreamPosition
+    payload: Any
+    nbytes: int
+    resume: str
+    gaps: tuple[int, ...] = ()
+
+    @property
+    def t(self) -> int:
+        return self.position.t
+
+
+class MessageForm(Protocol):
+    """How events are written for some subscribers. `key`: equal for forms that write the same."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        """The event, written. On any thread."""
+
+
+def size_of(change: Change) -> int:
+    """The cells of a change."""
+    return (len(change.added) + len(change.removed)) * max(1, len(change.added.columns))
+
+
+def failure(error: BaseException | None) -> AdalogError:
+    """Why some work gave nothing. What nobody has foreseen is INTERNAL, and goes to the log."""
+    if isinstance(error, AdalogError):
+        return error
+    if error is None or isinstance(error, CancelledError):
+        return AdalogError(Code.CANCELLED, "the work was cancelled")
+    _LOGGER.error("a live query failed", exc_info=error)
+    return AdalogError(Code.INTERNAL, "the live query failed; the server's log says why")

@@ -1,0 +1,175 @@
+"""Where a stream begins: now, at a transaction of long ago, or after an event that was seen. That one a resume
+token tells, signed, bound to what was asked and to the transactions up to there.
+
+A token is opaque to clients: base64url of the name of the database, release and key that it belongs to, a
+signature, and a JSON body.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import stable_text
+from adalog.executor.live.subscribers.event import StreamPosition
+from adalog.store.database import Database
+from adalog.store.files.formats import RELEASE
+from adalog.store.snapshot.transaction_ids import check_moment
+
+_OWNER_BYTES: Final = 6
+_SIGNATURE_BYTES: Final = 12
+_MARK_BYTES: Final = 8
+_MOST_CHARACTERS: Final = 500
+_MARKS: Final = 256
+
+Body = tuple[str, int, int | None, str]
+"""The name of a stream, its position, and the mark of the transactions up to there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """Where to go on, or, without a position, why that is not possible and the stream starts over."""
+
+    position: StreamPosition | None
+    reason: str | None = None
+
+
+class ResumeTokens:
+    """Writes and reads the tokens of one database with one secret key. Thread-safe."""
+
+    def __init__(self, database: Database, key: bytes) -> None:
+        self._database = database
+        self._key = key
+        # What another release has told of an answer may not be what this one would have.
+        owner = f"{RELEASE} {database.identity}".encode()
+        self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
+        self._marks: dict[int, str] = {}
+
+    def write(self, name: str, position: StreamPosition) -> str:
+        """The token of a position in the stream of that name."""
+        body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
+        return base64.urlsafe_b64encode(self._owner + self._sign(body) + body).decode("ascii").rstrip("=")
+
+    def read(self, text: str, name: str) -> ResumePoint:
+        """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
+        stream."""
+        body = self._signed(text)
+        if body is None:
+            return ResumePoint(
+                None, "the token was made by another database or release of adalog, or before its key was made anew"
+            )
+        asked, t, rows, mark = body
+        if asked != name:
+            raise _refused("belongs to another query or to other arguments")
+        if t > self._database.snapshot().t:
+            return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
+        if mark != self._mark(t):
+            return ResumePoint(None, f"the transactions up to {t} are not those that the token was made after")
+        return ResumePoint(StreamPosition(t, rows))
+
+    def t_of(self, text: str) -> int | None:
+        """The transaction that a token is of; None where it is none of ours."""
+        try:
+            body = self._signed(text)
+        except AdalogError:
+            return None
+        return None if body is None else body[1]
+
+    def is_recent(self, text: str) -> bool:
+        """Whether `read` needs no disk to tell what the token is worth."""
+        try:
+            body = self._signed(text)
+        except AdalogError:
+            return True
+        if body is None:
+            return True
+        _, t, _, _ = body
+        return t > self._database.snapshot().t or t in self._marks or self._database.has_recent_mark(t)
+
+    def _signed(self, text: str) -> Body | None:
+        """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""
+        try:
+            if len(text) > _MOST_CHARACTERS:
+                raise ValueError
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _refused("is not a token") from None
+        owner, signed = raw[:_OWNER_BYTES], raw[_OWNER_BYTES:]
+        signature, body = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(owner, self._owner):
+            if not _is_body(body):
+                raise _refused("is not a token")
+            return None
+        if not hmac.compare_digest(signature, self._sign(body)):
+            raise _refused("was changed on the way")
+        said: Body = orjson.loads(body)
+        return said
+
+    def _mark(self, t: int) -> str:
+        mark = self._marks.get(t)
+        if mark is None:
+            mark = hashlib.sha256(self._database.history_mark(t).encode()).hexdigest()[: 2 * _MARK_BYTES]
+            if len(self._marks) >= _MARKS:
+                self._marks.clear()
+            self._marks[t] = mark
+        return mark
+
+    def _sign(self, body: bytes) -> bytes:
+        return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """After a position, None for a snapshot of now. `each`: every transaction since is to be told by itself.
+    `reset`: why the stream starts over instead of going on."""
+
+    position: StreamPosition | None = None
+    each: bool = False
+    reset: str | None = None
+
+
+def began(
+    database: Database, tokens: ResumeTokens, name: str, resume: str | None, from_t: int | None
+) -> StreamStart:
+    """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
+    if resume is not None and from_t is not None:
+        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
+    if resume is not None:
+        found = tokens.read(resume, name)
+        return StreamStart(found.position, reset=found.reason)
+    if from_t is not None:
+        check_moment("fromT", from_t)
+        now = database.snapshot().t
+        if from_t > now:
+            raise AdalogError(
+                Code.BASIS_FUTURE, f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
+            )
+        return StreamStart(StreamPosition(from_t, 0), each=True)
+    return StreamStart()
+
+
+def _is_body(body: bytes) -> bool:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, list) and len(found) == 4
+
+
+def stream_name(*parts: Hashable) -> str:
+    """A short name of what is followed: equal parts, equal name, in every process."""
+    return hashlib.sha256(stable_text(parts).encode()).hexdigest()[:16]
+
+
+def _refused(why: str) -> AdalogError:
+    return AdalogError(
+        Code.ARG_INVALID, f"`resume` {why}; hand back an event's resume with the same query and arguments"
+    )

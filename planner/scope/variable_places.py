@@ -1,0 +1,155 @@
+"""Finds the places in which the variables of a tree stand, by way of rule calls and queries within queries too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from adalog.datalog import ast
+from adalog.datalog.values import Keyword
+from adalog.datalog.watched import look
+from adalog.planner.model.logical import (
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Subquery,
+    Term,
+    everything,
+)
+from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
+from adalog.planner.scope.tree import Tree
+
+COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
+
+
+def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
+    """The places of the variables of a query's tree, those that rule calls and queries within lead to included."""
+    found = _Finder()
+    for predicate in tree.predicates:
+        found.heads[predicate.name] = [branch.head for branch in predicate.branches]
+    for element in query.find.elements:
+        if isinstance(element, ast.FindPull):
+            found.stands(element.var.name, VariablePlace(PlaceKind.ENTITY, element.source.name))
+    for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
+        for leaf in everything(body):
+            found.leaf(leaf)
+    return found.places()
+
+
+@dataclass
+class _Finder:
+    """`direct`: the places that clauses put a variable in. `same`: the variables that its value is passed to.
+    `compared`: those it is compared with. `heads`: of each rule that is a relation."""
+
+    heads: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    direct: dict[str, dict[VariablePlace, None]] = field(default_factory=dict)
+    same: dict[str, dict[str, None]] = field(default_factory=dict)
+    compared: dict[str, dict[str, None]] = field(default_factory=dict)
+    columns: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
+
+    def stands(self, term: object, place: VariablePlace) -> None:
+        if isinstance(term, str):
+            self.direct.setdefault(term, {})[place] = None
+
+    def passed(self, term: object, to: object) -> None:
+        if isinstance(term, str) and isinstance(to, str):
+            self.same.setdefault(term, {})[to] = None
+
+    def leaf(self, leaf: Leaf) -> None:
+        look()
+        match leaf:
+            case DatomAtom():
+                self.stands(leaf.entity, VariablePlace(PlaceKind.ENTITY, leaf.source))
+                self.stands(leaf.attribute, VariablePlace(PlaceKind.ATTRIBUTE, leaf.source))
+                self.stands(leaf.tx, VariablePlace(PlaceKind.TRANSACTION, leaf.source))
+                if isinstance(leaf.attribute, ast.Const):
+                    self.value_of(leaf.value, leaf.source, leaf.attribute.value)
+                elif isinstance(leaf.attribute, str):
+                    self.stands(
+                        leaf.value, VariablePlace(PlaceKind.VALUE, leaf.source, AttributeVariable(leaf.attribute))
+                    )
+            case RuleAtom():
+                for head in self.heads.get(leaf.rule, ()):
+                    for term, place in zip(leaf.terms, head, strict=True):
+                        self.passed(term, place)
+            case RelationAtom():
+                for number, term in enumerate(leaf.terms):
+                    if isinstance(term, str) and not leaf.derived:
+                        self.columns.setdefault((leaf.relation, number), {})[term] = None
+                if leaf.subquery is not None:
+                    self.within(leaf.subquery, leaf.subquery.given)
+            case FunctionAtom():
+                self.function(leaf)
+            case PredicateAtom():
+                self.looked_up(leaf.name, leaf.args)
+                if leaf.name in COMPARISONS:
+                    names = [arg for arg in leaf.args if isinstance(arg, str)]
+                    for name in names:
+                        others = {other: None for other in names if other != name}
+                        self.compared.setdefault(name, {}).update(others)
+            case _:
+                pass
+
+    def value_of(self, term: object, source: str, attribute: object) -> None:
+        if isinstance(attribute, Keyword) or type(attribute) is int:
+            self.stands(term, VariablePlace(PlaceKind.VALUE, source, attribute))
+
+    def function(self, leaf: FunctionAtom) -> None:
+        if leaf.subquery is not None:
+            self.within(leaf.subquery, leaf.args)
+            return
+        if leaf.name == "identity":
+            self.passed(leaf.args[0], leaf.out)
+            self.passed(leaf.out, leaf.args[0])
+        source, values = self.looked_up(leaf.name, leaf.args)
+        if leaf.name == "get-else" and len(values) == 3 and isinstance(values[1], ast.Const):
+            self.value_of(values[2], source, values[1].value)
+            self.value_of(leaf.out, source, values[1].value)
+
+    def looked_up(self, name: str, args: Sequence[Term | ast.Source]) -> tuple[str, list[Term]]:
+        """(the source, the arguments that are values) of a call, whose entity is noted."""
+        source = next((arg.name for arg in args if isinstance(arg, ast.Source)), "$")
+        values = [arg for arg in args if not isinstance(arg, ast.Source)]
+        if name in ("get-else", "get-some", "missing?") and values:
+            self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source))
+        return source, values
+
+    def within(self, inner: Subquery, args: Iterable[object]) -> None:
+        outside = dict(inner.sources)
+        for name, arg in zip(inner.inputs, args, strict=True):
+            for place in inner.plan.places.variables.get(name, ()):
+                self.stands(arg, replace(place, source=outside.get(place.source, place.source)))
+
+    def places(self) -> VariablePlaces:
+        names = {*self.direct, *self.same, *self.compared, *(n for each in self.columns.values() for n in each)}
+        reached = {name: self._reached(name) for name in names}
+        variables = {name: reached[name] or self._compared(name, reached) for name in names}
+        columns = {
+            column: tuple(dict.fromkeys(place for term in terms for place in variables[term]))
+            for column, terms in self.columns.items()
+        }
+        return VariablePlaces({name: places for name, places in variables.items() if places}, columns)
+
+    def _reached(self, name: str) -> tuple[VariablePlace, ...]:
+        """The places that a variable's value comes to."""
+        order = [name]
+        known = {name}
+        for each in order:
+            more = [other for other in self.same.get(each, ()) if other not in known]
+            known.update(more)
+            order.extend(more)
+        return tuple(dict.fromkeys(place for each in order for place in self.direct.get(each, ())))
+
+    def _compared(self, name: str, reached: Mapping[str, tuple[VariablePlace, ...]]) -> tuple[VariablePlace, ...]:
+        return tuple(
+            dict.fromkeys(
+                replace(place, compared=True)
+                for other in self.compared.get(name, ())
+                for place in reached[other]
+                if not place.compared
+            )
+        )

@@ -1,0 +1,1 @@
+"""GraphQL documents: measured, prepared once, executed many times."""

@@ -1,0 +1,297 @@
+"""How large a GraphQL document is with its fragments spread, found out before anybody pays for it.
+
+Each fragment is measured once, however often it is spread: a chain of fragments that double costs its length, not
+its size. What validation and introspection will cost is measured likewise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FloatValueNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    InlineFragmentNode,
+    IntValueNode,
+    Node,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+    Source,
+    SourceLocation,
+    parse,
+)
+
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.request.limits import RequestLimits, exceeded
+
+_NAME: Final = 200
+# As many as EDN takes.
+_DIGITS: Final = edn.MAX_DIGITS
+_MANY_DIGITS: Final = re.compile(r"[0-9]{1000}")
+# Selections within selections, those of fragments counted too, for each level of fields that is allowed.
+_NESTING: Final = 4
+# Definitions together, for each field that one operation may have.
+_DEFINITIONS: Final = 10
+# Pairs of fields under one name, which validation compares, for each field that is allowed.
+_PAIRS: Final = 10
+# Entries of an answer to introspection; what every client asks comes to less than half of it.
+_INTROSPECTION: Final = 400_000
+
+
+@dataclass(slots=True)
+class DocumentSize:
+    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments.
+
+    `entries`: how many objects and values an answer may have where this is introspection; `introspection`: the same
+    of the introspection that begins here.
+    """
+
+    depth: int = 0
+    nesting: int = 0
+    selections: int = 0
+    aliases: int = 0
+    entries: int = 0
+    introspection: int = 0
+
+    def add(self, other: DocumentSize) -> None:
+        """Another beside it."""
+        self.depth = max(self.depth, other.depth)
+        self.nesting = max(self.nesting, other.nesting)
+        self.selections += other.selections
+        self.aliases += other.aliases
+        self.entries += other.entries
+        self.introspection += other.introspection
+
+
+def parse_within(
+    text: str, limits: RequestLimits, lists: Mapping[str, int] | None = None
+) -> tuple[DocumentNode, int]:
+    """(the document, entries that its introspection may give), when within the limits.
+
+    Raises LIMIT_EXCEEDED and GraphQLError.
+    """
+    if len(text) > limits.query_bytes:
+        raise exceeded(
+            "characters in the GraphQL document; variables may hold more", limits.query_bytes, "query_bytes"
+        )
+    try:
+        document = parse(_Text(text), max_lexical_tokens=limits.query_tokens, max_comments=limits.query_tokens)
+    except GraphQLSyntaxError as error:
+        # The parser has no type for its own limits, only these words.
+        if "nested too deeply" in error.message:
+            raise _too_deep(limits) from None
+        if "Document contains more than" in error.message:
+            raise exceeded("tokens in the GraphQL document", limits.query_tokens, "query_tokens") from None
+        raise
+    _unlink_tokens(document)
+    if _MANY_DIGITS.search(text):
+        _check_numbers(document)
+    return document, Measure(document, limits, lists or {}).check()
+
+
+class _Text(Source):
+    """A document's text that finds lines at the speed of C: an error of each field asks, on the event loop."""
+
+    def get_location(self, position: int) -> SourceLocation:
+        body = self.body
+        breaks = body.count("\n", 0, position) + body.count("\r", 0, position) - body.count("\r\n", 0, position)
+        start = 1 + max(body.rfind("\n", 0, position), body.rfind("\r", 0, position))
+        return SourceLocation(breaks + 1, position + 1 - start)
+
+
+def _unlink_tokens(document: DocumentNode) -> None:
+    """Takes apart the list of the document's tokens, which nobody follows any more.
+
+    As a ring of references it would keep every document until the next great collection."""
+    token = None if document.loc is None else document.loc.start_token
+    while token is not None:
+        following, token.next, token.prev = token.next, None, None
+        token = following
+
+
+def _check_numbers(document: DocumentNode) -> None:
+    """Raises ARG_INVALID for a number with more digits than Python cares to read."""
+    left: list[object] = [document]
+    while left:
+        node = left.pop()
+        if isinstance(node, list | tuple):
+            left += node
+        elif isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > _DIGITS:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"a number in the document has {len(node.value):,} characters; at most {_DIGITS:,} are read",
+            )
+        elif isinstance(node, Node):
+            left += (getattr(node, key) for key in node.keys)
+
+
+def introspected(schema: GraphQLSchema) -> Mapping[str, int]:
+    """How many entries each list of the introspection of a schema has at most, by the field's name."""
+    types = list(schema.type_map.values())
+    fields = [list(getattr(each, "fields", {}).values()) for each in types]
+    arguments = [each.args for each in schema.directives]
+    arguments += [each.args for inside in fields for each in inside if hasattr(each, "args")]
+    most_fields = max(map(len, fields), default=0)
+    return {
+        "types": len(types),
+        "directives": len(schema.directives),
+        "fields": most_fields,
+        "inputFields": most_fields,
+        "args": max(map(len, arguments), default=0),
+        "enumValues": max((len(getattr(each, "values", ())) for each in types), default=0),
+        "locations": max((len(each.locations) for each in schema.directives), default=0),
+    }
+
+
+@dataclass
+class Measure:
+    """Measures one document. `lists`: of `introspected`."""
+
+    document: DocumentNode
+    limits: RequestLimits
+    lists: Mapping[str, int] = field(default_factory=dict)
+    _fragments: dict[str, FragmentDefinitionNode] = field(init=False)
+    _measured: dict[str, DocumentSize] = field(default_factory=dict, init=False)
+    _entered: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        found = (each for each in self.document.definitions if isinstance(each, FragmentDefinitionNode))
+        self._fragments = {each.name.value: each for each in found}
+
+    def check(self) -> int:
+        """The most entries that introspection of one operation may give.
+
+        Raises LIMIT_EXCEEDED, and GraphQLError for a fragment that spreads itself.
+        """
+        limits, most, total, pairs = self.limits, 0, 0, 0
+        for definition in self.document.definitions:
+            if not isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
+                continue
+            _check_name(definition.name)
+            size = self._size(definition.selection_set, 1)
+            self._refuse(size)
+            total += size.selections
+            most = max(most, size.introspection)
+        if total > limits.query_fields * _DEFINITIONS:
+            raise exceeded("fields in the GraphQL document", limits.query_fields * _DEFINITIONS, "query_fields")
+        for definition in self.document.definitions:
+            if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
+                pairs += self._pairs([definition.selection_set], limits.query_fields * _PAIRS - pairs)
+        return most
+
+    def _refuse(self, size: DocumentSize) -> None:
+        limits = self.limits
+        if size.depth > limits.query_depth:
+            raise _too_deep(limits)
+        if size.selections > limits.query_fields:
+            raise exceeded("fields and fragments in the GraphQL document", limits.query_fields, "query_fields")
+        if size.aliases > limits.query_aliases:
+            raise exceeded("aliases in the GraphQL document", limits.query_aliases, "query_aliases")
+        if size.introspection > _INTROSPECTION:
+            raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION, None)
+
+    def _size(self, selections: SelectionSetNode, nesting: int) -> DocumentSize:
+        if nesting > self.limits.query_depth * _NESTING:
+            raise _too_deep(self.limits)
+        size = DocumentSize(depth=1, nesting=1)
+        for node in selections.selections:
+            size.add(self._of(node, nesting))
+            # Sums of sums of a document with doubling fragments have as many digits as it has fragments.
+            self._refuse(size)
+        return size
+
+    def _of(self, node: SelectionNode, nesting: int) -> DocumentSize:
+        if isinstance(node, FieldNode):
+            return self._of_field(node, nesting)
+        if isinstance(node, FragmentSpreadNode):
+            inner = self._of_fragment(node, nesting)
+        else:
+            assert isinstance(node, InlineFragmentNode)
+            inner = self._size(node.selection_set, nesting + 1)
+        size = DocumentSize(inner.depth, inner.nesting + 1, 1)
+        size.add(DocumentSize(0, 0, inner.selections, inner.aliases, inner.entries, inner.introspection))
+        return size
+
+    def _of_field(self, node: FieldNode, nesting: int) -> DocumentSize:
+        _check_name(node.alias)
+        _check_name(node.name)
+        size = DocumentSize(1, 1, 1, node.alias is not None, 1)
+        if node.selection_set is None:
+            return size
+        inner = self._size(node.selection_set, nesting + 1)
+        name = node.name.value
+        entries = 1 + self.lists.get(name, 1) * inner.entries
+        # Saturated: what is beyond the limit is refused where introspection begins, if it does.
+        entries = min(entries, 2 * _INTROSPECTION)
+        introspection = entries if name in ("__schema", "__type") else inner.introspection
+        return DocumentSize(
+            inner.depth + 1,
+            inner.nesting + 1,
+            inner.selections + 1,
+            inner.aliases + size.aliases,
+            entries,
+            introspection,
+        )
+
+    def _of_fragment(self, node: FragmentSpreadNode, nesting: int) -> DocumentSize:
+        name = node.name.value
+        _check_name(node.name)
+        fragment = self._fragments.get(name)
+        if fragment is None:
+            return DocumentSize()  # unknown: for validation to refuse
+        if name in self._entered:
+            raise GraphQLError(f"Cannot spread fragment '{name}' within itself.", node)
+        known = self._measured.get(name)
+        if known is None:
+            self._entered.add(name)
+            known = self._measured[name] = self._size(fragment.selection_set, nesting + 1)
+            self._entered.remove(name)
+        return known
+
+    def _pairs(self, together: Iterable[SelectionSetNode], room: int) -> int:
+        """The pairs of fields under one response name in selection sets that are merged, and within those."""
+        named: dict[str, list[FieldNode]] = {}
+        for selections in together:
+            self._gather(selections, named)
+        pairs = 0
+        for nodes in named.values():
+            pairs += len(nodes) * (len(nodes) - 1) // 2
+            if pairs > room:
+                most = self.limits.query_fields * _PAIRS
+                raise exceeded("pairs of fields under one name in the GraphQL document", most, "query_fields")
+            inner = [node.selection_set for node in nodes if node.selection_set is not None]
+            if inner:
+                pairs += self._pairs(inner, room - pairs)
+        return pairs
+
+    def _gather(self, selections: SelectionSetNode, named: dict[str, list[FieldNode]]) -> None:
+        for node in selections.selections:
+            if isinstance(node, FieldNode):
+                named.setdefault((node.alias or node.name).value, []).append(node)
+            elif isinstance(node, FragmentSpreadNode):
+                fragment = self._fragments.get(node.name.value)
+                if fragment is not None:
+                    self._gather(fragment.selection_set, named)
+            elif isinstance(node, InlineFragmentNode):
+                self._gather(node.selection_set, named)
+
+
+def _check_name(node: object) -> None:
+    value = getattr(node, "value", "")
+    if len(value) > _NAME:
+        raise exceeded("characters in a name of the GraphQL document", _NAME, None)
+
+
+def _too_deep(limits: RequestLimits) -> AdalogError:
+    return exceeded("levels of nesting in the GraphQL document", limits.query_depth, "query_depth")

@@ -1,0 +1,499 @@
+"""GraphQL documents prepared once and run many times, and lists that skip GraphQL's completion of each item.
+
+`Operations` is the way in for the gateway: text in, an answer ready to be written out. Parsed and validated
+documents are kept by their text. Two kinds of list are answered whole: JSON prepared as bytes, and columns of
+objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document, coercing large
+variables, introspection, writing lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Generator, Mapping
+from dataclasses import dataclass, field
+from types import CoroutineType
+from typing import Any, Final
+
+import orjson
+import strawberry
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    FieldNode,
+    GraphQLError,
+    GraphQLField,
+    GraphQLList,
+    GraphQLObjectType,
+    OperationDefinitionNode,
+    OperationType,
+    get_named_type,
+    validate,
+)
+from graphql.execution import Executor
+from graphql.execution.collect_fields import collect_fields
+from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.executor.question.cost import few
+from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.fields.transacting import Transact, transact_in
+from adalog.schema.fields.types import warnings_of
+from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
+from adalog.schema.live.subscriptions import streamed
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe, format_error
+from adalog.schema.request.limits import RequestLimits
+from adalog.schema.request.transaction_wait import caught_up
+from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape
+from adalog.store.files.gc_pause import uncollected
+
+_VALIDATION_ERRORS: Final = 20
+_COERCION_ERRORS: Final = 50
+# Of the tree that is made of one token of a document.
+_TOKEN_BYTES: Final = 600
+_WARNING: Final = ("code", "message", "line", "column")
+# Values of variables, and entries of introspection, below which the event loop is not worth leaving.
+_INLINE_VALUES: Final = 1_000
+_INLINE_INTROSPECTION: Final = 500
+# Characters of a document.
+_LONG_DOCUMENT: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The root field of a subscription, with what is wanted of each event."""
+
+    operation: OperationDefinitionNode
+    definition: GraphQLField
+    node: FieldNode
+    alias: str
+    shape: FieldShape
+
+    def selected(self, variables: VariableValues) -> SelectedField:
+        """The field with its arguments. Raises GraphQLError for these."""
+        arguments = get_argument_values(self.definition, self.node, variables)
+        return SelectedField(self.node.name.value, self.alias, arguments, self.shape)
+
+
+class Owned:
+    """A coroutine that may never be awaited: whoever was to do so may be cancelled first. It is closed then, where
+    Python would warn."""
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine: Coroutine[Any, Any, Any] | None = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        coroutine, self._coroutine = self._coroutine, None
+        assert coroutine is not None, "a coroutine is awaited once"
+        return coroutine.__await__()
+
+    def __del__(self) -> None:
+        if self._coroutine is not None:
+            self._coroutine.close()
+
+
+def owned(value: Any) -> Any:
+    """The value, a coroutine as one that may be forgotten."""
+    return Owned(value) if type(value) is CoroutineType else value
+
+
+class PreparingExecutor(Executor[Any]):
+    """graphql-core's executor, except that what is already in shape is not taken apart item by item.
+
+    Fields run as tasks beside each other. A request that is cancelled may end such a task before it has begun, and
+    with it, unawaited, whatever coroutines it was made of; so each of these is `Owned`.
+    """
+
+    context_value: Context
+
+    def execute_fields(self, *given: Any, **named: Any) -> Any:
+        return owned(super().execute_fields(*given, **named))
+
+    def execute_field(self, *given: Any, **named: Any) -> Any:
+        return owned(super().execute_field(*given, **named))
+
+    def complete_awaitable_value(
+        self, return_type: Any, field_details_list: Any, info: Any, path: Any, result: Any, *more: Any
+    ) -> Any:
+        return super().complete_awaitable_value(return_type, field_details_list, info, path, owned(result), *more)
+
+    def handle_field_error(
+        self, raw_error: Exception, return_type: Any, field_details_list: Any, path: Any
+    ) -> None:
+        if len(field_details_list) > 1 and _is_long(field_details_list[0].node):
+            # Of several places graphql-core finds the lines by going through all of the document.
+            field_details_list = field_details_list[:1]
+        super().handle_field_error(raw_error, return_type, field_details_list, path)
+
+    def complete_list_value(
+        self,
+        return_type: GraphQLList[Any],
+        field_details_list: Any,
+        info: Any,
+        path: Any,
+        result: Any,
+        position_context: Any,
+    ) -> Any:
+        if isinstance(result, JsonChunks | orjson.Fragment):
+            return result
+        if hasattr(result, "pieces"):
+            item = get_named_type(return_type)
+            assert isinstance(item, GraphQLObjectType)
+            return owned(self._complete_columns(self._shape(item, field_details_list), result))
+        return owned(
+            super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
+        )
+
+    def _shape(self, item: GraphQLObjectType, details: Any) -> FieldShape:
+        """What is asked of each object of a list."""
+        grouped, *_ = self.collect_subfields(item, details)
+        fields = []
+        for name, group in grouped.items():
+            field = group[0].node.name.value
+            inner = None if field == "__typename" else get_named_type(item.fields[field].type)
+            shape = self._shape(inner, group) if isinstance(inner, GraphQLObjectType) else None
+            fields.append((name, field, shape))
+        return FieldShape(item.name, fields)
+
+    def subscribed_root(self) -> Root:
+        """The root field of a subscription. Raises QUERY_INVALID where there is none."""
+        root = self.schema.subscription_type
+        if self.operation.operation is not OperationType.SUBSCRIPTION or root is None:
+            raise AdalogError(Code.QUERY_INVALID, "the operation is no subscription")
+        grouped = collect_fields(
+            self.schema, self.fragments, self.variable_values, root, self.operation
+        ).grouped_field_set
+        if len(grouped) != 1:
+            raise AdalogError(Code.QUERY_INVALID, "a subscription has one root field")
+        alias, details = next(iter(grouped.items()))
+        node = details[0].node
+        field = root.fields[node.name.value]
+        item = get_named_type(field.type)
+        assert isinstance(item, GraphQLObjectType), "what a subscription gives is an object"
+        return Root(self.operation, field, node, alias, hashable(self._shape(item, details)))
+
+    def _complete_columns(self, shape: FieldShape, items: Columnar) -> Any:
+        context = self.context_value
+        mutation = self.operation.operation is OperationType.MUTATION
+        # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
+        take = _free if mutation else (items.prepaid or context.budget).take
+        if items.short:
+            return ColumnarWriter(take, Cancel()).written(items, shape)
+
+        held = RepeatedWork(take)
+
+        def write(cancel: Cancel) -> JsonChunks:
+            held.begin()
+            with uncollected():
+                return ColumnarWriter(held.take, cancel).written(items, shape)
+
+        if mutation:
+            return elsewhere(write)
+        return context.services.pool.threaded(items.cancel(), write, items.cost)
+
+
+class IntrospectingExecutor(PreparingExecutor):
+    """The same for large introspection, which is done on another thread."""
+
+    def execute_field(
+        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
+    ) -> Any:
+        if field_details_list[0].node.name.value in ("__schema", "__type"):
+            ask = super().execute_field
+
+            def introspect(_: Cancel) -> JsonChunks | None:
+                found = ask(parent_type, source, field_details_list, path, position_context)
+                if found is None:
+                    return None
+                text = orjson.dumps(found)
+                self.context_value.budget.take(len(text))
+                return JsonChunks((text,))
+
+            return owned(elsewhere(introspect))
+        return super().execute_field(parent_type, source, field_details_list, path, position_context)
+
+
+def _is_long(node: FieldNode) -> bool:
+    return node.loc is not None and len(node.loc.source.body) > _LONG_DOCUMENT
+
+
+def _free(_: int) -> None:
+    """No budget."""
+
+
+def is_awaitable(value: Any) -> bool:
+    """Only coroutines and futures are awaited here: a cheaper question than graphql-core's own."""
+    return hasattr(value, "__await__")
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document that was parsed and validated, or why it was refused.
+
+    `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the name that
+    was asked for, as far as no directive makes them depend on variables. `transact`: what it is, where it is one
+    transaction and nothing else.
+    """
+
+    document: DocumentNode | None
+    refusal: tuple[dict[str, Any], ...] = ()
+    introspection: int = 0
+    roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
+    transact: Transact | None = None
+
+    def operation(self, name: str | None) -> OperationDefinitionNode | None:
+        """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
+        if self.document is None:
+            return None
+        found = [d for d in self.document.definitions if isinstance(d, OperationDefinitionNode)]
+        if name is not None:
+            found = [d for d in found if d.name is not None and d.name.value == name]
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body` is the response; `executed` says whether it got as far as having `data`."""
+
+    body: dict[str, Any]
+    executed: bool
+
+    def chunks(self) -> list[bytes]:
+        """The response as it is sent. Raises TypeError for text that is no UTF-8."""
+        return assembled(self.body)
+
+
+def root_fields(operation: OperationDefinitionNode) -> list[str]:
+    """The names of an operation's root fields (those written directly), for metrics."""
+    return [node.name.value for node in operation.selection_set.selections if isinstance(node, FieldNode)]
+
+
+def is_mutation(operation: OperationDefinitionNode) -> bool:
+    return operation.operation is OperationType.MUTATION
+
+
+class Operations:
+    """Runs GraphQL requests against one schema."""
+
+    def __init__(self, schema: strawberry.Schema, limits: RequestLimits) -> None:
+        self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
+        self._limits = limits
+        self._lists = introspected(self._schema)
+        self._documents: Recent[str, PreparedDocument] = Recent(limits.document_bytes)
+
+    def prepare(self, text: str) -> PreparedDocument:
+        """The document in `text`, from memory when it was asked before."""
+        known = self._documents.get(text)
+        if known is not None:
+            return known
+        prepared = self._prepare(text)
+        document = prepared.document
+        tokens = 0 if document is None or document.loc is None else document.token_count or 0
+        weight = sum(len(each["message"]) for each in prepared.refusal)
+        self._documents.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
+        return prepared
+
+    async def aprepare(self, text: str) -> PreparedDocument:
+        """The same for an event loop: a document not seen before is read on another thread."""
+        known = self._documents.get(text)
+        return await elsewhere(lambda _: self.prepare(text)) if known is None else known
+
+    def _prepare(self, text: str) -> PreparedDocument:
+        try:
+            document, introspection = parse_within(text, self._limits, self._lists)
+        except AdalogError as error:
+            return PreparedDocument(None, (describe(error),))
+        except GraphQLError as error:
+            return PreparedDocument(None, (format_error(error),))
+        errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
+        if errors:
+            # Who asks again is told the same; the document itself is of no use.
+            return PreparedDocument(None, tuple(format_error(error) for error in errors))
+        return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
+
+    async def subscribe(
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+        resume: str | None = None,
+    ) -> Subscription:
+        """The stream of a prepared subscription; its messages' payloads are the bytes of `{"data": …}`.
+
+        It is read and closed on the event loop that calls this (see `executor.live.subscribers.subscription`).
+        `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
+        `from`. Raises RefusedError.
+        """
+        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+        selected: SelectedField | None = None
+        try:
+            if light:
+                selected = self._selected(prepared, context, variables, operation_name)
+            else:
+                selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
+            await caught_up(context.services.database)
+            return await subscribed(context.services, selected, resume)
+        except AdalogError as error:
+            raise RefusedError([_located(error, selected)]) from None
+        except GraphQLError as error:
+            raise RefusedError([format_error(error)]) from None
+
+    def subscribe_at_once(
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+        resume: str | None = None,
+    ) -> Subscription | None:
+        """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
+        if not few(tuple(variables.values()) if variables else (), _INLINE_VALUES):
+            return None
+        if context.services.database.missed is not None:
+            return None
+        selected: SelectedField | None = None
+        try:
+            selected = self._selected(prepared, context, variables, operation_name)
+            return subscribed_at_once(context.services, selected, resume)
+        except AdalogError as error:
+            raise RefusedError([_located(error, selected)]) from None
+        except GraphQLError as error:
+            raise RefusedError([format_error(error)]) from None
+
+    def _selected(
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+    ) -> SelectedField:
+        """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
+        if prepared.refusal or prepared.document is None:
+            raise RefusedError(prepared.refusal)
+        raw = dict(variables) if variables else {}
+        root = prepared.roots.get(operation_name)
+        if root is not None:
+            given = root.operation.variable_definitions or ()
+            values = get_variable_values(self._schema, given, raw, max_errors=_COERCION_ERRORS)
+            if isinstance(values, list):
+                raise RefusedError([format_error(error) for error in values])
+            return root.selected(values)
+        executor = PreparingExecutor.build(
+            self._schema,
+            prepared.document,
+            context_value=context,
+            raw_variable_values=raw,
+            operation_name=operation_name,
+            max_coercion_errors=_COERCION_ERRORS,
+        )
+        if isinstance(executor, list):
+            raise RefusedError([format_error(error) for error in executor])
+        assert isinstance(executor, PreparingExecutor)
+        root = executor.subscribed_root()
+        if not _has_directives(prepared.document):
+            prepared.roots[operation_name] = root
+        return root.selected(executor.variable_values)
+
+    def transaction(
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+    ) -> Coroutine[Any, Any, Answer] | None:
+        """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
+        transact = prepared.transact
+        if transact is None or operation_name not in (None, transact.name):
+            return None
+        given = transact.given(variables)
+        return None if given is None else _transacted(transact, context, given)
+
+    async def run(
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+    ) -> Answer:
+        """Executes a prepared document."""
+        if prepared.refusal or prepared.document is None:
+            return Answer({"errors": list(prepared.refusal)}, executed=False)
+        document = prepared.document
+        operation = prepared.operation(operation_name)
+        if operation is not None and operation.operation is OperationType.SUBSCRIPTION:
+            return Answer({"errors": [describe(streamed())]}, executed=False)
+        kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
+
+        def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:
+            return kind.build(
+                self._schema,
+                document,
+                context_value=context,
+                raw_variable_values=dict(variables) if variables else None,
+                operation_name=operation_name,
+                is_awaitable=is_awaitable,  # type: ignore[arg-type]
+            )
+
+        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+        executor = build(Cancel()) if light else await elsewhere(build)
+        if isinstance(executor, list):
+            return _answer(ExecutionResult(None, executor))
+        if operation is None or operation.operation is not OperationType.MUTATION:
+            try:
+                await caught_up(context.services.database)
+            except AdalogError as error:
+                return Answer({"errors": [describe(error)]}, executed=False)
+        outcome: Any = executor.execute_operation()
+        result = outcome if isinstance(outcome, ExecutionResult) else await outcome
+        answer = _answer(result)
+        if context.warnings:
+            answer.body["extensions"] = {"warnings": _warnings(context, result.data)}
+        return answer
+
+
+def _located(error: AdalogError, selected: SelectedField | None) -> dict[str, Any]:
+    """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
+    and not of the document."""
+    return describe(error) | ({} if selected is None else {"path": [selected.alias]})
+
+
+async def _transacted(transact: Transact, context: Context, given: Mapping[str, Any]) -> Answer:
+    return Answer(await transact.run(context.services, given), executed=True)
+
+
+def _has_directives(document: DocumentNode) -> bool:
+    """Whether there may be a directive; a string may look like one."""
+    return document.loc is None or "@" in document.loc.source.body
+
+
+def _warnings(context: Context, data: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The warnings of fields that cannot carry them, in the order of the response's fields."""
+    places = {name: number for number, name in enumerate(data or ())}
+    ordered = sorted(context.warnings.items(), key=lambda item: places.get(str(item[0][0]), len(places)))
+    return [
+        {name: getattr(each, name) for name in _WARNING} | {"path": path}
+        for path, diagnostics in ordered
+        for each in warnings_of(diagnostics)
+    ]
+
+
+def _answer(result: ExecutionResult) -> Answer:
+    # A request error (no such operation, a wrong variable) comes without data and without a path.
+    executed = result.data is not None or any(error.path for error in result.errors or ())
+    body: dict[str, Any] = {}
+    if result.errors:
+        body["errors"] = [format_error(error) for error in result.errors]
+        for error in result.errors:
+            # Its frames refer to it, and hold what the other fields came to.
+            emptied(error)
+    if executed:
+        body["data"] = result.data
+    return Answer(body, executed)

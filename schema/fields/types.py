@@ -1,0 +1,421 @@
+"""The GraphQL types of answers. Rows and datoms are prepared whole, column by column; nothing resolves per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, ClassVar, Final
+
+import orjson
+import strawberry
+
+from adalog.datalog import edn
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import shown
+from adalog.datalog.watched import watching
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Held, Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import JsonChunks, Prepaid
+from adalog.schema.request.context import Context
+from adalog.schema.writing.columnar import Objects, Reading
+from adalog.schema.writing.encoding import Encoding, encode, iso
+from adalog.schema.writing.rows import PART_BYTES, Page
+from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
+from adalog.store.database import Datom as StoreDatom
+from adalog.store.database import TxReport as StoreReport
+from adalog.store.snapshot.index import DatomSpan
+from adalog.store.values.datom import nothing_to_tell
+
+
+@strawberry.enum(description="Where a query runs. AUTO lets the planner's cost estimate choose.")
+class Engine(StrEnum):
+    AUTO = "AUTO"
+    LOCAL = "LOCAL"
+    SPARK = "SPARK"
+
+
+@strawberry.enum
+class CacheOutcome(StrEnum):
+    HIT = "HIT"
+    MISS = "MISS"
+    BYPASS = "BYPASS"
+
+
+@strawberry.enum(description="LIGHT work has places of its own; HEAVY work waits its turn among others like it.")
+class Lane(StrEnum):
+    LIGHT = "LIGHT"
+    HEAVY = "HEAVY"
+
+
+@strawberry.enum
+class Index(StrEnum):
+    EAVT = "EAVT"
+    AEVT = "AEVT"
+    AVET = "AVET"
+    VAET = "VAET"
+
+
+@strawberry.type
+class Column:
+    name: str
+    type: str
+
+
+_COLUMN_FIELDS: Reading = {"name": attrgetter("name"), "type": attrgetter("type")}
+
+
+@strawberry.type
+class PageInfo:
+    has_next_page: bool
+    end_cursor: str | None
+
+
+@strawberry.type(description="What is allowed and probably not meant, with what would be right.")
+class Warning:
+    code: str
+    message: str
+    line: int | None
+    column: int | None
+
+
+# Characters of a warning: names in it may be as long as the request.
+_WARNING_LENGTH: Final = 1_000
+
+
+def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
+    """Diagnostics as GraphQL shows them."""
+    made = []
+    for each in diagnostics:
+        at = each.position
+        message = shown(each.message, _WARNING_LENGTH)
+        if at is not None and at.origin:
+            message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
+            at = None
+        line, column = (None, None) if at is None else (at.line, at.column)
+        made.append(Warning(code=each.code.value, message=message, line=line, column=column))
+    return made
+
+
+@strawberry.type
+class QueryStats:
+    engine: Engine
+    cache: CacheOutcome
+    elapsed_ms: float
+    rows: int
+    waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
+    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
+
+
+@strawberry.type
+class QueryResult:
+    result: strawberry.Private[Result]
+    page: strawberry.Private[Page]
+    told: strawberry.Private[list[Diagnostic]]
+    """What is suspicious about `with`."""
+    basis_t: Long = strawberry.field(description="The transaction number of the snapshot that was read.")
+    page_info: PageInfo
+
+    @strawberry.field
+    def columns(self) -> list[Column]:
+        return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
+
+    @strawberry.field(
+        description="The result relation, a JSON array per row (an EDN string per row under Encoding.EDN)."
+    )
+    async def rows(self) -> list[JSON]:
+        return await self.page.rows()  # type: ignore[return-value]
+
+    @strawberry.field(
+        description="The result in the shape of its find spec: relation, collection, tuple, scalar, or maps "
+        "for :keys."
+    )
+    async def value(self) -> JSON | None:
+        return await self.page.value()  # type: ignore[return-value]
+
+    @strawberry.field(
+        description="What is allowed and probably not meant: an attribute nobody declared, a value that nothing "
+        "there can equal, …"
+    )
+    async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
+        pool, question = info.context.services.pool, self.result.question
+        assert question is not None
+        found = await pool.adiagnostics(question)
+        later = await pool.afound_out(question, self.result.dropped)
+        return warnings_of((*self.told, *found, *later))
+
+    @strawberry.field
+    def stats(self) -> QueryStats:
+        return QueryStats(
+            engine=Engine(self.result.engine),
+            cache=CacheOutcome(self.result.cache),
+            elapsed_ms=round(self.result.elapsed_ms, 3),
+            rows=len(self.result),
+            waited_ms=round(self.result.waited_ms, 3),
+            lane=None if self.result.lane is None else Lane(self.result.lane),
+        )
+
+
+@strawberry.type(
+    description="text is for people; plan is the same as data (levels, extenders, estimates, strata, engine; with "
+    "analyze also actual counts and times)."
+)
+class Explanation:
+    text: str
+    plan: JSON
+    warnings: list[Warning]
+
+
+@strawberry.type
+class Datom:
+    e: Long
+    a: str
+    v: JSON
+    t: Long
+    added: bool
+
+
+_DATOMS_AT_ONCE: Final = 2_000
+# Of the pool's cost: about three microseconds.
+DATOM_COST: Final = 45.0
+# Below this many the event loop is not worth leaving.
+_FEW_DATOMS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Datoms:
+    """Datoms as columns, decoded as they are written: lists of them, and spans of an index, which are paid for."""
+
+    parts: Sequence[Sequence[StoreDatom] | DatomSpan]
+    encoding: Encoding
+    deadline: float | None = None
+    prepaid: Prepaid | None = None
+
+    @property
+    def short(self) -> bool:
+        return sum(map(len, self.parts)) <= _FEW_DATOMS
+
+    @property
+    def cost(self) -> float:
+        return DATOM_COST * sum(map(len, self.parts))
+
+    def cancel(self) -> Cancel:
+        return Cancel(self.deadline)
+
+    def pieces(self, cancel: Cancel) -> Iterator[_SomeDatoms]:
+        for part in self.parts:
+            for start in range(0, len(part), _DATOMS_AT_ONCE):
+                cancel.check()
+                stop = start + _DATOMS_AT_ONCE
+                some = part.cut(start, stop).datoms() if isinstance(part, DatomSpan) else part[start:stop]
+                yield from (_SomeDatoms(each, self.encoding) for each in light_parts(some))
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeDatoms:
+    items: Sequence[StoreDatom]
+    encoding: Encoding
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def column(self, field: str) -> Sequence[Any]:
+        return _DATOM_COLUMNS[field](self.items, self.encoding)
+
+
+def light_parts(items: Sequence[StoreDatom]) -> Iterator[Sequence[StoreDatom]]:
+    """The datoms in parts that are written at once: few where their values are long."""
+    if len(items) == 1 or sum(len(item.v) for item in items if isinstance(item.v, str | bytes)) <= PART_BYTES:
+        yield items
+    else:
+        middle = len(items) // 2
+        yield from light_parts(items[:middle])
+        yield from light_parts(items[middle:])
+
+
+def _entities(items: Sequence[StoreDatom]) -> list[Any]:
+    entities = [datom.e for datom in items]
+    return entities if max(entities, default=0) < SAFE else [write_long(e) for e in entities]
+
+
+def _attribute_names(items: Sequence[StoreDatom]) -> list[str]:
+    # By object, as the datoms of an attribute share its keyword.
+    names = {id(a): edn.write(a) for a in {id(datom.a): datom.a for datom in items}.values()}
+    return [names[id(datom.a)] for datom in items]
+
+
+def _values(items: Sequence[StoreDatom], encoding: Encoding) -> list[Any]:
+    if encoding is Encoding.EDN:
+        return [encode(datom.v, encoding) for datom in items]
+    return [
+        value if (kind := type(value)) is str or (kind is int and -SAFE < value < SAFE) else encode(value, encoding)
+        for value in [datom.v for datom in items]
+    ]
+
+
+_DATOM_COLUMNS: dict[str, Callable[[Sequence[StoreDatom], Encoding], Sequence[Any]]] = {
+    "e": lambda items, _: _entities(items),
+    "a": lambda items, _: _attribute_names(items),
+    "v": _values,
+    "t": lambda items, _: [datom.t for datom in items],
+    "added": lambda items, _: [datom.added for datom in items],
+}
+
+
+@strawberry.type
+class DatomPage:
+    items: strawberry.Private[Datoms]
+    page_info: PageInfo
+
+    @strawberry.field
+    def datoms(self) -> list[Datom]:
+        return self.items  # type: ignore[return-value]
+
+
+def _tempids(report: StoreReport) -> dict[str, int | str]:
+    return {str(name): write_long(entity) for name, entity in report.tempids.items()}
+
+
+@strawberry.type
+class TxReport:
+    report: strawberry.Private[StoreReport]
+    encoding: strawberry.Private[Encoding]
+    t: Long = strawberry.field(description="The new transaction's number; equal to the new basis.")
+    basis_before: Long
+    tx_instant: str
+
+    @strawberry.field(
+        description="What is allowed and probably not meant: a function that gave no rows, an attribute that looks "
+        "misspelt, …"
+    )
+    async def warnings(self) -> list[Warning]:
+        # Its places are looked for in the text of the transaction, which may be long.
+        def find(cancel: Cancel) -> list[Warning]:
+            with watching(cancel.check):
+                return warnings_of(self.report.diagnostics())
+
+        return await elsewhere(find)
+
+    @strawberry.field(description="Temporary id -> entity id.")
+    async def tempids(self) -> JSON:
+        if len(self.report.tempids) <= _FEW_DATOMS:
+            return JSON(_tempids(self.report))
+        return JSON(await elsewhere(lambda _: JsonChunks((orjson.dumps(_tempids(self.report)),))))
+
+    @strawberry.field
+    def datoms(self) -> list[Datom]:
+        return Datoms((self.report.datoms,), self.encoding)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class TxReports:
+    """Transactions as columns, read from the log as they are written. `read` tells what it is given of the bytes of
+    each before it is decoded; they are drawn from `memory` until the next."""
+
+    read: Callable[[Callable[[int], None]], Iterator[StoreReport]]
+    encoding: Encoding
+    memory: Memory
+    cost: float
+    deadline: float | None = None
+    prepaid: ClassVar[None] = None
+    short: ClassVar[bool] = False
+
+    def cancel(self) -> Cancel:
+        return Cancel(self.deadline)
+
+    def pieces(self, cancel: Cancel) -> Iterator[OneReport]:
+        most, budget = self.memory.share, self.memory.budget()
+        with Held(budget) as held:
+
+            def take(nbytes: int) -> None:
+                cancel.expect(nbytes)
+                cancel.check()
+                held.become(min(nbytes, most))
+
+            try:
+                for report in self.read(take):
+                    cancel.check()
+                    yield OneReport(report, self.encoding)
+            finally:
+                budget.close()
+
+
+@dataclass(frozen=True, slots=True)
+class OneReport:
+    """A transaction's report as GraphQL shows it, field by field."""
+
+    report: StoreReport
+    encoding: Encoding
+
+    @property
+    def short(self) -> bool:
+        """Whether it is written in no time: warnings are looked for in the text, which may be long."""
+        report = self.report
+        is_small = len(report.datoms) <= _FEW_DATOMS and len(report.tempids) <= _FEW_DATOMS
+        return is_small and report.diagnostics is nothing_to_tell
+
+    def __len__(self) -> int:
+        return 1
+
+    def column(self, field: str) -> Sequence[Any]:
+        return [_REPORT_FIELDS[field](self.report, self.encoding)]
+
+
+_REPORT_FIELDS: dict[str, Callable[[StoreReport, Encoding], Any]] = {
+    "t": lambda report, _: write_long(report.t),
+    "basisBefore": lambda report, _: write_long(report.basis_before),
+    "txInstant": lambda report, _: iso(report.tx_instant),
+    "tempids": lambda report, _: _tempids(report),
+    "datoms": lambda report, encoding: Datoms((report.datoms,), encoding),
+    "warnings": lambda report, _: Objects(warnings_of(report.diagnostics()), _WARNING_FIELDS),
+}
+_WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message", "line", "column")}
+
+
+def tx_report(report: StoreReport, encoding: Encoding) -> TxReport:
+    """A transaction's report as GraphQL shows it."""
+    return TxReport(
+        report=report,
+        encoding=encoding,
+        t=Long(report.t),
+        basis_before=Long(report.basis_before),
+        tx_instant=iso(report.tx_instant),
+    )
+
+
+@strawberry.type
+class Attribute:
+    ident: str
+    value_type: str | None
+    cardinality: str
+    unique: str | None
+    is_component: bool
+    doc: str | None
+    datom_count: Long
+
+
+ATTRIBUTE_FIELDS: Reading = {
+    "ident": attrgetter("ident"),
+    "valueType": attrgetter("value_type"),
+    "cardinality": attrgetter("cardinality"),
+    "unique": attrgetter("unique"),
+    "isComponent": attrgetter("is_component"),
+    "doc": attrgetter("doc"),
+    "datomCount": lambda attribute: write_long(attribute.datom_count),
+}
+
+
+@strawberry.type
+class Database:
+    basis_t: Long
+    tx_instant: str | None
+    datom_count: Long
+    entity_count: Long
+
+
+def written(value: Any) -> JsonChunks:
+    """Any JSON value, written out now."""
+    return JsonChunks((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))

@@ -1,0 +1,1 @@
+"""What one request has, whatever it asks: limits, budget, context, cursors, errors, waiting."""

@@ -1,0 +1,67 @@
+"""What a resolver finds in `info.context`: the database, the pool of engines, the limits, and who asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.executor.bounds.client import ASKING
+from adalog.schema.request.budget import ResponseBudget, Responses
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import RequestLimits
+
+if TYPE_CHECKING:
+    from graphql.pyutils import Path
+
+    from adalog.executor.live.hub.hub import Hub
+    from adalog.executor.live.subscribers.resume import ResumeTokens
+    from adalog.executor.pool import Pool
+    from adalog.store.database import Database
+
+
+_READING: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What lives as long as the process."""
+
+    database: Database
+    pool: Pool
+    limits: RequestLimits
+    cursors: Cursors
+    responses: Responses | None = None
+    hub: Hub | None = None
+    tokens: ResumeTokens = field(init=False)
+    # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
+    reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", self.cursors.tokens(self.database))
+
+
+@dataclass(slots=True)
+class Context:
+    """One request: the services, how many rows its queries gave (for the metrics), what its response may still come
+    to, and the warnings of fields that cannot carry them, by their paths."""
+
+    services: Services
+    rows: int = 0
+    warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
+    budget: ResponseBudget = field(init=False)
+
+    # Strawberry hands the context to field extensions by these names when it is not a dict.
+    request: Any = None
+    response: Any = None
+
+    def __post_init__(self) -> None:
+        limits, responses = self.services.limits, self.services.responses
+        self.budget = ResponseBudget(limits.result_bytes, responses, ASKING.get().principal)
+
+    def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
+        """Has the response say what is suspicious about a field."""
+        if diagnostics:
+            self.warnings[tuple(path.as_list())] = diagnostics[: MOST + 1]

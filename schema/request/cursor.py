@@ -1,0 +1,91 @@
+"""Page cursors, bound to the snapshot and the question they were made for, and signed.
+
+A cursor is opaque to clients: base64url of a JSON body and an HMAC. One from another question, another server's key
+or another release of adalog, or a changed one, is ARG_INVALID. The key lives in the data folder, so that cursors
+outlive a restart.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.subscribers.resume import ResumeTokens
+from adalog.store.files.formats import RELEASE
+from adalog.store.snapshot.snapshot import SpeculationStart
+
+if TYPE_CHECKING:
+    from adalog.store.database import Database
+
+_SIGNATURE_BYTES = 12
+_MOST_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history).
+
+    start: where the transaction that `with` applied to it began.
+    """
+
+    question: str
+    offset: int
+    t: int
+    since: int | None = None
+    history: bool = False
+    start: SpeculationStart | None = None
+
+
+class Cursors:
+    """Writes and reads cursors with one secret key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def tokens(self, database: Database) -> ResumeTokens:
+        """The resume tokens of live queries, under the same key."""
+        return ResumeTokens(database, self._key)
+
+    def write(self, cursor: Cursor) -> str:
+        view = (cursor.t, cursor.since, cursor.history)
+        body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
+        return base64.urlsafe_b64encode(self._sign(body) + body).decode("ascii").rstrip("=")
+
+    def read(self, text: str, question: str) -> Cursor:
+        """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question."""
+        if len(text) > _MOST_CHARACTERS:
+            raise _refused("is not a cursor")
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _refused("is not a cursor") from None
+        signature, body = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(signature, self._sign(body)):
+            raise _refused("was not made by this database and this release of adalog, or was changed on the way")
+        asked, offset, t, since, history, start = orjson.loads(body)
+        cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
+        if cursor.question != question:
+            raise _refused("belongs to another query, other arguments or another basis")
+        return cursor
+
+    def _sign(self, body: bytes) -> bytes:
+        # Rows may come in another order from another release.
+        return hmac.digest(self._key, f"{RELEASE} ".encode() + body, "sha256")[:_SIGNATURE_BYTES]
+
+
+def question(*parts: object) -> str:
+    """A short name of what was asked: equal parts, equal name."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _refused(why: str) -> AdalogError:
+    return AdalogError(
+        Code.ARG_INVALID, f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
+    )

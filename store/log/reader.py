@@ -1,0 +1,278 @@
+"""Reading the log: entries one after the other, each checked, or copied as they are stored; what is told of others.
+
+Many threads may read, and other processes append meanwhile. Few entries are held at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.segment import Segment
+from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log.imported import LoggedFile
+from adalog.store.log.payload import Logged
+from adalog.store.log.tables import FILES, FORGOTTEN, KEYS, TRANSACTIONS, identity_in
+
+PAGE: Final = 2000
+"""Entries that are read, and held, at once."""
+# Bytes of payloads that are copied at once, more or less.
+PIECE: Final = 8 << 20
+# For those who may stop early; a transaction may be long.
+_FEW: Final = 16
+END: Final = 1 << 62
+_COLUMNS: Final = TRANSACTIONS.c
+ROW: Final = sa.select(
+    _COLUMNS.t, _COLUMNS.instant, _COLUMNS.idempotency_key, _COLUMNS.payload, _COLUMNS.checksum
+).order_by(_COLUMNS.t)
+_USE: Final = sa.select(KEYS.c.t, KEYS.c.key, KEYS.c.digest).where(
+    KEYS.c.key == sa.bindparam("used_key"), ~FORGOTTEN
+)
+
+
+class LogReader:
+    """Entries 1, 2, 3 … without a gap. Thread-safe."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        keys: KeyMemory,
+        files_folder: Path | None,
+        prepare: Callable[[sa.Connection], None],
+        begin: Callable[[sa.Connection], None] | None = None,
+    ) -> None:
+        """files_folder: where the files are that entries name. prepare: makes the tables. begin: comes first on a
+        connection each time that it is used, of which nothing is kept."""
+        self.files_folder = files_folder
+        # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
+        self.bring: Callable[[Sequence[Segment]], None] | None = None
+        self.keep: Callable[[Sequence[Segment]], None] | None = None
+        self._engine = engine
+        self._keys = keys
+        self._begin_using = begin
+        # An in-memory database has one connection, which readers and the writer take turns at.
+        self._in_memory = isinstance(engine.pool, StaticPool)
+        self._lock: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
+        with self._connection() as connection:
+            prepare(connection)
+            self.identity = identity_in(connection)
+            if begin is None:
+                connection.commit()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sa.Connection]:
+        with self._lock, self._engine.connect() as connection:
+            if self._begin_using is not None:
+                self._begin_using(connection)
+            yield connection
+
+    def newest(self) -> int:
+        """The number of the newest entry, 0 where there is none."""
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(sa.select(sa.func.max(_COLUMNS.t))).scalar()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        return found or 0
+
+    def entries(self, start: int, stop: int, limit: int) -> Iterator[LogEntry]:
+        """At most `limit` entries with start <= t < stop, oldest first, each checked as in `replay`."""
+        checksum = self.checksum_at(start - 1)
+        if checksum is None:
+            return iter(())
+        return islice((entry for entry, _ in self._checked(start - 1, stop, checksum, _FEW)), limit)
+
+    def _checked(self, after: int, before: int, checksum: int, page: int = PAGE) -> Iterator[tuple[LogEntry, int]]:
+        expected = after + 1
+        for entry, stored in self._rows(after, before, page):
+            if entry.t != expected:
+                raise damaged("the log", f"transaction {expected} is missing before {entry.t}")
+            checksum = chained(checksum, entry)
+            if checksum != stored:
+                raise damaged("the log", f"transaction {entry.t} is not what was written")
+            expected += 1
+            yield entry, checksum
+
+    def _rows(self, after: int, before: int, most: int) -> Iterator[tuple[LogEntry, int]]:
+        """`most`: how many are read, and held, at once."""
+        size = most
+        while size == most:
+            query = ROW.where(_COLUMNS.t > after, _COLUMNS.t < before).limit(most)
+            try:
+                with self._connection() as connection:
+                    page = connection.execute(query).all()
+            except sa.exc.SQLAlchemyError as error:
+                raise self._unreadable(error) from None
+            for t, instant, key, payload, checksum in page:
+                after = t
+                yield LogEntry(t, instant, key, payload), checksum
+            size = len(page)
+
+    def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
+        """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
+
+        Nothing is checked: whoever copies compares `chained`. Few of them are held at once.
+        """
+        while after < until:
+            last = self._last_of_piece(after, until)
+            if last is None:
+                return
+            yield from self._copied(after, last)
+            after = last
+
+    def _last_of_piece(self, after: int, until: int) -> int | None:
+        size = sa.func.length(_COLUMNS.payload)
+        query = sa.select(_COLUMNS.t, size).where(_COLUMNS.t > after, _COLUMNS.t <= until).order_by(_COLUMNS.t)
+        try:
+            with self._connection() as connection:
+                found = connection.execute(query.limit(PAGE)).all()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        last, total = None, 0
+        for t, length in found:
+            total += length
+            if last is not None and total > PIECE:
+                break
+            last = t
+        return last
+
+    def _copied(self, after: int, last: int) -> list[CopiedEntry]:
+        rows = ROW.where(_COLUMNS.t > after, _COLUMNS.t <= last)
+        used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
+        named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
+        try:
+            with self._connection() as connection:
+                page = connection.execute(rows).all()
+                keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
+                files: dict[int, list[str]] = {}
+                for name, t in connection.execute(named):
+                    files.setdefault(t, []).append(name)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        copies = []
+        for t, instant, row_key, payload, checksum in page:
+            key, at = keys.get(t, (None, None))
+            copies.append(
+                CopiedEntry(LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at)
+            )
+        return copies
+
+    def files(self, until: int = END) -> frozenset[str]:
+        """The names of all files that entries with t <= until name."""
+        try:
+            with self._connection() as connection:
+                found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
+                return frozenset(found.scalars())
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+
+    def nbytes(self, start: int, stop: int, limit: int) -> int:
+        """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
+        found = sa.select(sa.func.length(_COLUMNS.payload).label("size")).where(
+            _COLUMNS.t >= start, _COLUMNS.t < stop
+        )
+        first = found.order_by(_COLUMNS.t).limit(limit).subquery()
+        try:
+            with self._connection() as connection:
+                size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        return size or 0
+
+    def extent(self, after: int) -> tuple[int, int]:
+        """How many entries there are after t, and the bytes of their payloads, none of which is read."""
+        found = sa.select(sa.func.count(), sa.func.sum(sa.func.length(_COLUMNS.payload))).where(_COLUMNS.t > after)
+        try:
+            with self._connection() as connection:
+                count, nbytes = connection.execute(found).one()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        return int(count), int(nbytes or 0)
+
+    def checksum_at(self, t: int) -> int | None:
+        """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
+
+        Raises BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read.
+        """
+        try:
+            return self._stored_checksum(t)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+
+    def _stored_checksum(self, t: int) -> int | None:
+        if t == 0:
+            return 0
+        with self._connection() as connection:
+            found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
+        return found
+
+    def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
+        """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
+        try:
+            with self._connection() as connection:
+                return self._use_on(connection, idempotency_key, last)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+
+    def _use_on(self, connection: sa.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
+        found = connection.execute(_USE, {"used_key": key, **self._oldest(last)}).first()
+        if found is None:
+            return None
+        t, used, digest = found
+        return t, UsedKey(used, digest)
+
+    def _oldest(self, last: int) -> dict[str, int]:
+        """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
+        return {"last_t": last - self._keys.transactions, "last_at": now_ms() - 1000 * self._keys.seconds - 1}
+
+    def decoded(self, entry: LogEntry) -> Logged:
+        """What an entry says; the files that it names are at hand then. Raises BACKEND_UNAVAILABLE."""
+        logged = Logged.decoded(entry.payload, self.files_folder)
+        files = [each.segment for each in logged.columns if isinstance(each, LoggedFile)]
+        if files and self.bring is not None:
+            self.bring(files)
+        return logged
+
+    def faults(self) -> list[str]:
+        """What whoever keeps it finds wrong with it: SQLite reads every page of its file."""
+        try:
+            with self._connection() as connection:
+                found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
+        except sa.exc.SQLAlchemyError as error:
+            return [f"SQLite says: {error.__cause__}"]
+        lines = [line for each in found for line in str(each).splitlines()]
+        return [] if found == ["ok"] else [f"SQLite says: {line}" for line in lines]
+
+    def close(self) -> None:
+        """Let go of the file or server."""
+        self._engine.dispose()
+
+    def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
+        return unreadable("the log", error)
+
+
+def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
+    """The refusal of a read that failed."""
+    if isinstance(error, sa.exc.TimeoutError):
+        return AdalogError(Code.BACKEND_UNAVAILABLE, f"{what} cannot be read: too many read it at once")
+    if isinstance(error, sa.exc.OperationalError):
+        return AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{what} cannot be read or written; SQLite says: {error.__cause__}"
+        )
+    return damaged(what, f"SQLite says: {error.__cause__}")
+
+
+def damaged(what: str, why: str) -> AdalogError:
+    """The refusal of what holds something else than was written."""
+    return AdalogError(
+        Code.INTERNAL,
+        f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup",
+    )

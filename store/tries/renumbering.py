@@ -1,0 +1,103 @@
+"""Segments that nobody has adopted yet, made to belong to a later transaction: in place.
+
+What was made for transaction t of one state of the database is that of a later one if nothing it was made from has
+changed since: but for the transaction's number, and the numbers of its new values, of which others may have been
+given out.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from adalog.store.files.segment import Arrays, Segment, arrays_of, reseal
+from adalog.store.tries.columns import Int64s
+from adalog.store.values import layout
+
+# Arrays of bases, runs and the log's files, by the last part of their names or all of it.
+_STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
+_CODES: Final = frozenset({"ev.values", "closed.v", "past.v", "v"})
+_SORTED_CODES: Final = frozenset({"ve.keys", "codes"})
+# Items that are looked at at once.
+_AT_ONCE: Final = 1 << 20
+
+
+class MovedKeys(NamedTuple):
+    """The keys of a dictionary from number `first` on, which are `by` further on."""
+
+    tag: int
+    first: int
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbering:
+    """before, t: the number that the transaction had, and has. moved: its new values."""
+
+    before: int
+    t: int
+    moved: tuple[MovedKeys, ...]
+
+
+def shifted(segment: Segment, shift: Renumbering) -> Segment:
+    """Changes a file of a base, a run, or the log, which nobody reads yet; it gets another name, and is on disk.
+    The same segment where nothing of it changes."""
+    path = Path(segment.path)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        changed = _change(arrays_of(memoryview(mapped)), shift)
+        if not changed:
+            return segment
+        checksum = reseal(mapped)
+    label, id_, t, *rest = path.stem.rsplit("-", 1)[0].split("-")
+    stem = "-".join([label, id_, str(shift.t) if t == str(shift.before) else t, *rest])
+    new = path.with_name(f"{stem}-{checksum:08x}{path.suffix}")
+    path.rename(new)
+    return Segment(str(new), checksum)
+
+
+def _change(arrays: Arrays, shift: Renumbering) -> bool:
+    """Whether anything was changed."""
+    changed = False
+    for name, array in arrays.items():
+        if name in _STAMPS:
+            changed |= _restamp(array, shift)
+        elif name in _SORTED_CODES:
+            changed |= _move_sorted(array, shift.moved)
+        elif name in _CODES:
+            changed |= _move(array, shift.moved)
+    return changed
+
+
+def _restamp(array: Int64s, shift: Renumbering) -> bool:
+    changed = False
+    for start in range(0, len(array), _AT_ONCE):
+        part = array[start : start + _AT_ONCE]
+        own = part == shift.before
+        if own.any():
+            part[own] = shift.t
+            changed = True
+    return changed
+
+
+def _move_sorted(codes: Int64s, moved: Sequence[MovedKeys]) -> bool:
+    changed = False
+    for tag, first, by in moved:
+        start, stop = codes.searchsorted([layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)])
+        codes[start:stop] += by
+        changed |= bool(start < stop)
+    return changed
+
+
+def _move(codes: Int64s, moved: Sequence[MovedKeys]) -> bool:
+    changed = False
+    for start in range(0, len(codes), _AT_ONCE):
+        part = codes[start : start + _AT_ONCE]
+        for tag, first, by in moved:
+            own = (part >= layout.code_of(tag, first)) & (part <= layout.code_of(tag, layout.PAYLOAD_MASK))
+            if own.any():
+                part[own] += by
+                changed = True
+    return changed

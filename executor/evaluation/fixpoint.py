@@ -19,6 +19,7 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding, RecentReader
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD
 from adalog.executor.extenders.relation import RelationExtender
 from adalog.executor.facts.facts import (
@@ -33,8 +34,8 @@ from adalog.executor.facts.facts import (
 from adalog.executor.facts.grouped import GroupFacts, aggregated_head
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import PairExtender
-from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.kernels import row_kernels
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.logical import DatomAtom, RelationAtom, everything, leaves, variables

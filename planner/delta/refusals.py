@@ -8,7 +8,7 @@ from adalog.datalog import ast
 from adalog.datalog.aggregates import CHANCE
 from adalog.datalog.ast import Const, Source
 from adalog.datalog.values import Keyword
-from adalog.planner.delta.reactions import LOOKUPS, Call, Moves, database_of
+from adalog.planner.delta.versions import Call, Moves, database_of
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
@@ -19,6 +19,7 @@ from adalog.planner.model.logical import (
     PredicateAtom,
     RelationAtom,
 )
+from adalog.planner.scope.variable_places import LOOKUPS
 
 
 def refusal_of_find(query: ast.Query) -> str | None:

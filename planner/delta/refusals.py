@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import CHANCE
 from adalog.datalog.ast import Const, Source
 from adalog.datalog.values import Keyword
 from adalog.planner.delta.versions import Call, Moves, database_of
@@ -29,7 +28,7 @@ def refusal_of_find(query: ast.Query) -> str | None:
         return "it pulls entities, whose maps change while its rows stay"
     if query.limit is not None or query.offset or find.takes_one:
         return "it shows some of its rows only"
-    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.name in CHANCE]
+    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
 
 

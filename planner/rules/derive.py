@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from adalog.datalog.aggregates import IDEMPOTENT
 from adalog.datalog.errors import AdalogError, Code
 from adalog.planner.delta.bodies import before_change, delta_bodies, reads_delta
 from adalog.planner.delta.versions import LATTICE_ROUND, ROUND, Split
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, NotNode, RelationAtom, leaves, variables
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import IDEMPOTENT, Branch, Program, RulePlan, RuleRelation, Stratum
+from adalog.planner.model.program import Branch, Program, RulePlan, RuleRelation, Stratum
 from adalog.planner.order.duplicates import multiplicity, summed_places
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons

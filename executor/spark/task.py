@@ -29,7 +29,8 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.combining import combined
 from adalog.executor.spark.exchange import ByHash, ByOrder, Exchange, ExchangedRows, sent
@@ -258,7 +259,7 @@ def _watching(job: Job) -> JobCancel:
         found = _watched[job.key] = JobCancel(job.timeout_ms, CancellationChannel(job.line, job.key))
         while len(_watched) > _KEPT_BOUND:
             _, oldest = _watched.popitem(last=False)
-            oldest.line.hang_up()
+            oldest.line.close()
     _watched.move_to_end(job.key)
     found.looked = 0.0
     return found

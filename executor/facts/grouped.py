@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import merged
+from adalog.datalog.aggregates import AGGREGATES, aggregate
 from adalog.datalog.ast import FindAggregate, FindVar, Var
 from adalog.datalog.values import sort_key
 from adalog.executor.answer.aggregates import aggregated
@@ -63,8 +63,8 @@ def aggregated_head(
     """The rows of a head with aggregates, over the distinct tuples of its variables."""
     batch = Batch.of(columns)
     elements = [
-        FindVar(Var(name)) if aggregate is None else FindAggregate(aggregate, (), Var(name))
-        for name, aggregate in zip(batch.columns, aggregates, strict=True)
+        FindVar(Var(name)) if each is None else FindAggregate(each, (), Var(name))
+        for name, each in zip(batch.columns, aggregates, strict=True)
     ]
     return aggregated(batch, elements, values, cancel)
 
@@ -194,7 +194,7 @@ class MergedFacts:
                 made.append(code)
             else:
                 earlier: list[Any] = [] if known is None else [decode(known[place])]
-                made.append(intern(merged(name, [*earlier, decode(code)])))
+                made.append(intern(aggregate(name, (), [*earlier, decode(code)])))
         return tuple(made)
 
     def turn(self) -> int:
@@ -225,10 +225,9 @@ class GroupFacts:
         places = [i for i, name in enumerate(aggregates) if name is not None]
         self._place = places[0]
         self._facts: BestFacts | MergedFacts
-        if len(places) == 1 and aggregates[places[0]] in ("min", "max"):
-            self._facts = BestFacts(
-                self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1, values, cancel
-            )
+        better = AGGREGATES[str(aggregates[places[0]])].better
+        if len(places) == 1 and better:
+            self._facts = BestFacts(self.arity, places[0], -better, values, cancel)
         else:
             self._facts = MergedFacts(aggregates, values, cancel)
 

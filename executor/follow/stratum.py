@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from adalog.datalog.aggregates import AGGREGATES
 from adalog.executor.facts.facts import RecursiveRule, rounds
 from adalog.executor.facts.grouped import value_ranks
 from adalog.executor.facts.maintained import BestMaintained, DerivationClock, MaintainedFacts
@@ -91,7 +92,7 @@ class MaintainedStratum:
         if not relation.aggregates or not self.stratum.recursive:
             return MaintainedFacts(relation.arity, self._clock, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
-        sign = 1 if relation.aggregates[place] == "min" else -1
+        sign = -AGGREGATES[str(relation.aggregates[place])].better
 
         def ranks(codes: Column) -> Column:
             return sign * value_ranks(codes, self.joins.values)

@@ -23,7 +23,6 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
-from adalog.planner.model.logical import WEIGHT
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
 
@@ -72,10 +71,10 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
-    weight = rows.columns.get(WEIGHT)
+    weight = rows.weight
     if weight is not None:
         check_total(weight)
-    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values, cancel)
+    groups = Groups(group, rows.weights(), len(first), values, cancel)
     made: list[Column] = []
     for element in elements:
         cancel.check()

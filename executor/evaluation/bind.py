@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,14 +28,16 @@ from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.disjunction import Branch, Nest, OrExtender
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import START, Extender
-from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import Level
+from adalog.executor.join.negation import NotExtender
+from adalog.executor.join.protocol import START, Extender
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.explain.nodes import describe
 from adalog.planner.model.logical import (
-    WEIGHT,
     AndNode,
     DatomAtom,
     FunctionAtom,
@@ -56,6 +58,10 @@ from adalog.planner.scope.comparisons import NARROWING, equated, tied
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import TAG_BOOLEAN, code_of
+
+ABSENT: Final = code_of(TAG_BOOLEAN, 1 << 59)
+"""The code of a variable local to one branch in the rows that another branch carries. No value has it."""
 
 Held = Sequence[Column] | DerivedRelation | MaintainedFacts
 """The rows of a relation: of an input, of what rules derived, of what is kept from moment to moment."""
@@ -113,7 +119,7 @@ class Binding:
             if not body:
                 return None
             body = Conjunction(())
-        extra = frozenset(name for name, needed in ((SEED, seed), (WEIGHT, weighted)) if needed)
+        extra = frozenset((SEED,)) if seed else frozenset()
         return GenericJoin(
             body,
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
@@ -322,7 +328,7 @@ class Binding:
 
     def _disjunction(self, node: OrNode) -> Bound:
         outer = self._nest
-        nest = self._nest = outer or Nest(self._nests)
+        nest = self._nest = outer or Nest(self._nests, ABSENT)
         self._nests += outer is None
         branches: list[Branch] = []
         holds = False

@@ -21,14 +21,15 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding, RecentReader
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD
 from adalog.executor.extenders.relation import RelationExtender
 from adalog.executor.facts.facts import DerivedRelation, FactRows, Facts, RowFacts, check_size
 from adalog.executor.facts.grouped import GroupFacts
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import PairExtender
-from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.kernels import row_kernels
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.logical import DatomAtom, RelationAtom, everything, leaves, variables

@@ -21,10 +21,9 @@ from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.generic_join import LevelCounts
-from adalog.executor.join.step import forget_scratch
+from adalog.executor.join.level import LevelCounts
+from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.model.logical import WEIGHT
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
@@ -58,7 +57,7 @@ class Collector:
 
     def __post_init__(self) -> None:
         self._held = Held(self.cancel.budget)
-        self._kept = frozenset((*self.names, WEIGHT))
+        self._kept = frozenset(self.names)
 
     def __call__(self, batch: Batch) -> bool:
         batch = batch.only(self._kept)

@@ -42,7 +42,7 @@ from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
 from adalog.executor.pull.find import pull_shown
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
-from adalog.planner.model.logical import WEIGHT, Subquery
+from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import NIL, tags_of
@@ -83,7 +83,7 @@ class Gathered:
     def rows(self) -> Batch:
         """All rows, each once."""
         if not self.batches:
-            return Batch(0, {name: np.empty(0, np.int64) for name in self.names if name != WEIGHT})
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         whole = concatenate(self.batches).distinct()
         if whole.size > self.most:
             raise AdalogError(
@@ -265,7 +265,7 @@ class NestedCall:
 
     def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((SEED, WEIGHT, *self.plan.answer)), most, self.position, held)
+        gathered = Gathered(frozenset((SEED, *self.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)

@@ -16,10 +16,11 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.nested import SEED
 from adalog.executor.extenders.relation import Levels, RelationExtender
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import Extender
-from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import Level
+from adalog.executor.join.protocol import Extender
 from adalog.store.tries.trie import distinct
 
 # Rows that are asked for one by one before the inside is joined as a whole, which may cost far more than a few.

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.extender import START, PairExtender
+from adalog.executor.join.protocol import START
 from adalog.store.tries.trie import distinct
 
 # Entities whose attributes are looked up, at most.

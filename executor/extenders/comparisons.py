@@ -16,7 +16,8 @@ from adalog.executor.extenders.functions import Call, FilterExtender, level_of
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.extender import Narrowing, RangeExtender, Ranges, Within
+from adalog.executor.join.ranges import RangeExtender, Ranges
+from adalog.executor.join.shortcuts.narrowing import Narrowing, Within
 from adalog.store.tries.trie import EMPTY
 from adalog.store.values.layout import NIL
 

@@ -20,7 +20,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.join.batch import Batch, Column, Mask, stack
-from adalog.executor.join.extender import START, UNBOUNDED, Check
+from adalog.executor.join.protocol import START, UNBOUNDED, Check
 from adalog.executor.kernels import group_kernels
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch

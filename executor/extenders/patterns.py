@@ -15,10 +15,11 @@ from adalog.datalog.ast import Const, LookupRef
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.extenders.attributes import AttributesExtender
 from adalog.executor.extenders.functions import FunctionExtender
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.relation import RelationExtender
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.connectives import Conjunction
-from adalog.executor.join.extender import Extender, PairExtender
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.protocol import Extender
 from adalog.executor.kernels import range_kernels
 from adalog.planner.model.logical import DatomAtom, Term
 from adalog.planner.scope.resolve import attribute_of, entity_code, unknown_attribute, value_code

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.extender import START, RangeExtender, Ranges
+from adalog.executor.join.protocol import START
+from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.kernels import group_kernels, range_kernels
 from adalog.store.tries.trie import EMPTY, Csr
 

@@ -16,7 +16,7 @@ from adalog.datalog.values import Float
 from adalog.executor.bounds.run import Run
 from adalog.executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
 from adalog.executor.join.batch import Column
-from adalog.executor.join.extender import Within
+from adalog.executor.join.shortcuts.narrowing import Within
 from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE
 
 _IS_NUMBER: Final = np.isin(np.arange(16), NUMBERS)

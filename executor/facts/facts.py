@@ -16,9 +16,9 @@ import numpy as np
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.pairs import touched_rows
 from adalog.executor.extenders.relation import Levels
 from adalog.executor.join.batch import Column, stack
-from adalog.executor.join.extender import touched_rows
 from adalog.executor.kernels import row_kernels
 from adalog.executor.kernels.dense_rows import DenseRows
 from adalog.executor.kernels.range_kernels import Ints

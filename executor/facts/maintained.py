@@ -17,7 +17,7 @@ from adalog.executor.extenders.patterns import Bound, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, sorted_columns
 from adalog.executor.facts.facts import FactRows, check_size
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.extender import START
+from adalog.executor.join.protocol import START
 from adalog.executor.kernels import kept_kernels
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.seed import SEED

@@ -24,7 +24,6 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, stack
 from adalog.executor.kernels.group_kernels import group_rows
 from adalog.planner.feeds import FEED
-from adalog.planner.model.logical import WEIGHT
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import TAG_DOUBLE, tags_of
 
@@ -224,7 +223,7 @@ class AnswerGroups:
         """The numbers of tuples, group by group."""
         if not rows.size:
             return {}
-        weight = rows.columns.get(WEIGHT)
+        weight = rows.weight
         if not self.keys and not self.summed:
             return {(): Numbers(rows.size if weight is None else int(weight.sum()), ())}
         if weight is None:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.closure_facts import ClosureFacts, Edges
 from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
-from adalog.executor.join.extender import PairExtender
 from adalog.planner.delta.rules import DeltaJoin
 from adalog.planner.model.logical import DatomAtom
 from adalog.planner.model.program import Closure, RuleRelation

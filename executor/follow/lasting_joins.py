@@ -17,9 +17,9 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.extenders.changes import Moments
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Bound
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
-from adalog.executor.join.extender import PairExtender
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.planner.model.logical import DatomAtom, LevelPlan, Node, RelationAtom, Term
 from adalog.planner.model.plan import Plan

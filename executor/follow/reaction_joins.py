@@ -26,7 +26,7 @@ from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
-from adalog.executor.join.step import forget_scratch
+from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.reactions import Atom, Reaction, at_version, moving_database, with_derived

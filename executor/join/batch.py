@@ -1,8 +1,8 @@
 """A batch of prefixes: equally long int64 columns, one for each bound variable.
 
-What flows through the join. Besides variables a batch may carry a weight (how many tuples of counted, dropped
-variables a row stands for) and, for each `or` under way, the set of branches still alive, as bits. Which columns it
-has is a matter of how many levels it has passed: batches of one level have the same.
+What flows through the join. A batch may carry weights: how many tuples of counted, dropped variables each row
+stands for. For each `or` under way it has columns with the set of branches still alive, as bits. All batches of one
+level have the same columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.distinct_rows import first_rows
-from adalog.planner.model.logical import WEIGHT
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -25,13 +24,17 @@ _MOST = float(1 << 62)
 
 
 class Batch:
-    """`columns` maps a name to int64[size]. Immutable by convention: every method returns a new batch."""
+    """`columns`: a name to int64[size]. `weight`: int64[size], all positive, or None where each row counts once.
 
-    __slots__ = ("columns", "size")
+    Immutable by convention: every method returns a new batch.
+    """
 
-    def __init__(self, size: int, columns: Mapping[str, Column]) -> None:
+    __slots__ = ("columns", "size", "weight")
+
+    def __init__(self, size: int, columns: Mapping[str, Column], weight: Column | None = None) -> None:
         self.size = size
         self.columns = columns
+        self.weight = weight
 
     @staticmethod
     def of(columns: Sequence[Column]) -> Batch:
@@ -44,11 +47,17 @@ class Batch:
     @property
     def nbytes(self) -> int:
         """Bytes of its columns."""
-        return 8 * self.size * len(self.columns)
+        return 8 * self.size * (len(self.columns) + (self.weight is not None))
+
+    def weights(self) -> Column:
+        """int64[size]: how many tuples each row stands for."""
+        return np.ones(self.size, np.int64) if self.weight is None else self.weight
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
         """The rows at the given positions, in that order."""
-        return Batch(len(rows), {name: column[rows] for name, column in self.columns.items()})
+        weight = self.weight
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Batch(len(rows), columns, None if weight is None else weight[rows])
 
     def take_all(self, rows: NDArray[np.int64]) -> Batch:
         """The rows at the given positions, which ascend and are distinct: often all there are."""
@@ -64,51 +73,48 @@ class Batch:
         """Rows start to stop, as views."""
         if start == 0 and stop >= self.size:
             return self
-        return Batch(min(stop, self.size) - start, {name: c[start:stop] for name, c in self.columns.items()})
+        weight = None if self.weight is None else self.weight[start:stop]
+        columns = {name: column[start:stop] for name, column in self.columns.items()}
+        return Batch(min(stop, self.size) - start, columns, weight)
 
     def having(self, name: str, column: Column) -> Batch:
         """The same rows with a column added or replaced."""
-        return Batch(self.size, {**self.columns, name: column})
+        return Batch(self.size, {**self.columns, name: column}, self.weight)
 
     def extend(self, parent: NDArray[np.int64], name: str, value: Column) -> Batch:
         """One row for each (parent row, value)."""
         columns = {key: column[parent] for key, column in self.columns.items()}
         columns[name] = value
-        return Batch(len(value), columns)
+        return Batch(len(value), columns, None if self.weight is None else self.weight[parent])
 
     def only(self, names: frozenset[str]) -> Batch:
         """The columns among `names`."""
         if names.issuperset(self.columns):
             return self
-        return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
+        columns = {name: column for name, column in self.columns.items() if name in names}
+        return Batch(self.size, columns, self.weight)
 
     def without(self, names: frozenset[str]) -> Batch:
         """The columns that are not among `names`."""
-        return Batch(self.size, {name: column for name, column in self.columns.items() if name not in names})
+        columns = {name: column for name, column in self.columns.items() if name not in names}
+        return Batch(self.size, columns, self.weight)
 
     def distinct(self, check: Callable[[], None] | None = None) -> Batch:
-        """Each row once; weights of equal rows are summed.
-
-        `check` is called now and then, and may raise.
-        """
+        """Each row once; weights of equal rows are summed. `check` is called now and then, and may raise."""
         if self.size <= 1:
             return self
-        names = [name for name in self.columns if name != WEIGHT]
-        weight = self.columns.get(WEIGHT)
+        weight = self.weight
+        if weight is not None:
+            check_total(weight)
+        if not self.columns:
+            return Batch(1, {}, None if weight is None else weight.sum(keepdims=True))
         if weight is None:
-            if not names:
-                return Batch(1, {})
-            first = first_rows(stack(self.columns[name] for name in names), check)
-            return self if len(first) == self.size else self.take(first)
-        check_total(weight)
-        if not names:
-            return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
-        group, first = group_kernels.group_rows(stack(self.columns[name] for name in names), check)
+            return self.take_all(first_rows(stack(self.columns.values()), check))
+        group, first = group_kernels.group_rows(stack(self.columns.values()), check)
         if len(first) == self.size:
             return self
-        columns = {name: self.columns[name][first] for name in names}
-        columns[WEIGHT] = group_kernels.sum_by_group(group, weight, len(first))
-        return Batch(len(first), columns)
+        columns = {name: column[first] for name, column in self.columns.items()}
+        return Batch(len(first), columns, group_kernels.sum_by_group(group, weight, len(first)))
 
 
 def check_total(weight: Column, times: Column | None = None) -> None:
@@ -136,8 +142,10 @@ def concatenate(batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     names = batches[0].columns
-    assert all(batch.columns.keys() == names.keys() for batch in batches), "batches of different levels"
-    return Batch(
-        sum(batch.size for batch in batches),
-        {name: np.concatenate([batch.columns[name] for batch in batches]) for name in names},
-    )
+    unweighted = batches[0].weight is None
+    assert all(
+        batch.columns.keys() == names.keys() and (batch.weight is None) == unweighted for batch in batches
+    ), "batches of different levels"
+    weights = None if unweighted else np.concatenate([batch.weights() for batch in batches])
+    columns = {name: np.concatenate([batch.columns[name] for batch in batches]) for name in names}
+    return Batch(sum(batch.size for batch in batches), columns, weights)

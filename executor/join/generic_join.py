@@ -1,9 +1,9 @@
 """GenericJoin: binds one variable after another, a chunk of prefixes at a time, depth first.
 
-For each prefix the extender with the fewest extensions proposes them and the others intersect, which is what makes
-the join worst-case optimal. Counts are known before anything is extended, so a chunk is cut where its extensions
-would pass the budget, and memory stays bounded however many rows there are. A variable that nothing later needs
-is dropped at once: rows that become equal are merged, or their weights summed when the variable is counted.
+For each prefix the extender with the fewest extensions proposes them and the others intersect, which makes the join
+worst-case optimal. Counts are known before anything is extended, so a chunk is cut where its extensions would pass
+the budget, and memory stays bounded however many rows there are. A variable that nothing later needs is dropped at
+once: rows that become equal are merged, or their weights summed when the variable is counted.
 """
 
 from __future__ import annotations
@@ -15,50 +15,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.join.batch import Batch, check_total
-from adalog.executor.join.connectives import ABSENT, Conjunction, OrExtender
-from adalog.executor.join.extender import START, Check, Extender, Ranges, expand
-from adalog.executor.join.step import choose, common, count_ranges, intersect_ranges, is_worth_writing, written
-from adalog.executor.kernels import range_kernels
-from adalog.planner.model.logical import WEIGHT
-
-BUDGET = 1 << 19
-"""Extensions that one chunk may make, unless a single prefix makes more."""
-
-# Sums by value are kept in an array where it is at most so many times as long as the list of values.
-_DENSE = 4
-# Extensions that are summed between two looks at the deadline.
-_SCATTERED = 1 << 24
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.disjunction import OrExtender
+from adalog.executor.join.level import BUDGET, BoundLevel, Level, LevelCounts, chunks
+from adalog.executor.join.protocol import START
+from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
+from adalog.executor.join.shortcuts.one_prefix import extend_one
 
 
 def _unchecked() -> None:
-    """The check of a join that nobody cancels."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """What binding one variable comes to.
-
-    `keep`: the columns needed afterwards (None: all). `merge`: rows may be equal after dropping, so make them
-    distinct. `counted`: the variable itself is only counted, so its values need not be written out.
-    """
-
-    variable: str
-    keep: frozenset[str] | None = None
-    merge: bool = False
-    counted: bool = False
-
-
-@dataclass(slots=True)
-class LevelCounts:
-    """What explain analyze shows of a level: rows in, candidates looked at, rows out, seconds. skipped: extensions
-    that were counted and not written out, as one of each prefix is enough."""
-
-    prefixes: int = 0
-    candidates: int = 0
-    rows: int = 0
-    seconds: float = 0.0
-    skipped: int = 0
+    """The check of a join that nothing cancels."""
 
 
 class States:
@@ -68,13 +35,12 @@ class States:
     """
 
     def __init__(self, body: Conjunction, levels: Sequence[Level]) -> None:
-        places = {START: -1} | {level.variable: i for i, level in enumerate(levels)}
         self._begin: dict[int, tuple[str, ...]] = {}
         self._end: dict[int, frozenset[str]] = {}
         self.kept: list[frozenset[str] | None] = [level.keep for level in levels]
-        for part in body.parts:
-            if not isinstance(part, OrExtender):
-                continue
+        nests = [part for part in body.parts if isinstance(part, OrExtender)]
+        places = {START: -1} | {level.variable: i for i, level in enumerate(levels)} if nests else {}
+        for part in nests:
             first, last = places[part.levels[0]], places[part.last]
             columns = part.nest.columns
             self._begin[first] = (*self._begin.get(first, ()), *columns)
@@ -85,10 +51,9 @@ class States:
 
     def begun(self, batch: Batch, depth: int) -> Batch:
         """The batch with the states that begin at a level, every branch alive."""
-        names = self._begin.get(depth)
-        if names is None:
-            return batch
-        return Batch(batch.size, {**batch.columns, **{name: np.full(batch.size, -1, np.int64) for name in names}})
+        for name in self._begin.get(depth, ()):
+            batch = batch.having(name, np.full(batch.size, -1, np.int64))
+        return batch
 
     def ended(self, batch: Batch, depth: int) -> Batch:
         """The batch without the states that end at a level."""
@@ -108,45 +73,45 @@ class GenericJoin:
     weighted: bool = False
     budget: int = BUDGET
     check: Callable[[], None] = _unchecked
-    counts: list[LevelCounts] = field(default_factory=list)
-    states: States = field(init=False)
+    counts: list[LevelCounts] = field(init=False)
+    _states: States = field(init=False)
+    _bound: list[BoundLevel] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not self.counts:
-            self.counts = [LevelCounts() for _ in self.levels]
-        self.states = States(self.body, self.levels)
+        self.counts = [LevelCounts() for _ in self.levels]
+        self._states = States(self.body, self.levels)
+        self._bound = [
+            BoundLevel(level, self.body.at(level.variable), kept, counts, self.budget, self.check)
+            for level, kept, counts in zip(self.levels, self._states.kept, self.counts, strict=True)
+        ]
 
     def start(self, batch: Batch) -> Batch:
         """The first prefixes that pass what is bound already."""
         if self.weighted:
-            batch = batch.having(WEIGHT, np.ones(batch.size, np.int64))
-        batch = self.states.begun(batch, -1)
-        return self.states.ended(self.body.intersect(batch, START), -1)
+            batch = Batch(batch.size, batch.columns, np.ones(batch.size, np.int64))
+        batch = self._states.begun(batch, -1)
+        return self._states.ended(self.body.intersect(batch, START), -1)
 
     def count(self, batch: Batch, depth: int) -> NDArray[np.int64]:
         """Per prefix an upper bound on its extensions by the variable at `depth`; UNBOUNDED where nothing says."""
-        return self.body.count(self.states.begun(batch, depth), self.levels[depth].variable)
+        return self.body.count(self._states.begun(batch, depth), self.levels[depth].variable)
 
     def extend(self, batch: Batch, depth: int) -> Iterator[Batch]:
         """The extensions of prefixes by the variable at `depth`, chunk by chunk."""
-        level = self.levels[depth]
-        batch = self.states.begun(batch, depth)
-        ranged, others = self.body.at(level.variable)
+        level = self._bound[depth]
+        batch = self._states.begun(batch, depth)
         began = time.perf_counter()
-        counts = self.counts[depth]
+        counts = level.counts
         counts.prefixes += batch.size
-        produced: Iterable[Batch]
-        if ranged and all(isinstance(part, Check) for part in others):
-            if batch.size == 1:
-                produced = (self._by_rows(batch, level, depth),)
-            else:
-                produced = self._by_ranges(batch, level, depth, bool(others))
-        elif others:
-            produced = self._by_parts(batch, level, depth)
+        extended: Iterable[Batch]
+        if level.is_ranged:
+            extended = (extend_one(level, batch),) if batch.size == 1 else extend_by_ranges(level, batch)
+        elif level.others:
+            extended = self._by_parts(level, batch)
         else:
-            # Local to an `or` that constants decided: nothing constrains it and nothing asks for it.
-            produced = (batch.having(level.variable, np.full(batch.size, ABSENT, np.int64)),)
-        for chunk in produced:
+            # Local to an `or` that constants decided: nothing constrains it, and nothing reads its value.
+            extended = (batch.having(level.variable, np.zeros(batch.size, np.int64)),)
+        for chunk in extended:
             rows = chunk.size
             chunk = self._project(chunk, depth)
             counts.rows += rows
@@ -156,149 +121,15 @@ class GenericJoin:
             began = time.perf_counter()
         counts.seconds += time.perf_counter() - began
 
-    @staticmethod
-    def _cuts(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-        """Row ranges whose sizes add up to at most so many, each at least one row."""
-        ends = np.cumsum(sizes)
-        start, n = 0, len(sizes)
-        while start < n:
-            before = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
-            if int(ends[stop - 1]) > before:
-                yield start, stop
-            start = stop
-
-    def _only_asks(self, batch: Batch, depth: int, checks: Sequence[Extender]) -> bool:
-        """Whether a level only asks if there is a value: nothing looks at it, here or later, and nothing counts."""
-        kept = self.states.kept[depth]
-        dropped = kept is not None and self.levels[depth].variable not in kept
-        return dropped and not checks and WEIGHT not in batch.columns
-
-    def _by_rows(self, batch: Batch, level: Level, depth: int) -> Batch:
-        """The extensions of a single prefix, of which there are so many in small queries and in live ones: its
-        candidates are a few sorted rows."""
-        rows, checks = self.body.rows(batch, level.variable)
-        shortest, *longer = (row for row, _ in rows)
-        self.counts[depth].candidates += len(shortest)
-        if not (longer or checks):
-            if level.counted:
-                return self._weigh(batch, np.array([len(shortest)]))
-            if self._only_asks(batch, depth, checks):
-                return self._having_any(batch, np.array([len(shortest)]), depth)
-        first = value = written(shortest)
-        for row, (_, owner) in zip(longer, rows[1:], strict=True):
-            if not len(value):
-                break
-            if is_worth_writing(row, len(value)):
-                value = common(value, written(row))
-            else:
-                checks.append(owner)
-        if level.counted and not checks:
-            return self._weigh(batch, np.array([len(value)]))
-        if value is first:
-            # A part of a trie's column would keep all of it.
-            value = value.copy()
-        columns = {name: column.repeat(len(value)) for name, column in batch.columns.items()}
-        columns[level.variable] = value
-        extended = Batch(len(value), columns)
-        return self.body.accept(extended, level.variable, checks) if checks else extended
-
-    def _by_ranges(self, batch: Batch, level: Level, depth: int, has_others: bool) -> Iterator[Batch]:
-        """All who propose have ranges: the compiled intersection. `has_others`: there are some who do not."""
-        narrow, checks = self.body.narrowed(batch, level.variable)
-        counting = level.counted and not checks
-        asking = self._only_asks(batch, depth, checks)
-        if asking and len(narrow) == 1:
-            self.counts[depth].candidates += batch.size
-            yield self._having_any(batch, narrow[0].length, depth)
-            return
-        if len(narrow) == 1 and (counting or WEIGHT not in batch.columns) and narrow[0].total <= self.budget:
-            # What most levels of a small query are: one range for each prefix, in one chunk.
-            self.counts[depth].candidates += narrow[0].total
-            yield self._by_range(batch, level, narrow[0], checks)
-            return
-        least = choose(narrow)
-        self.counts[depth].candidates += int(least.sum())
-        if counting and len(narrow) == 1:
-            yield self._weigh(batch, least)
-            return
-        # Others may look at variables that are not kept.
-        summed = None if has_others else self._summed(batch, depth, narrow, least)
-        if summed is not None:
-            yield self.body.accept(summed, level.variable, checks)
-            return
-        for start, stop in self._cuts(least, self.budget):
-            part = batch.slice(start, stop)
-            ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
-            if counting:
-                yield self._weigh(part, count_ranges(ranges, stop - start))
-                continue
-            if asking:
-                yield self._having_any(part, count_ranges(ranges, stop - start), depth)
-                continue
-            if len(ranges) == 1:
-                yield self._by_range(part, level, ranges[0], checks)
-                continue
-            parent, value = intersect_ranges(ranges, least[start:stop])
-            extended = part.extend(parent, level.variable, value)
-            yield self.body.accept(extended, level.variable, checks)
-
-    def _by_range(self, batch: Batch, level: Level, ranges: Ranges, checks: Sequence[Extender]) -> Batch:
-        """The extensions where nobody but one has ranges."""
-        if level.counted and not checks:
-            return self._weigh(batch, ranges.length)
-        single = ranges.singles()
-        if single is not None:
-            extended = batch.having(level.variable, single)
-        else:
-            parent, value = expand(ranges)
-            extended = batch.extend(parent, level.variable, value)
-        return self.body.accept(extended, level.variable, checks) if checks else extended
-
-    def _summed(self, batch: Batch, depth: int, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
-        """The values of a level that keeps nothing but them and their weights, summed without writing rows out."""
-        variable = self.levels[depth].variable
-        weight = batch.columns.get(WEIGHT)
-        if (
-            weight is None
-            or len(narrow) > 1
-            or self.states.kept[depth] != frozenset((variable, WEIGHT))
-            or narrow[0].src.any()
-        ):
-            return None
-        low, high = narrow[0].span()
-        if high - low >= _DENSE * (int(least.sum()) + 1024):
-            return None
-        check_total(weight, least)
-        total = np.zeros(high - low + 1, np.int64)
-        base, lo, hi = narrow[0].base, narrow[0].lo, narrow[0].hi
-        for start, stop in self._cuts(least, _SCATTERED):
-            self.check()
-            range_kernels.scatter(base, lo[start:stop], hi[start:stop], weight[start:stop], total, low)
-        places = np.flatnonzero(total)
-        return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
-
-    def _having_any(self, batch: Batch, count: NDArray[np.int64], depth: int) -> Batch:
-        """The prefixes with an extension, where nothing asks for its value."""
-        found = batch.keep(count > 0)
-        self.counts[depth].skipped += int(count.sum()) - found.size
-        return found
-
-    @staticmethod
-    def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:
-        weight = batch.columns[WEIGHT]
-        check_total(weight, count)
-        return batch.having(WEIGHT, weight * count).keep(count > 0)
-
-    def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
-        """Some who take part are `or` or functions: proposals and intersections over whole batches."""
+    def _by_parts(self, level: BoundLevel, batch: Batch) -> Iterator[Batch]:
+        """Proposals and intersections over whole batches, where an `or` or a function takes part."""
         offers = self.body.offers(batch, level.variable)
         sizes = offers.least
-        self.counts[depth].candidates += int(sizes.sum())
-        for start, stop in self._cuts(sizes, self.budget):
+        level.counts.candidates += int(sizes.sum())
+        for start, stop in chunks(sizes, self.budget):
             yield self.body.proposed(batch.slice(start, stop), level.variable, offers.slice(start, stop))
 
     def _project(self, batch: Batch, depth: int) -> Batch:
-        kept = self.states.kept[depth]
-        batch = self.states.ended(batch, depth) if kept is None else batch.only(kept)
+        kept = self._states.kept[depth]
+        batch = self._states.ended(batch, depth) if kept is None else batch.only(kept)
         return batch.distinct(self.check) if self.levels[depth].merge else batch

@@ -19,7 +19,6 @@ from adalog.executor.answer.result import place_of, sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
-from adalog.planner.model.logical import WEIGHT
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, LONG_MIN
@@ -66,8 +65,8 @@ def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindElement], cancel: 
     names = {element.name for element in aggregates}
     additive = plan.weighted or not plan.distinct
     counted = bool(names & {"count", "avg"})
-    if counted and additive and WEIGHT not in rows.columns:
-        rows = rows.having(WEIGHT, np.ones(rows.size, np.int64))
+    if counted and additive and rows.weight is None:
+        rows = Batch(rows.size, rows.columns, rows.weights())
     summed = {element.var.name for element in aggregates if element.name in ("sum", "avg")}
     bounded = {element.var.name for element in aggregates if element.name in ("min", "max")}
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
@@ -80,7 +79,7 @@ def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindElement], cancel: 
         or not all(_are_longs(rows.columns[name]) for name in summed | bounded)
     ):
         return rows
-    weight = rows.columns.get(WEIGHT, np.ones(rows.size, np.int64))
+    weight = rows.weights()
     check_total(weight)
     if any(_largest(rows.columns[name]) * int(weight.sum()) >= _EXACT for name in summed):
         return rows
@@ -134,14 +133,14 @@ def _with_totals(
         made = np.where(several[its], 0, few.columns[name])
         made[one] = np.where(several, group_kernels.sum_by_group(group, column * weight, groups), made[one])
         few = few.having(name, made)
-    if WEIGHT in rows.columns:
+    if few.weight is not None:
         second = np.flatnonzero(rest)
         second = second[_firsts(its[second], groups)]
-        made = np.where(several[its], 1, few.columns[WEIGHT])
+        made = np.where(several[its], 1, few.weight)
         total = group_kernels.sum_by_group(group, weight, groups)
         members = np.bincount(its, minlength=groups)
         made[second] = (total - members + 1)[its[second]]
-        few = few.having(WEIGHT, made)
+        few = Batch(few.size, few.columns, made)
     return few
 
 

@@ -29,6 +29,7 @@ from adalog.executor.answer.result import place_of, sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.spark.made_values import made_up, translated
+from adalog.executor.spark.wire import arrays_of, batch_of
 from adalog.planner.model.plan import Plan
 from adalog.store.files.packing import pack, unpack
 from adalog.store.values.codes import Scratch
@@ -124,7 +125,7 @@ def sent(
     """Leaves rows in a file: its path, and where they go by an order some of them. name: of the round and the task.
     known: how many of the values made up the driver knows. Raises OSError."""
     rows, arrays = exchange.arranged(rows, values, cancel)
-    arrays |= {f"{_COLUMN}{each}": column for each, column in rows.columns.items()}
+    arrays |= {f"{_COLUMN}{each}": column for each, column in arrays_of(rows).items()}
     numbers, made = made_up(rows, values, known)
     said = np.frombuffer(pack([numbers, made]), np.uint8)
     path = write_arrays(output.folder, f"{_stem(output)}{name}", {**arrays, _MADE: said})
@@ -184,7 +185,7 @@ class _File:
     def rows(self, start: int, stop: int, values: Scratch) -> Batch:
         """Some of its rows, with the codes that made-up values have here."""
         columns = {name: np.array(column[start:stop]) for name, column in self._columns.items()}
-        return translated(Batch(stop - start, columns), self._numbers, self._made, values)
+        return translated(batch_of(stop - start, columns), self._numbers, self._made, values)
 
 
 class _Falling:

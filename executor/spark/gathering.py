@@ -10,7 +10,7 @@ from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch
-from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.spark.exchange import ByOrder, Exchange, ExchangedRows
 from adalog.executor.spark.made_values import translated
 from adalog.executor.spark.shares import Share, SharedQuery

@@ -38,4 +38,4 @@ def translated(rows: Batch, numbers: Sequence[int], made: Sequence[Any], values:
             codes = np.array([values.intern(made[number]) for number in used.tolist()], np.int64)
             columns[name] = column.copy()
             columns[name][places] = codes[which]
-    return Batch(rows.size, columns)
+    return Batch(rows.size, columns, rows.weight)

@@ -25,7 +25,7 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.fixpoint import StratumCounts
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.engine import SparkEngine

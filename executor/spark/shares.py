@@ -22,8 +22,9 @@ from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import whole
 from adalog.executor.join.batch import Batch, Column, concatenate
-from adalog.executor.join.extender import UNBOUNDED
-from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import LevelCounts
+from adalog.executor.join.protocol import UNBOUNDED
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan

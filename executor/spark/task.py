@@ -29,7 +29,8 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.combining import combined
 from adalog.executor.spark.exchange import ByHash, ByOrder, Exchange, ExchangedRows, sent

@@ -11,25 +11,36 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from adalog.executor.join.batch import Batch
+from adalog.executor.join.batch import Batch, Column
 from adalog.store.files.packing import pack, unpack
 
 _SAID: Final = b"said"
 _SIZE: Final = "size"
+_WEIGHT: Final = "#weight"
 _OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def arrays_of(batch: Batch) -> dict[str, Column]:
+    """A batch's columns, its weights under a name that no variable can have."""
+    return {**batch.columns, _WEIGHT: batch.weight} if batch.weight is not None else dict(batch.columns)
+
+
+def batch_of(size: int, arrays: dict[str, Column]) -> Batch:
+    """The batch of which these are the arrays."""
+    weight = arrays.pop(_WEIGHT, None)
+    return Batch(size, arrays, weight)
 
 
 def to_bytes(batch: Batch, said: Mapping[str, Any]) -> pa.Buffer:
     """`said`: EDN values, or lists and string-keyed dicts of them."""
-    schema = pa.schema([(name, pa.int64()) for name in batch.columns]).with_metadata(
+    columns = arrays_of(batch)
+    schema = pa.schema([(name, pa.int64()) for name in columns]).with_metadata(
         {_SAID: pack({**said, _SIZE: batch.size})}
     )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=_OPTIONS) as writer:
-        if batch.columns:
-            writer.write_batch(
-                pa.record_batch([pa.array(column) for column in batch.columns.values()], schema=schema)
-            )
+        if columns:
+            writer.write_batch(pa.record_batch([pa.array(column) for column in columns.values()], schema=schema))
     return sink.getvalue()
 
 
@@ -43,7 +54,7 @@ def from_bytes(data: bytes | pa.Buffer) -> tuple[Batch, dict[str, Any]]:
             for name in reader.schema.names:
                 # Kernels are compiled for arrays that may be written to.
                 columns[name] = np.array(table.column(name).to_numpy())
-    return Batch(said.pop(_SIZE), columns), said
+    return batch_of(said.pop(_SIZE), columns), said
 
 
 def said_in(data: bytes | pa.Buffer) -> dict[str, Any]:

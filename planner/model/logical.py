@@ -24,9 +24,6 @@ from adalog.datalog.errors import Position
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.version import Version
 
-# A column that travels through a join beside the variables, whose name they cannot have.
-WEIGHT = "#weight"
-
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
 

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from adalog.planner.model.logical import (
-    WEIGHT,
     AndNode,
     DatomAtom,
     Leaf,
@@ -86,7 +85,7 @@ def project(
         alive |= {name}
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
         kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
-        keep = kept | (frozenset((WEIGHT,)) if counted else frozenset()) if kept != alive else None
+        keep = kept if kept != alive else None
         bound = [each for each in dependencies if all(rank[x] <= i for x in each.span)]
         merge = i in ends or not alive <= determined_by(kept.union(given), bound)
         only_counted = bool(counted) and name in counted and name not in kept

@@ -1,4 +1,4 @@
-"""The laws of `executor.join.extender.Extender`, one run over every kind of extender there is.
+"""The laws of `executor.join.protocol.Extender`, one run over every kind of extender there is.
 
 What is proposed is what would have been accepted, no more than was counted, sorted and distinct for each prefix, in
 the prefixes' order. What is accepted is a matter of the row alone: it keeps its place, its repeats and its other
@@ -28,14 +28,19 @@ from adalog.executor.extenders.attributes import AttributesExtender
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.disjunction import Branch, Nest, OrExtender
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import START, UNBOUNDED, Extender, PairExtender, RangeExtender
-from adalog.executor.join.generic_join import GenericJoin, Level
-from adalog.planner.model.logical import WEIGHT, DatomAtom, Term
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import Level
+from adalog.executor.join.negation import NotExtender
+from adalog.executor.join.protocol import START, UNBOUNDED, Extender
+from adalog.executor.join.ranges import RangeExtender
+from adalog.planner.model.logical import DatomAtom, Term
 from adalog.planner.model.version import Version
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
@@ -305,7 +310,7 @@ def a_conjunction(draw: Draw) -> Case:
 
 def an_or(draw: Draw) -> Case:
     rank, first, levels = ranked(draw, (*NAMES, COLLECTION))
-    nest = Nest(0)
+    nest = Nest(0, -1)
     extender = disjunction(draw, rank, nest)
     return Case(extender, first, levels, DOMAINS, nest.columns)
 
@@ -314,7 +319,7 @@ def an_or_with_a_local_variable(draw: Draw) -> Case:
     """Two branches, one of which has a variable that the other does not know."""
     rank, first, levels = ranked(draw, ("a", "b"))
     assume("b" in levels)
-    nest = Nest(0)
+    nest = Nest(0, -1)
     bodies = [
         Conjunction([pair(draw, rank, "a", "b"), *([a_pair_with_a_constant_at("a", draw, rank)])]),
         Conjunction([a_pair_with_a_constant_at("a", draw, rank)]),
@@ -416,7 +421,7 @@ def prefixes(draw: Draw, case: Case, names: Sequence[str]) -> Batch:
     weights = draw(st.lists(st.sampled_from((1, 2, 3)), min_size=n, max_size=n))
     columns = {name: np.array(column, np.int64) for name, column in zip(names, drawn, strict=True)}
     columns |= {state: np.full(n, -1, np.int64) for state in case.states}
-    return Batch(n, {**columns, WEIGHT: np.array(weights, np.int64)})
+    return Batch(n, columns, np.array(weights, np.int64))
 
 
 def asked(draw: Draw, case: Case) -> Iterator[tuple[str, Batch]]:
@@ -445,6 +450,7 @@ def with_each(batch: Batch, variable: str, values: Sequence[int]) -> Batch:
 def same(one: Batch, other: Batch, but: frozenset[str] = frozenset()) -> None:
     assert one.columns.keys() - but == other.columns.keys() - but
     assert one.size == other.size
+    assert one.weights().tolist() == other.weights().tolist()
     for name in one.columns.keys() - but:
         assert one.columns[name].dtype == np.int64
         assert len(one.columns[name]) == one.size

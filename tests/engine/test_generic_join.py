@@ -11,12 +11,12 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.join.batch import Batch, unit
-from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.extender import PairExtender
-from adalog.executor.join.generic_join import GenericJoin, Level
-from adalog.planner.model.logical import WEIGHT
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import Level
 from adalog.store.tries.trie import Csr, Trie
 
 TRIANGLE = [("a", "b"), ("a", "c"), ("b", "c")]
@@ -85,9 +85,9 @@ def test_dropped_variables_leave_their_number_behind() -> None:
     edges = {(rng.randrange(30), rng.randrange(30)) for _ in range(200)}
     paths = sum(1 for a, b in edges for c, d in edges if b == c)
     levels = [
-        Level("a", frozenset(("a", WEIGHT))),
-        Level("b", frozenset(("b", WEIGHT)), merge=True),
-        Level("c", frozenset((WEIGHT,)), merge=True, counted=True),
+        Level("a", frozenset(("a",))),
+        Level("b", frozenset(("b",)), merge=True),
+        Level("c", frozenset(), merge=True, counted=True),
     ]
     for budget in (1, 50, 1 << 19):
         work = join([("a", "b"), ("b", "c")], "abc", edges, edges, budget)
@@ -95,7 +95,7 @@ def test_dropped_variables_leave_their_number_behind() -> None:
 
         def sink(batch: Batch) -> bool:
             nonlocal total
-            total += int(batch.columns[WEIGHT].sum())
+            total += int(batch.weights().sum())
             return True
 
         Driver(GenericJoin(work.body, levels, weighted=True, budget=budget), sink, Cancel()).run(unit())
@@ -104,15 +104,15 @@ def test_dropped_variables_leave_their_number_behind() -> None:
 
 def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = {(a, b) for a in range(30) for b in range(a, 30)}
-    levels = [Level("a", frozenset(("a", WEIGHT))), Level("b", frozenset(("b", WEIGHT)), merge=True)]
+    levels = [Level("a", frozenset(("a",))), Level("b", frozenset(("b",)), merge=True)]
     body = join([("a", "b")], "ab", edges, edges, 1 << 19).body
     looks: list[None] = []
     for most in (1 << 24, 50):
-        monkeypatch.setattr("adalog.executor.join.generic_join._SCATTERED", most)
+        monkeypatch.setattr("adalog.executor.join.shortcuts.value_sums._SCATTERED", most)
         found: list[tuple[int, int]] = []
 
         def sink(batch: Batch, found: list[tuple[int, int]] = found) -> bool:
-            found += zip(batch.columns["b"].tolist(), batch.columns[WEIGHT].tolist(), strict=True)
+            found += zip(batch.columns["b"].tolist(), batch.weights().tolist(), strict=True)
             return True
 
         work = GenericJoin(body, levels, weighted=True, check=lambda: looks.append(None))

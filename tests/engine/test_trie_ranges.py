@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adalog.executor.join import extender
-from adalog.executor.join.extender import expand, trie_ranges
+from adalog.executor.extenders import pairs
+from adalog.executor.extenders.pairs import trie_ranges
+from adalog.executor.join.ranges import expand
 from adalog.store.tries.trie import EMPTY, Trie
 
 
@@ -17,7 +18,7 @@ def test_rows_that_another_thread_writes_out_meanwhile_are_not_lost(monkeypatch:
     trie = Trie(EMPTY).advanced(keys, values, np.ones(3, np.bool_))
     assert trie.levels
     assert not trie.has_over
-    kernels = extender.range_kernels
+    kernels = pairs.range_kernels
 
     class Meanwhile:
         def __getattr__(self, name: str) -> Any:
@@ -28,7 +29,7 @@ def test_rows_that_another_thread_writes_out_meanwhile_are_not_lost(monkeypatch:
             _ = trie.over  # what another thread does just now
             return found
 
-    monkeypatch.setattr(extender, "range_kernels", Meanwhile())
+    monkeypatch.setattr(pairs, "range_kernels", Meanwhile())
     ranges = trie_ranges(trie, np.array([1, 2, 3], np.int64))
     monkeypatch.undo()
     parent, value = expand(ranges)

@@ -17,8 +17,8 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.extenders.comparisons import ComparisonExtender
 from adalog.executor.extenders.functions import Call
 from adalog.executor.join.batch import Batch
-from adalog.executor.join.connectives import ranges_of
-from adalog.executor.join.extender import expand
+from adalog.executor.join.ranges import expand
+from adalog.executor.join.shortcuts.narrowing import ranges_of
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Codes, Scratch
 

@@ -16,7 +16,6 @@ from adalog.executor.join.batch import Batch
 from adalog.executor.question.question import Questions
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.combining import combined
-from adalog.planner.model.logical import WEIGHT
 from adalog.planner.model.plan import Plan
 from adalog.store.database import Database
 from adalog.store.values.codes import Scratch
@@ -84,7 +83,8 @@ def tasks(plan: Plan, values: Scratch, rng: Random) -> list[Batch]:
             columns.append(mixed)
     rows = Batch(60, dict(zip(plan.answer, columns, strict=True)))
     if plan.weighted:
-        rows = rows.having(WEIGHT, np.array([rng.randint(1, 4) for _ in range(60)], np.int64))
+        weights = np.array([rng.randint(1, 4) for _ in range(60)], np.int64)
+        rows = Batch(rows.size, rows.columns, weights)
     elif not plan.distinct:
         rows = rows.distinct()
     cuts = sorted(rng.sample(range(rows.size + 1), 2))
@@ -140,5 +140,5 @@ def test_few_rows_are_left(database: Database, query: str, most: int) -> None:
     longs = np.arange(3000, dtype=np.int64)
     rows = Batch(3000, {name: longs % 3 if name == "?g" else longs for name in plan.answer})
     if plan.weighted:
-        rows = rows.having(WEIGHT, np.full(3000, 2, np.int64))
+        rows = Batch(rows.size, rows.columns, np.full(3000, 2, np.int64))
     assert 0 < combined(plan, rows, values, Cancel(), ordered=False).size <= most

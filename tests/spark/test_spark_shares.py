@@ -27,7 +27,6 @@ from adalog.executor.question.question import Questions
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.shares import Share, cut, dealt, divided, split
 from adalog.executor.spark.wire import column_of, from_bytes, to_bytes
-from adalog.planner.model.logical import WEIGHT
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
@@ -76,8 +75,8 @@ def rows(join: GenericJoin, shares: list[Share]) -> dict[tuple[int, ...], int]:
     if not found:
         return {}
     whole = concatenate(found).distinct()
-    names = sorted(name for name in whole.columns if name != WEIGHT)
-    weights = whole.columns.get(WEIGHT, np.ones(whole.size, np.int64)).tolist()
+    names = sorted(whole.columns)
+    weights = whole.weights().tolist()
     keys = zip(*(whole.columns[name].tolist() for name in names), strict=True)
     return dict(zip(keys, weights, strict=True))
 
@@ -146,14 +145,12 @@ def test_a_value_of_a_rule_is_as_much_work_as_the_pairs_that_it_begins(graph: Sn
 
 
 def test_batches_survive_the_way() -> None:
-    sent = Batch(3, {"?a": np.array([1, -2, 3]), WEIGHT: np.array([1, 1, 5])})
+    sent = Batch(3, {"?a": np.array([1, -2, 3])}, np.array([1, 1, 5]))
     said = {"depth": 2, "made": ["a", 1.5, Keyword("k"), (1, "x")]}
     batch, heard = from_bytes(column_of([to_bytes(sent, said)])[0].as_buffer())
     assert batch.size == 3
-    assert {name: column.tolist() for name, column in batch.columns.items()} == {
-        "?a": [1, -2, 3],
-        WEIGHT: [1, 1, 5],
-    }
+    assert {name: column.tolist() for name, column in batch.columns.items()} == {"?a": [1, -2, 3]}
+    assert batch.weights().tolist() == [1, 1, 5]
     assert all(column.flags.writeable for column in batch.columns.values())
     assert heard["depth"] == 2
     assert list(heard["made"]) == said["made"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adalog.executor.join.extender import keys_hold, pairs_hold, touched_rows, trie_ranges
+from adalog.executor.extenders.pairs import keys_hold, pairs_hold, touched_rows, trie_ranges
 from adalog.store.tries import signed, trie
 from adalog.store.tries.trie import Csr, Trie
 

@@ -1,0 +1,202 @@
+"""`[?e :attribute ?v]` as an extender: a binary relation read through two tries, each a base and levels of signed
+pairs above it. What the join asks of a trie is here: per key its range of values, and which pairs and keys it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.protocol import START
+from adalog.executor.join.ranges import RangeExtender, Ranges, Unwritten
+from adalog.executor.kernels import range_kernels
+from adalog.store.tries.signed import Signed
+from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
+
+# Keys that are looked for in a level before it gets a filter, and a filter without effect.
+_FEW_KEYS: Final = 64
+_ALL_PASS: Final = np.full(1, np.iinfo(np.uint64).max)
+
+
+def trie_ranges(trie: Trie, keys: Column) -> Ranges:
+    """Per key its run of values."""
+    base = trie.base
+    # Looked at once: another thread may make them meanwhile.
+    has_over = trie.has_over
+    over = trie.over if has_over else EMPTY
+    src, lo, hi, total, single = range_kernels.lookup(
+        base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
+    )
+    if trie.levels and not has_over:
+        touched = _touched(trie, keys)
+        if len(touched):
+            if trie.written > trie.over_cost:
+                # So many touched rows were written one by one that it is time to write all of them.
+                _ = trie.over
+                return trie_ranges(trie, keys)
+            return _with_touched(
+                trie, keys, touched, Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
+            )
+    return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
+
+
+def _row_of(trie: Trie, key: int) -> Column | Unwritten:
+    """The values of one key, not written out yet where that costs."""
+    touched = trie.touched_count(key)
+    if touched is not None:
+        return Unwritten(touched, lambda: trie.row(key))
+    row = trie.base.row(key)
+    return EMPTY.values if row is None else row
+
+
+def _filter(level: Signed, keys: int) -> NDArray[np.uint64]:
+    """The filter of a level; where too few keys are looked for to make it, one that lets all pass."""
+    return level.filter if keys > _FEW_KEYS or level.has_filter else _ALL_PASS
+
+
+def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
+    """The positions of keys that have signed pairs."""
+    mask = np.zeros(len(keys), np.bool_)
+    marked = 0
+    for level in trie.levels:
+        marked += range_kernels.mark_touched(level.keys, _filter(level, len(keys)), keys, mask)
+    return np.flatnonzero(mask) if marked else EMPTY.values
+
+
+def _with_touched(trie: Trie, keys: Column, touched: NDArray[np.int64], ranges: Ranges) -> Ranges:
+    """The ranges with the rows of touched keys, each once, which are written when they are read."""
+    wanted = distinct(keys[touched])
+    sizes = trie.counts(wanted)
+    ends = np.cumsum(sizes)
+    at = np.searchsorted(wanted, keys[touched])
+    ranges.src[touched] = 1
+    ranges.lo[touched] = (ends - sizes)[at]
+    ranges.hi[touched] = ends[at]
+
+    def write() -> Column:
+        trie.written += int(ends[-1])
+        return trie.rows_of(wanted)[1]
+
+    over = Unwritten(int(ends[-1]), write)
+    return Ranges(ranges.base, over, ranges.src, ranges.lo, ranges.hi, ranges.span)
+
+
+def touched_rows(trie: Trie, keys: Column) -> Csr:
+    """The rows of those of the keys, sorted and distinct, that have signed pairs; empty ones too."""
+    wanted = keys[_touched(trie, keys)]
+    sizes, values = trie.rows_of(wanted)
+    return Csr(wanted, np.append(0, np.cumsum(sizes)), values)
+
+
+def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
+    """Mask of the pairs (keys[i], values[i]) that the trie has."""
+    base = trie.base
+    mask = range_kernels.holds_pairs(base.keys, base.dense, base.offsets, base.values, keys, values)
+    for level in reversed(trie.levels):
+        filter_ = _filter(level, len(keys))
+        range_kernels.decide(level.keys, filter_, level.offsets, level.values, level.added, keys, values, mask)
+    return mask
+
+
+def keys_hold(trie: Trie, keys: Column) -> Mask:
+    """Mask of the keys that have values."""
+    base = trie.base
+    mask = range_kernels.contains_key(base.keys, base.dense, keys)
+    for level in reversed(trie.levels):
+        range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)
+    return mask
+
+
+class PairExtender(RangeExtender):
+    """`[?e :attribute ?v]`: a binary relation read through its two tries.
+
+    Either end is a variable's name, a constant's code, or None for a blank. `forward` gives the trie from first to
+    second, `backward` the other; both are asked for only when needed, since a snapshot builds them lazily.
+    """
+
+    def __init__(
+        self,
+        first: str | int | None,
+        second: str | int | None,
+        forward: Callable[[], Trie],
+        backward: Callable[[], Trie],
+        rank: dict[str, int],
+    ) -> None:
+        self.first = first
+        self.second = second
+        self.forward = forward
+        self.backward = backward
+        self.rank = rank
+        self.variables = frozenset(end for end in (first, second) if isinstance(end, str))
+        self._fixed: dict[str, Column | Unwritten] = {}
+
+    def forget(self) -> None:
+        """Drops rows that were read: the tries may be others by now."""
+        if self._fixed:
+            self._fixed = {}
+
+    def _sides(self, variable: str) -> tuple[Callable[[], Trie], Callable[[], Trie], str | int | None]:
+        """(trie keyed by `variable`, trie keyed by the other end, the other end)."""
+        if variable == self.first:
+            return self.forward, self.backward, self.second
+        return self.backward, self.forward, self.first
+
+    def _row(self, variable: str) -> Column | Unwritten | None:
+        """The candidates where they are the same for every prefix: the other end is a constant or the same."""
+        fixed = self._fixed.get(variable)
+        if fixed is None:
+            _, reverse, other = self._sides(variable)
+            if isinstance(other, int):
+                fixed = _row_of(reverse(), other)
+            elif other == variable:
+                fixed = self.forward().diagonal
+            else:
+                return None
+            self._fixed[variable] = fixed
+        return fixed
+
+    def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:
+        own, _, other = self._sides(variable)
+        if other is None or (isinstance(other, str) and other != variable and other not in batch.columns):
+            trie = own()
+            return Unwritten(trie.rows, lambda: trie.keys) if trie.levels else trie.keys
+        return None
+
+    def row(self, batch: Batch, variable: str) -> Column | Unwritten:
+        row = self._row(variable)
+        if row is not None:
+            return row
+        _, reverse, other = self._sides(variable)
+        assert isinstance(other, str)
+        return _row_of(reverse(), int(batch.columns[other][0]))
+
+    def ranges(self, batch: Batch, variable: str) -> Ranges:
+        if batch.size == 1:
+            return Ranges.constant(self.row(batch, variable), 1)
+        row = self._row(variable)
+        if row is not None:
+            return Ranges.constant(row, batch.size)
+        _, reverse, other = self._sides(variable)
+        assert isinstance(other, str)
+        return trie_ranges(reverse(), batch.columns[other])
+
+    def holds(self, batch: Batch, variable: str) -> Mask:
+        if variable == START:
+            variable = max(self.variables, key=self.rank.__getitem__)
+        column = batch.columns[variable]
+        own, reverse, other = self._sides(variable)
+        if other is None or (isinstance(other, str) and other not in batch.columns):
+            return keys_hold(own(), column)
+        row = self._row(variable)
+        if row is None:
+            assert isinstance(other, str)
+            return pairs_hold(reverse(), batch.columns[other], column)
+        if isinstance(row, Unwritten) and not row.is_written:
+            assert isinstance(other, int)
+            return pairs_hold(reverse(), np.full(batch.size, other, np.int64), column)
+        ranges = Ranges.constant(row, batch.size)
+        return range_kernels.contains(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, column)

@@ -42,8 +42,8 @@ from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
 
-# What a principal that was quiet may use at once, unless a setting says.
-_BURST_SECONDS = 10.0
+# The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
+BURST_SECONDS = 10.0
 
 if TYPE_CHECKING:
     from adalog.executor.pool import Pool
@@ -115,7 +115,7 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/graphql", graphql),
-            WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
+            WebSocketRoute("/graphql", SocketEndpoint(answering, origins)),
             *(Route(kind.path, JobEndpoint(kind, answering, settings)) for kind in jobs),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
@@ -210,9 +210,8 @@ def _buckets(settings: Settings, metrics: Metrics, workers: Workers | None) -> B
     """What principals may use; None where nothing limits it."""
     if not settings.rate_units:
         return None
-    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
     fills = None if workers is None else workers.fills
-    buckets = Buckets(settings.rate_units, burst, settings.threads, fills=fills)
+    buckets = Buckets(settings.rate_units, BURST_SECONDS * settings.rate_units, settings.threads, fills=fills)
     metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
     metrics.count(
         "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused

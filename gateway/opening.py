@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from adalog.datalog import edn
 from adalog.executor.cache.settings import CacheSettings, RedisSettings
@@ -11,10 +11,17 @@ from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.files.progress import Progress
 from adalog.store.log.entry import KeyMemory
+from adalog.store.state.settings import WAITING
 from adalog.store.storage import ProcessGroup
 
 if TYPE_CHECKING:
     from adalog.gateway.workers.workers import Workers
+
+
+# Queries that wait for a slot: a client that is told to retry is better off than one whose turn comes too late.
+_QUERIES_WAITING: Final = 256
+# Of queries remembered with their plans, which take some 10 KiB each.
+_PLAN_BYTES: Final = 32 << 20
 
 
 def open_database(
@@ -29,11 +36,10 @@ def open_database(
         settings.data,
         schema=settings.schema,
         limits=limits,
-        waiting=settings.transactions_waiting,
+        waiting=WAITING if siblings is None else settings.share_of(WAITING),
         attributes=settings.attributes,
-        keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
+        keys=KeyMemory(seconds=settings.idempotency_seconds),
         siblings=siblings,
-        follow_seconds=settings.follow_seconds,
         segments=None if settings.segments is None else settings.segments.get_secret_value(),
         copy=settings.segments_copy,
         progress=progress,
@@ -49,9 +55,9 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         threads=settings.threads,
         running=settings.queries_at_once,
         heavy=settings.heavy_queries_at_once,
-        waiting=settings.queries_waiting,
+        waiting=_QUERIES_WAITING if workers is None else settings.share_of(_QUERIES_WAITING),
         memory_bytes=settings.memory_bytes,
-        plan_bytes=settings.plan_cache_bytes,
+        plan_bytes=_PLAN_BYTES if workers is None else settings.share_of(_PLAN_BYTES),
         slow_seconds=settings.slow_query_seconds,
     )
     cache = cache_settings(settings)
@@ -68,7 +74,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         properties=settings.spark_properties,
         segments=None if place is None else place.get_secret_value(),
     )
-    database.have_folded(folding_on(engine.session), settings.fold_bytes)
+    database.have_folded(folding_on(engine.session))
     pool = Pool(database, sizes, engine, cache)
     if workers is not None:
         workers.share_spark(engine, pool.memory)
@@ -82,10 +88,8 @@ def cache_settings(settings: Settings) -> CacheSettings | None:
         redis = RedisSettings(
             settings.redis_url.get_secret_value(),
             settings.redis_prefix,
-            settings.redis_ttl,
-            settings.redis_entry_bytes,
-            settings.redis_secret.get_secret_value() if settings.redis_secret else None,
+            secret=settings.redis_secret.get_secret_value() if settings.redis_secret else None,
         )
     if redis is None and not settings.cache_bytes:
         return None
-    return CacheSettings(settings.cache_bytes, settings.cache_entry_bytes, redis)
+    return CacheSettings(settings.cache_bytes, redis=redis)

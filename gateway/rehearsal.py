@@ -105,9 +105,7 @@ def rehearse(settings: Settings, stopped: threading.Event | None = None) -> None
             database.transact(text)
         pool = Pool(database, cache=cache_settings(Settings(cache_bytes=settings.cache_bytes)))
         try:
-            asyncio.run(
-                _asked(create_app(database, pool, Settings(data=":memory:", limits=settings.limits)), stopped)
-            )
+            asyncio.run(_asked(create_app(database, pool, Settings(data=":memory:")), stopped))
         finally:
             pool.close()
 

@@ -157,7 +157,7 @@ class Buckets:
                 raise OverdrawnError(
                     f"this costs about {units:,.0f} units, and {max(level, 0):,.0f} are left of those that "
                     f"{principal!r} may use: {self.rate:,.0f} a second, up to {self.burst:,.0f} at once; "
-                    "ADALOG_RATE_UNITS and ADALOG_RATE_BURST_UNITS move this limit",
+                    "ADALOG_RATE_UNITS moves this limit",
                     (min(needed + taken, self.burst) - level) / self.rate,
                 )
             self._put(principal, level - units, now)

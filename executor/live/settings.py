@@ -1,4 +1,4 @@
-"""The bounds of subscriptions. Every one is a setting of the gateway."""
+"""The bounds of subscriptions. The gateway has settings for their number, their memory and `progress_seconds`."""
 
 from __future__ import annotations
 

@@ -223,9 +223,9 @@ def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
     """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
     from adalog.gateway.opening import open_database, start_pool
 
-    limits = replace(settings.limits, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
+    settings = replace(settings, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
     # One request is all there is: nothing would be asked twice.
-    settings = replace(settings, limits=limits, cache_bytes=0, redis_url=None)
+    settings = replace(settings, cache_bytes=0, redis_url=None)
     with open_database(settings) as database:
         pool = start_pool(database, settings, spark=spark and settings.spark)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.gateway.cli.backend import Backend, Local
 from adalog.gateway.cli.output.formats import Relation, Warned
-from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.shown import shown_data
-from adalog.gateway.settings.sources import Read, secret_names
+from adalog.gateway.settings.sources import SettingsRead, secret_names
 from adalog.schema.writing.encoding import decode
 from adalog.store.files.addresses import without_secrets
 
@@ -69,23 +68,19 @@ _ATTRIBUTE_COLUMNS = {
 }
 
 
-def settings_relation(read: Read) -> Relation:
+def settings_relation(read: SettingsRead) -> Relation:
     """Each setting with its value, and where that came from."""
     settings, secret = read.settings, secret_names()
-    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "limits"}
     rows: list[tuple[Any, ...]] = []
-    for name, value in sorted((values | asdict(settings.limits)).items()):
+    for name in sorted(names()):
+        value = getattr(settings, name)
         shown = None if value is None else "**********" if name in secret and str(value) else value
         # It is a secret in part.
         shown = shown_data(str(shown)) if name == "data" else shown
         is_plain = isinstance(shown, int | float | None)
-        rows.append((name, shown if is_plain else without_secrets(str(shown)), _origin(read, name)))
+        rows.append((name, shown if is_plain else without_secrets(str(shown)), read.origins.get(name, "default")))
     value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
     return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
-
-
-def _origin(read: Read, name: str) -> str:
-    return read.origins.get(name, "default")
 
 
 def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:

@@ -43,7 +43,7 @@ def run_import(
             shown = Shown(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
-            database.have_folded(folding_on(session), settings.fold_bytes)
+            database.have_folded(folding_on(session))
             outcome = load(
                 database,
                 SparkRunner(session.live(), shown),

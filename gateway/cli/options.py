@@ -13,7 +13,9 @@ import click
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli.output.texts import TextType
 from adalog.gateway.identity.json_texts import unique
-from adalog.gateway.settings.setting import PREFIX, SettingError, config_file
+from adalog.gateway.settings.config import help_text, names
+from adalog.gateway.settings.retired import RETIRED
+from adalog.gateway.settings.setting import PREFIX, SettingError, config_file, option_name
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -35,6 +37,11 @@ def option(*names: str, **settings: Any) -> Decorator:
     key = _key(names[0])
     OPTION_KEYS.add(key)
     return click.option(*names, envvar=PREFIX + key.upper(), show_envvar=True, **settings)
+
+
+def setting_option(name: str, metavar: str, **more: Any) -> Decorator:
+    """The option of a setting, with the help of its definition."""
+    return option(option_name(name), metavar=metavar, help=help_text(name), **more)
 
 
 def _key(option: str) -> str:
@@ -175,9 +182,9 @@ class SettingOptions(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         declared = {param.name for param in params} | {"config"}
-        from adalog.gateway.settings.sources import names, option_name, secret_names
+        from adalog.gateway.settings.sources import secret_names
 
-        for name in sorted(names() - declared):
+        for name in sorted((names() | RETIRED) - declared):
             callback = _refuse_secret if name in secret_names() else None
             params.append(click.Option([option_name(name), name], hidden=True, callback=callback))
         return params
@@ -245,19 +252,10 @@ def basis_variable(as_of: str | None, since: int | None, history: bool) -> dict[
 TEXT = TextType()
 
 data_option = options(
-    option("--data", metavar="DIR", help="The database's folder, or :memory:.  [default: data]"),
-    option(
-        "--config",
-        metavar="FILE",
-        is_eager=True,
-        expose_value=False,
-        callback=_read_file,
-        help="Settings in TOML; options and variables go before them.",
-    ),
+    setting_option("data", "DIR"),
+    setting_option("config", "FILE", is_eager=True, expose_value=False, callback=_read_file),
 )
-segments_option = option(
-    "--segments", metavar="PLACE", help="Where gateways on a server share segments and the files of imports."
-)
+segments_option = setting_option("segments", "PLACE")
 basis_options = options(
     option("--as-of", metavar="T", help="Read as of this transaction number or instant."),
     option("--since", metavar="T", type=click.IntRange(0), help="Read only what was asserted after transaction T."),

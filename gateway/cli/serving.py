@@ -10,27 +10,22 @@ import click
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli.exits import exit_code, told
-from adalog.gateway.cli.options import SettingOptions, data_option, format_option, option
+from adalog.gateway.cli.options import SettingOptions, data_option, format_option, setting_option
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import print_relation
 from adalog.gateway.cli.where import is_new, made, present_settings, read_settings
-from adalog.gateway.settings.checking import checked
 from adalog.store.files.folder import is_address
 
 
 @click.command(cls=SettingOptions)
-@option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
-@option("--port", metavar="N", help="0 takes a free one.  [default: 8080]")
+@setting_option("host", "H")
+@setting_option("port", "N")
 @data_option
-@option(
-    "--workers",
-    metavar="N",
-    help="Processes behind the port, which share the bounds of memory and connections.  [default: 1]",
-)
+@setting_option("workers", "N")
 def serve(**_: Any) -> None:
     """Serve the database over GraphQL, with the explorer.
 
-    Every other setting is an option, too: --query-depth 20 for ADALOG_QUERY_DEPTH. `adalog settings` lists them.
+    Every other setting is an option, too: --timeout-ms 9000 for ADALOG_TIMEOUT_MS. `adalog settings` lists them.
 
     \b
         adalog serve --data family --port 8081
@@ -38,6 +33,7 @@ def serve(**_: Any) -> None:
     """
     with told():
         from adalog.gateway.server import run
+        from adalog.gateway.settings.checking import checked
 
         settings = checked(present_settings())
         log = logging.getLogger("adalog.server")
@@ -71,6 +67,7 @@ def settings(form: str, **_: Any) -> None:
     """
     with told():
         from adalog.gateway.cli.commands import settings_relation
+        from adalog.gateway.settings.checking import checked
 
         read = read_settings()
         checked(read.settings)

@@ -14,12 +14,15 @@ from click.core import ParameterSource
 
 from adalog.gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
 from adalog.gateway.cli.output.console import err
+from adalog.gateway.settings.config import names
+from adalog.gateway.settings.retired import RETIRED
+from adalog.gateway.settings.setting import variable
 from adalog.gateway.settings.shown import shown_path
 
 if TYPE_CHECKING:
     from adalog.gateway.cli.backend import Backend, Remote
     from adalog.gateway.settings.config import Settings
-    from adalog.gateway.settings.sources import Read
+    from adalog.gateway.settings.sources import SettingsRead
 
 # Variables of `make`.
 _SET_UP = frozenset({"ADALOG_NO_SYSTEM_PACKAGES"})
@@ -92,18 +95,21 @@ def present_settings() -> Settings:
     return read_settings().settings
 
 
-def read_settings() -> Read:
+def read_settings() -> SettingsRead:
     """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
-    from adalog.gateway.settings.sources import names, nearest, read, variable
+    from adalog.gateway.settings.sources import nearest, read
 
     ctx = click.get_current_context()
-    typed = {name: value for name, value in ctx.params.items() if name in names() and is_typed(name)}
+    typed = {name: value for name, value in ctx.params.items() if name in names() | RETIRED and is_typed(name)}
     if is_typed("config"):
         typed["config"] = ctx.meta[CONFIG]
     found = read(os.environ, typed, OPTION_KEYS)
     for unknown in sorted(set(found.unknown) - _SET_UP):
         known = [variable(name) for name in (*names(), *OPTION_KEYS)]
         err.print(f"adalog: {unknown} is no setting{nearest(unknown, known)}", markup=False, soft_wrap=True)
+    if found.retired:
+        text = f"adalog: {', '.join(found.retired)}: no settings any more, and without effect"
+        err.print(text, markup=False, soft_wrap=True)
     return found
 
 

@@ -61,9 +61,9 @@ class Guard:
         self.app = app
         extra = host_names(settings.allowed_hosts)
         # On other interfaces a token is required of everyone, so any name may lead here.
-        self.hosts = extra if settings.on_loopback or extra else None
+        self.hosts = extra if is_loopback(settings.host) or extra else None
         # There, Prometheus and load balancers ask by address, and an address is no name that could be rebound.
-        self.takes_addresses = not settings.on_loopback
+        self.takes_addresses = not is_loopback(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self.hosts is not None and not self._expected(scope):

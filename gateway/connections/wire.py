@@ -18,8 +18,10 @@ import orjson
 
 from adalog.datalog.errors import RETRYABLE, Code
 from adalog.executor.bounds.beside import NOBODY
+from adalog.gateway.connections import limits
 from adalog.gateway.connections.guards import SECURITY_HEADERS
-from adalog.gateway.settings.config import Settings, networks
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.kinds import networks
 
 # What a whole IPv6 network's holder has to himself.
 _IPV6_PREFIX: Final = 64
@@ -113,18 +115,18 @@ class Wire:
     """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
 
     def __init__(self, settings: Settings) -> None:
-        self.head_bytes = settings.head_bytes
+        self.head_bytes = limits.HEAD_BYTES
         self.request_bytes = settings.request_bytes
-        self.head_seconds = settings.head_seconds
-        self.body_seconds = settings.body_seconds
+        self.head_seconds = limits.HEAD_SECONDS
+        self.body_seconds = limits.BODY_SECONDS
         self.idle_seconds = settings.idle_seconds
-        self.send_seconds = settings.send_seconds
-        self.send_rate = settings.send_rate
+        self.send_seconds = limits.SEND_SECONDS
+        self.send_rate = limits.SEND_RATE
         # May be lowered, where the process has fewer descriptors.
         self.most = settings.connections
-        self.init_seconds = settings.init_seconds
-        self.ping_seconds = settings.ping_seconds
-        self.most_operations = settings.operations_per_connection
+        self.init_seconds = limits.INIT_SECONDS
+        self.ping_seconds = limits.PING_SECONDS
+        self.most_operations = limits.OPERATIONS_PER_CONNECTION
         self.refused: Counter[str] = Counter()
         # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
         self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})
@@ -152,19 +154,19 @@ class Wire:
             431,
             Code.LIMIT_EXCEEDED,
             f"the request's first line and headers have more than {self.head_bytes:,} bytes, or there are too many "
-            "of them; ADALOG_HEAD_BYTES moves this limit",
+            "of them",
         )
         self.late_head = Refusal(
             "head_seconds",
             408,
             Code.TIMEOUT,
-            f"the headers were not here after {self.head_seconds:g} s; ADALOG_HEAD_SECONDS moves this limit",
+            f"the headers were not here after {self.head_seconds:g} s",
         )
         self.late_body = Refusal(
             "body_seconds",
             408,
             Code.TIMEOUT,
-            f"the body was not here after {self.body_seconds:g} s; ADALOG_BODY_SECONDS moves this limit",
+            f"the body was not here after {self.body_seconds:g} s",
         )
         self.full = Refusal(
             "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"

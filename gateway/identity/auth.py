@@ -114,7 +114,7 @@ def authorizations(scope: Scope) -> list[str]:
 
 def tokens_of(settings: Settings) -> Tokens:
     """The tokens that the settings name. Raises SettingError."""
-    if not settings.takes_jwt:
+    if not settings.jwt_algorithms:
         return Tokens.load(settings.auth)
     from adalog.gateway.identity.jwt_tokens import JsonWebTokens
 

@@ -32,6 +32,12 @@ from adalog.gateway.settings.setting import SettingError
 
 _LOGGER: Final = logging.getLogger("adalog.auth")
 
+# After how long keys are fetched anew: how soon one that the issuer withdrew is refused.
+RENEW_SECONDS: Final = 300.0
+# Between two requests for keys: tokens with names of keys that nobody knows must not become requests to the issuer.
+PAUSE_SECONDS: Final = 10.0
+# Of one request for keys, during which tokens with a new key wait.
+TIMEOUT_SECONDS: Final = 5.0
 _MOST_BYTES: Final = 256 * 1024
 _MOST_KEYS: Final = 64
 _RSA_BITS: Final = range(2048, 8193)
@@ -88,19 +94,14 @@ class FixedKeys:
 
 
 class RemoteKeys:
-    """The keys at an address. Those known are used while it is away; a thread of its own asks it.
+    """The keys at an address. Those known are used while it is away; a thread of its own asks it."""
 
-    `seconds`: after which keys are renewed; `pause`: the least time between two requests; `timeout`: of one.
-    """
-
-    def __init__(
-        self, url: str, seconds: float, pause: float, timeout: float, clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, url: str, clock: Callable[[], float] = monotonic) -> None:
         self.generation = 0
         self._url = url
-        self._seconds = seconds
-        self._pause = pause
-        self._timeout = timeout
+        self._seconds = RENEW_SECONDS
+        self._pause = PAUSE_SECONDS
+        self._timeout = TIMEOUT_SECONDS
         self._clock = clock
         self._keys: list[Key] = []
         self._renewed_at = float("-inf")

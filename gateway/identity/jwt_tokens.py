@@ -35,6 +35,8 @@ _CHECKED: Final[Options] = {
     "verify_nbf": False,
     "verify_iat": False,
 }
+# By how much the clocks of two well-kept machines may differ.
+CLOCK_SKEW_SECONDS: Final = 30.0
 _SECRET_BYTES: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
 
 
@@ -46,7 +48,7 @@ class JsonWebTokens:
         self._keys = _keys(settings, self.algorithms)
         self._audience = [part.strip() for part in settings.jwt_audience.split(",") if part.strip()] or None
         self._issuer = settings.jwt_issuer
-        self._skew = settings.jwt_clock_skew_seconds
+        self._skew = CLOCK_SKEW_SECONDS
         self._claim = settings.jwt_roles_claim
         self._roles = jwt_roles(settings.jwt_roles)
         self._remembered: OrderedDict[bytes, Principal] = OrderedDict()
@@ -177,12 +179,7 @@ class JsonWebTokens:
 def _keys(settings: Settings, algorithms: tuple[str, ...]) -> Keys:
     """What the settings name. Raises SettingError."""
     if settings.jwt_keys_url is not None:
-        return RemoteKeys(
-            settings.jwt_keys_url,
-            settings.jwt_keys_seconds,
-            settings.jwt_keys_pause_seconds,
-            settings.jwt_keys_timeout_seconds,
-        )
+        return RemoteKeys(settings.jwt_keys_url)
     if settings.jwt_key is not None:
         keys = keys_of_file(settings.jwt_key)
         if not any(keys.fitting(each, None) for each in algorithms):

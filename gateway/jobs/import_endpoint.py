@@ -19,7 +19,8 @@ from adalog.gateway.identity.auth import Principal, check_import
 from adalog.gateway.jobs.imports import Imports, Wish
 from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
-from adalog.gateway.settings.config import Settings, import_places
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.kinds import import_places
 from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import mapping_of
 from adalog.schema.request.background import elsewhere

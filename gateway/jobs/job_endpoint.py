@@ -22,6 +22,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import Meter
+from adalog.gateway.connections import limits
 from adalog.gateway.identity.auth import ANYONE, Principal
 from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.peer import is_own_user
@@ -68,7 +69,7 @@ class JobEndpoint:
         self._kind = kind
         self._answering = answering
         self._request_bytes = settings.request_bytes
-        self._ping_seconds = settings.ping_seconds
+        self._ping_seconds = limits.PING_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.cancel import abandoned, stopping
+from adalog.gateway.connections import limits
 from adalog.gateway.connections.conditional import unchanged, validated
 from adalog.gateway.connections.direct import direct_way
 from adalog.gateway.explorer import Explorer
@@ -54,8 +55,8 @@ class GraphQLEndpoint:
         self.explorer = explorer.page()
         self.origins = origins
         self.request_bytes = settings.request_bytes
-        self.request_values = settings.request_values
-        self.ping_seconds = settings.ping_seconds
+        self.request_values = limits.REQUEST_VALUES
+        self.ping_seconds = limits.PING_SECONDS
         self.stop = answering.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -148,7 +148,7 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     if 3 * len(body) > most and cost_of_json(body) > most:
         raise BadRequestError(
             413,
-            f"the request has more than about {most:,} JSON values; ADALOG_REQUEST_VALUES moves this limit",
+            f"the request has more than about {most:,} JSON values",
             Code.LIMIT_EXCEEDED,
         )
     try:

@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.subscribers.event import Message
 from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.gateway.connections import limits
 from adalog.gateway.connections.direct import direct_way, send_events
 from adalog.gateway.connections.websocket import RESTART, WebSocket
 from adalog.gateway.identity.auth import authorizations
@@ -29,7 +30,6 @@ from adalog.gateway.protocols import negotiation
 from adalog.gateway.protocols.answering import Answering, Asked, StoppedError, chunks
 from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.protocols.negotiation import BadRequestError
-from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
@@ -61,12 +61,9 @@ class InvalidMessageError(Exception):
 class SocketEndpoint:
     """An ASGI app for WebSockets on /graphql."""
 
-    def __init__(self, answering: Answering, origins: Origins, settings: Settings) -> None:
+    def __init__(self, answering: Answering, origins: Origins) -> None:
         self.answering = answering
         self.origins = origins
-        self.request_values = settings.request_values
-        self.most = settings.operations_per_connection
-        self.init_seconds = settings.init_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -119,8 +116,7 @@ class Session:
         self, endpoint: SocketEndpoint, scope: Scope, socket: WebSocket, principal: Principal | None
     ) -> None:
         self._answering = endpoint.answering
-        self._request_values = endpoint.request_values
-        self._most = endpoint.most
+        self._most = limits.OPERATIONS_PER_CONNECTION
         self._scope = scope
         self._socket = socket
         self._counts = socket.wire.messages
@@ -130,7 +126,7 @@ class Session:
         self._expiry: Expiry | None = None
         # The code and the reason with which the connection ends once nothing runs any more.
         self._leaving: tuple[int, str] | None = None
-        self._late = asyncio.get_running_loop().time() + endpoint.init_seconds
+        self._late = asyncio.get_running_loop().time() + limits.INIT_SECONDS
         self._operations: dict[str, Operation] = {}
         # Streams that have more than the connection takes at the moment, in turn.
         self._waiting: dict[str, Operation] = {}
@@ -201,8 +197,8 @@ class Session:
 
     async def _read_long(self, text: str) -> Any:
         data = text.encode()
-        if negotiation.cost_of_json(data) > self._request_values:
-            raise InvalidMessageError("the message has too many JSON values; ADALOG_REQUEST_VALUES is the limit")
+        if negotiation.cost_of_json(data) > limits.REQUEST_VALUES:
+            raise InvalidMessageError("the message has too many JSON values")
         self._socket.hold(len(data))
         try:
             return await elsewhere(lambda _: _read(data))
@@ -252,10 +248,7 @@ class Session:
         elif name in self._operations:
             self._socket.close(SUBSCRIBER_EXISTS, f"Subscriber for {name} already exists")
         elif len(self._operations) >= self._most:
-            full = (
-                f"this connection has {self._most} operations already; complete some, or open another connection; "
-                "ADALOG_OPERATIONS_PER_CONNECTION moves this limit"
-            )
+            full = f"this connection has {self._most} operations already; complete some, or open another connection"
             self._say_error(name, [describe(AdalogError(Code.RATE_LIMITED, full, retry_after=1))])
         elif self._leaving is None:
             operation = self._operations[name] = Operation(name)

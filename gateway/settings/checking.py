@@ -6,7 +6,7 @@ import os
 
 from adalog.datalog.errors import quoted
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import jwt_algorithms
+from adalog.gateway.settings.kinds import is_loopback, jwt_algorithms
 from adalog.gateway.settings.setting import PREFIX, SettingError
 from adalog.gateway.settings.sources import check
 from adalog.store.files.folder import is_address
@@ -21,7 +21,7 @@ def checked(settings: Settings) -> Settings:
             f"{PREFIX}DATA is none: name a server, postgresql://USER:PASSWORD@HOST/DATABASE, or leave them out"
         )
     _check_tokens(settings)
-    if not settings.on_loopback and not settings.auth and not settings.takes_jwt:
+    if not (is_loopback(settings.host) or settings.auth or settings.jwt_algorithms):
         raise SettingError(
             f"serving on {settings.host} lets other machines in, and no authentication is set up. Set {PREFIX}AUTH "
             "to a file of bearer tokens (one `name:role:sha256hex` a line; the role is read, write or admin), "

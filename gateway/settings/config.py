@@ -1,177 +1,361 @@
-"""Settings: every one has a name, a type that says which values are right, and a default.
+"""The settings: each is one field of `Settings`, and the field is its whole definition.
 
-Where their values come from is a matter of `gateway.settings.sources`. Nothing here starts anything.
+The name gives the environment variable (`ADALOG_IDLE_SECONDS`), the option (`--idle-seconds`) and the key of a file
+(`idle_seconds`). The annotation is a type of `gateway.settings.kinds` that says which values are right; a plain
+number is not negative. `setting` has the default and the meaning. From these are made the option and its help, the
+checks of values, `adalog settings`, `docs/settings.md`, and the names that the Helm chart takes.
+
+To add a setting:
+
+1. add a field here, and read it where it counts: `settings.my_bytes`;
+2. run `python -m adalog.gateway.settings.documents`, which writes the docs' table and the chart's list anew. Tests
+   compare them with the fields.
+
+A bound that no operator turns is a constant in the room that uses it, not a setting. The name of a setting that
+goes moves to `gateway.settings.retired`.
+
+The command line reads this module for its help, so it imports no pydantic, and types only for the type checker.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
-
-from pydantic import SecretStr
+import math
+from dataclasses import Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from adalog.cluster.properties import parsed
+from adalog.executor.bounds.budget import MEMORY_BYTES
+from adalog.executor.cache.settings import CacheSettings, RedisSettings
 from adalog.executor.live.settings import LiveSettings
-from adalog.gateway.settings.kinds import (
-    AlgorithmList,
-    BackupList,
-    DataPlace,
-    HostList,
-    KeysAddress,
-    LogLevel,
-    NameList,
-    NetworkList,
-    OriginList,
-    PlaceList,
-    Port,
-    Positive,
-    QueryMemory,
-    RedisAddress,
-    RoleList,
-    Seconds,
-    SegmentsPlace,
-    SigningSecret,
-    Span,
-    SparkConf,
-    SparkMaster,
-    SparkSegmentsPlace,
-    Threads,
-    Units,
-    Workers,
-    import_places,
-    is_loopback,
-    networks,
-)
 from adalog.gateway.settings.setting import PREFIX, SettingError
 from adalog.schema.request.limits import RequestLimits
-from adalog.store.checkpoint.fold_memory import FOLD_BYTES
+from adalog.store.log.entry import KeyMemory
 from adalog.store.values.schema_policy import ATTRIBUTES
+from adalog.store.writer.exclusive import HOLD_SECONDS
 
-__all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks"]
+if TYPE_CHECKING:
+    from adalog.gateway.settings.kinds import (
+        AlgorithmList,
+        BackupList,
+        DataPlace,
+        HostList,
+        KeysAddress,
+        LogLevel,
+        NameList,
+        NetworkList,
+        OriginList,
+        PlaceList,
+        Port,
+        Positive,
+        QueryMemory,
+        RedisAddress,
+        RoleList,
+        Seconds,
+        SegmentsPlace,
+        SigningSecret,
+        Span,
+        SparkConf,
+        SparkMaster,
+        SparkSegmentsPlace,
+        Threads,
+        Units,
+        Workers,
+    )
 
-_NOTHING = SecretStr("")
+__all__ = ["PREFIX", "SettingError", "Settings", "help_text", "names", "shown_default"]
+
+_MIB: Final = 1024 * 1024
+# Where a lower room has a default of its own, that is the setting's.
+_LIMITS: Final = RequestLimits()
+_LIVE: Final = LiveSettings()
+# The part of all subscriptions that one principal may have: no client can take them all.
+_ONE_PRINCIPAL: Final = 0.4
+# How many of the largest requests, and of the largest responses, there is memory for.
+_BODIES_AT_ONCE: Final = 8
+_RESPONSES_AT_ONCE: Final = 4
 
 
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    more: str = "",
+    unset: str = "none",
+    can_hold_keys: bool = False,
+    is_divided: bool = False,
+    area: str = "",
+) -> Any:
+    """The definition of a field.
+
+    meaning: for the help and the docs. more: the page of the docs that says more. unset: what no value means.
+    can_hold_keys: an address with a key in it may be given, so that `repr` leaves it out. is_divided: several
+    workers have a share each. area: the heading of the
+    docs' table that begins here.
+    """
+    metadata = {"meaning": meaning, "more": more, "unset": unset, "area": area, "is_divided": is_divided}
+    return field(default=default, repr=not can_hold_keys, metadata=metadata)
+
+
+# What `setting` returns is a field, of which the linter cannot know.
+# ruff: noqa: RUF009
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one adalog process runs. A plain number is never negative; `gateway.settings.kinds` has what else a type
-    says."""
+    """How one adalog process runs."""
 
-    config: str | None = None
-    secrets_dir: str | None = None
-    data: DataPlace = field(default="data", repr=False)
-    host: str = "127.0.0.1"
-    port: Port = 8080
-    workers: Workers = 1
-    worker_seconds: Seconds = 15.0
-    schema: Literal["open", "strict"] = "open"
-    auth: str | None = None
-    jwt_algorithms: AlgorithmList = ""
-    jwt_secret: SigningSecret | None = None
-    jwt_key: str | None = None
-    jwt_keys_url: KeysAddress | None = field(default=None, repr=False)
-    jwt_audience: NameList = ""
-    jwt_issuer: str | None = None
-    jwt_clock_skew_seconds: Span = 30.0
-    jwt_roles_claim: str = "roles"
-    jwt_roles: RoleList = "read=read,write=write,admin=admin,adalog:read=read,adalog:write=write,adalog:admin=admin"
-    jwt_keys_seconds: Seconds = 300.0
-    jwt_keys_pause_seconds: Seconds = 10.0
-    jwt_keys_timeout_seconds: Seconds = 5.0
-    allowed_hosts: HostList = ""
-    allowed_origins: OriginList = ""
-    trusted_proxies: NetworkList = ""
-    connections: Positive = 5_000
-    connections_per_address: Positive = 1_250
-    head_bytes: Positive = 64 * 1024
-    head_seconds: Seconds = 10.0
-    body_seconds: Seconds = 60.0
-    bodies_bytes: Positive = 64 * 1024 * 1024
-    idle_seconds: Seconds = 75.0
-    send_seconds: Seconds = 60.0
-    send_rate: Positive = 64 * 1024
-    init_seconds: Seconds = 10.0
-    ping_seconds: Seconds = 20.0
-    operations_per_connection: Positive = 256
-    request_bytes: int = 8 * 1024 * 1024
-    request_values: int = 1_000_000
-    transaction_bytes: int = 1024 * 1024
-    spark: bool = True
-    spark_master: SparkMaster = field(default="local[*]", repr=False)
-    import_folders: PlaceList | None = field(default=None, repr=False)
-    import_hold_seconds: Seconds = 60.0
-    fold_bytes: Positive = FOLD_BYTES
-    backup_folders: BackupList | None = field(default=None, repr=False)
-    spark_conf: SparkConf = _NOTHING
-    spark_segments: SparkSegmentsPlace | None = None
-    threads: Threads = 2
-    queries_at_once: Positive = 4
-    heavy_queries_at_once: Positive = 2
-    queries_waiting: int = 256
-    transactions_waiting: int = 1024
-    attributes: Positive = ATTRIBUTES
-    rate_units: Units = 0.0
-    rate_burst_units: Units = 0.0
-    idempotency_seconds: Positive = 86_400
-    idempotency_transactions: Positive = 1_000_000
-    follow_seconds: Seconds = 1.0
-    memory_bytes: QueryMemory = 1024 * 1024 * 1024
-    responses_bytes: Positive = 256 * 1024 * 1024
-    cache_bytes: int = 64 * 1024 * 1024
-    cache_entry_bytes: int = 16 * 1024 * 1024
-    plan_cache_bytes: int = 32 * 1024 * 1024
-    segments: SegmentsPlace | None = None
-    segments_copy: str | None = None
-    redis_url: RedisAddress | None = None
-    redis_prefix: str = "adalog:"
-    redis_ttl: Positive = 86_400
-    redis_entry_bytes: int = 8 * 1024 * 1024
-    redis_secret: SigningSecret | None = None
-    live_subscriptions: int = 50_000
-    live_subscriptions_per_principal: int = 20_000
-    live_mailbox_events: Positive = 256
-    live_mailbox_bytes: Positive = 1024 * 1024
-    live_mailboxes_bytes: Positive = 64 * 1024 * 1024
-    live_replayed: int = 64
-    live_chunk_rows: Positive = 1_000
-    live_progress_seconds: Seconds = 15.0
-    live_bytes: Positive = 256 * 1024 * 1024
-    log_level: LogLevel = "info"
-    log_format: Literal["text", "json"] = "text"
-    log_requests: bool = False
-    slow_query_seconds: Span = 0.0
-    limits: RequestLimits = field(default_factory=RequestLimits)
+    config: str | None = setting(
+        None,
+        "Settings in TOML; options and variables go before them.",
+        more="operations.md",
+        area="Where settings come from",
+    )
+    secrets_dir: str | None = setting(
+        None, "A folder of files named after settings, as orchestrators mount secrets.", more="operations.md"
+    )
+
+    data: DataPlace = setting(
+        "data",
+        "The database's folder, or :memory:, or postgresql://USER:PASSWORD@HOST/DATABASE, a log that several "
+        "gateways share.",
+        more="operations.md",
+        can_hold_keys=True,
+        area="The database",
+    )
+    schema: Literal["open", "strict"] = setting("open", "`strict` refuses attributes that were not declared.")
+    attributes: Positive = setting(
+        ATTRIBUTES,
+        "Attributes besides the built-in ones; a transaction that declares more is LIMIT_EXCEEDED.",
+        more="transactions.md",
+    )
+    idempotency_seconds: Positive = setting(
+        KeyMemory().seconds, "Seconds that an `idempotencyKey` is remembered.", more="transactions.md"
+    )
+    segments: SegmentsPlace | None = setting(
+        None,
+        "Where gateways on a server share segments and the files of imports: a folder, or an address as "
+        "s3://bucket/adalog.",
+        more="operations.md",
+    )
+    segments_copy: str | None = setting(
+        None, "The folder for this gateway's copy of shared segments.", unset="a folder that goes with the process"
+    )
+
+    host: str = setting("127.0.0.1", "The address to listen on.", area="The network")
+    port: Port = setting(8080, "The port to listen on; 0 takes a free one.")
+    workers: Workers = setting(
+        1,
+        "Processes behind the port, which share the bounds of memory, connections and work.",
+        more="operations.md",
+    )
+    allowed_hosts: HostList = setting(
+        "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
+    )
+    allowed_origins: OriginList = setting(
+        "",
+        "Origins whose pages may query and transact, as https://app.example.org,http://localhost:3000, or `*`.",
+        more="http.md",
+    )
+    trusted_proxies: NetworkList = setting(
+        "",
+        "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.",
+        more="../SECURITY.md",
+    )
+    connections: Positive = setting(5_000, "Connections open at once.", is_divided=True)
+    connections_per_address: Positive = setting(
+        1_250, "Connections open at once from one address.", is_divided=True
+    )
+    idle_seconds: Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
+    request_bytes: int = setting(
+        8 * _MIB,
+        "Bytes of the largest request; all requests without an answer may have eight times as many.",
+    )
+
+    auth: str | None = setting(
+        None,
+        "A file of bearer tokens, `name:role:sha256hex` a line. To listen beyond loopback, this or "
+        "ADALOG_JWT_ALGORITHMS is needed.",
+        more="operations.md",
+        unset="off",
+        area="Authentication",
+    )
+    jwt_algorithms: AlgorithmList = setting(
+        "",
+        "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
+        more="operations.md",
+    )
+    jwt_secret: SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
+    jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
+    jwt_keys_url: KeysAddress | None = setting(None, "The address of a JWKS.", can_hold_keys=True)
+    jwt_audience: NameList = setting("", "What `aud` has to be; needed with public keys.")
+    jwt_issuer: str | None = setting(None, "What `iss` has to be; needed with public keys.")
+    jwt_roles_claim: str = setting("roles", "The claim that has roles, as `scope` or `realm_access.roles`.")
+    jwt_roles: RoleList = setting(
+        "read=read,write=write,admin=admin,adalog:read=read,adalog:write=write,adalog:admin=admin",
+        "Which of adalog's roles they are.",
+    )
+
+    timeout_ms: int = setting(_LIMITS.timeout_ms, "Milliseconds that a query may run.", area="Queries")
+    rows: int = setting(_LIMITS.rows, "Rows of one field's answer.")
+    result_bytes: int = setting(
+        _LIMITS.result_bytes,
+        "Bytes of a whole response; all that are not sent yet may hold four times as many.",
+    )
+    transaction_bytes: int = setting(_MIB, "Characters of one transaction's text.")
+    memory_bytes: QueryMemory = setting(
+        MEMORY_BYTES,
+        "Bytes that all queries may hold at once; one of them half of it, then LIMIT_EXCEEDED; where others hold "
+        "it, RATE_LIMITED.",
+    )
+    threads: Threads = setting(2, "Threads for one query.")
+    queries_at_once: Positive = setting(4, "Light queries that run at once.", more="turns.md", is_divided=True)
+    heavy_queries_at_once: Positive = setting(
+        2, "Heavy queries that run at once, at most the cores.", more="turns.md", is_divided=True
+    )
+    rate_units: Units = setting(
+        0.0,
+        "What a principal's work may cost a second, in units of 0.1 µs of a thread; ten seconds' worth at once; "
+        "beyond, RATE_LIMITED; 0: no limit.",
+        more="turns.md",
+    )
+
+    live_subscriptions: int = setting(
+        _LIVE.subscriptions,
+        "Subscriptions of the process, and for one principal two fifths of them; beyond, RATE_LIMITED.",
+        more="live.md",
+        is_divided=True,
+        area="Live queries",
+    )
+    live_bytes: Positive = setting(
+        _LIVE.memory_bytes,
+        "Bytes that live queries and unread snapshots keep; one of them half of it, then LIMIT_EXCEEDED.",
+        more="live.md",
+    )
+    live_progress_seconds: Seconds = setting(
+        _LIVE.progress_seconds, "Seconds without an event after which there is a PROGRESS."
+    )
+
+    cache_bytes: int = setting(
+        CacheSettings().memory_bytes,
+        "Bytes of answers kept in this process; 0 keeps none.",
+        more="caching.md",
+        is_divided=True,
+        area="Caches",
+    )
+    redis_url: RedisAddress | None = setting(
+        None, "A Redis to share answers through; it is never needed.", more="caching.md", unset="off"
+    )
+    redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
+    redis_secret: SigningSecret | None = setting(
+        None, "Signs the answers in Redis, at least 32 characters; what is not signed is ignored.", unset="off"
+    )
+
+    spark: bool = setting(
+        True,
+        "The second engine, started in the background.",
+        more="operations.md",
+        area="Spark, imports and backups",
+    )
+    spark_master: SparkMaster = setting(
+        "local[*]", "The cluster's address.", more="operations.md", can_hold_keys=True
+    )
+    spark_conf: SparkConf | None = setting(
+        None,
+        "Spark's properties: spark.executor.memory=8g,spark.executor.cores=4, or a JSON object.",
+        more="operations.md",
+    )
+    spark_segments: SparkSegmentsPlace | None = setting(
+        None,
+        "An address as s3://bucket/adalog: segments are put there for workers that do not see the data folder.",
+        more="operations.md",
+        unset="off",
+    )
+    import_folders: PlaceList | None = setting(
+        None,
+        "Where clients may have the server import from: folders and addresses, as /srv/in,s3a://bucket/in, "
+        "or `off`.",
+        more="importing.md",
+        unset="the server's own user: anywhere; others: nowhere",
+        can_hold_keys=True,
+    )
+    import_hold_seconds: Seconds = setting(
+        HOLD_SECONDS, "Seconds that an import may keep transactions waiting; then it is refused."
+    )
+    backup_folders: BackupList | None = setting(
+        None,
+        "Where clients may have the server write backups: folders and addresses, as /srv/backups, "
+        "s3://bucket/backups; or `off`.",
+        more="operations.md",
+        unset="the server's own user: anywhere; others: nowhere",
+        can_hold_keys=True,
+    )
+
+    log_level: LogLevel = setting(
+        "info",
+        "The least that is logged: debug, info, warning, error or critical.",
+        more="operations.md",
+        area="Logs",
+    )
+    log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
+    log_requests: bool = setting(False, "A line for each request, without its arguments.")
+    slow_query_seconds: Span = setting(
+        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", more="operations.md"
+    )
+
+    @property
+    def limits(self) -> RequestLimits:
+        """The bounds of one request and its answer."""
+        return RequestLimits(rows=self.rows, result_bytes=self.result_bytes, timeout_ms=self.timeout_ms)
 
     @property
     def live(self) -> LiveSettings:
         """The bounds of subscriptions."""
         return LiveSettings(
             subscriptions=self.live_subscriptions,
-            subscriptions_per_principal=self.live_subscriptions_per_principal,
-            mailbox_events=self.live_mailbox_events,
-            mailbox_bytes=self.live_mailbox_bytes,
-            mailboxes_bytes=self.live_mailboxes_bytes,
-            replayed=self.live_replayed,
-            chunk_rows=self.live_chunk_rows,
+            subscriptions_per_principal=math.ceil(_ONE_PRINCIPAL * self.live_subscriptions),
             progress_seconds=self.live_progress_seconds,
             memory_bytes=self.live_bytes,
-            timeout_ms=self.limits.timeout_ms,
+            timeout_ms=self.timeout_ms,
         )
+
+    @property
+    def bodies_bytes(self) -> int:
+        """What all requests that are on their way or without an answer may have."""
+        return _BODIES_AT_ONCE * self.request_bytes
+
+    @property
+    def responses_bytes(self) -> int:
+        """What all large responses may have that are not sent yet."""
+        return _RESPONSES_AT_ONCE * self.result_bytes
+
+    @property
+    def spark_properties(self) -> dict[str, str]:
+        """Spark's properties."""
+        return {} if self.spark_conf is None else parsed(self.spark_conf.get_secret_value())
 
     @property
     def in_memory(self) -> bool:
         return self.data == ":memory:"
 
-    @property
-    def spark_properties(self) -> dict[str, str]:
-        """Spark's properties."""
-        return parsed(self.spark_conf.get_secret_value())
+    def share_of(self, amount: int) -> int:
+        """What one worker has of an amount that is counted in each process."""
+        return -(-amount // self.workers)
 
-    @property
-    def on_loopback(self) -> bool:
-        return is_loopback(self.host)
 
-    @property
-    def takes_jwt(self) -> bool:
-        """Whether JSON Web Tokens say who asks."""
-        return bool(self.jwt_algorithms)
+def names() -> frozenset[str]:
+    """The settings there are."""
+    return frozenset(each.name for each in fields(Settings))
+
+
+def shown_default(setting: Field[Any]) -> str:
+    """A setting's default as an operator writes it, or what there is without one."""
+    if setting.default in (None, ""):
+        return str(setting.metadata["unset"])
+    if isinstance(setting.default, bool):
+        return "on" if setting.default else "off"
+    return str(setting.default)
+
+
+def help_text(name: str) -> str:
+    """What the help of the command line says of a setting."""
+    (setting,) = (each for each in fields(Settings) if each.name == name)
+    default = "" if setting.default is None else f"  [default: {shown_default(setting)}]"
+    return f"{setting.metadata['meaning']}{default}"

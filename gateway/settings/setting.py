@@ -10,6 +10,16 @@ from adalog.store.files.addresses import without_secrets
 PREFIX: Final = "ADALOG_"
 
 
+def variable(name: str) -> str:
+    """A setting's name in the environment."""
+    return PREFIX + name.upper()
+
+
+def option_name(name: str) -> str:
+    """A setting's name on the command line."""
+    return "--" + name.replace("_", "-")
+
+
 class SettingError(ValueError):
     """A setting that cannot be used; the message names it, and where its value came from, and has no secret."""
 

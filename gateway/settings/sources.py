@@ -5,11 +5,10 @@ Errors say each wrong setting's name where it stands, its value unless that is s
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -29,48 +28,43 @@ from pydantic_settings import (
 )
 
 from adalog.datalog.errors import quoted, shown
-from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import MOST
-from adalog.gateway.settings.setting import PREFIX, SettingError, config_file
-from adalog.schema.request.limits import RequestLimits
+from adalog.gateway.settings import kinds
+from adalog.gateway.settings.config import Settings, names
+from adalog.gateway.settings.retired import RETIRED
+from adalog.gateway.settings.setting import PREFIX, SettingError, config_file, option_name, variable
 from adalog.store.files.addresses import without_secrets
 
 # Set by Kubernetes for a Service of the name adalog, one of them under the name of a setting.
 _SERVICE_LINK = "://"
-_MOST_SAID = 1_000
 _SERVICE_LINKS = (f"{PREFIX}SERVICE_", f"{PREFIX}PORT_")
+_MOST_SAID = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """`origins`: where each setting that has not its default came from. `unknown`: variables that nothing reads."""
+class SettingsRead:
+    """`origins`: where each setting that has not its default came from. `retired`: settings of earlier versions
+    that are still set, as each is called where it stands. `unknown`: variables that nothing reads."""
 
     settings: Settings
     origins: Mapping[str, str]
+    retired: tuple[str, ...]
     unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
-    """A source, and what a setting is called there."""
+class _Source:
+    """Values by setting, and what a setting is called there."""
 
     values: Mapping[str, Any]
     label: Callable[[str], str]
 
+    def only(self, names: Collection[str]) -> _Source:
+        """The values of these settings."""
+        return _Source({name: value for name, value in self.values.items() if name in names}, self.label)
 
-def variable(name: str) -> str:
-    """A setting's name in the environment."""
-    return PREFIX + name.upper()
-
-
-def option_name(name: str) -> str:
-    """A setting's name on the command line."""
-    return "--" + name.replace("_", "-")
-
-
-def names() -> frozenset[str]:
-    """The settings there are, limits among them."""
-    return frozenset(_hints())
+    def labels(self) -> dict[str, str]:
+        """What each setting with a value is called."""
+        return {name: self.label(name) for name in self.values}
 
 
 def secret_names() -> frozenset[str]:
@@ -78,43 +72,38 @@ def secret_names() -> frozenset[str]:
     return frozenset(name for name, hint in _hints().items() if _is_secret(hint))
 
 
-def read(environ: Mapping[str, str], given: Mapping[str, Any], options: Iterable[str] = ()) -> Read:
+def read(environ: Mapping[str, str], given: Mapping[str, Any], options: Iterable[str] = ()) -> SettingsRead:
     """Settings from all sources. `given`: from the command line, where None is nothing; `options`: of commands,
     which a file may name beside settings. Raises SettingError."""
-    typed = {name: value for name, value in given.items() if value is not None}
+    typed = _Source({name: value for name, value in given.items() if value is not None}, option_name)
     variables = {
         _name(name): text.strip()
         for name, text in environ.items()
         if name.startswith(PREFIX) and name == name.upper() and text.strip()
     }
-    file = _chosen("config", typed, variables)
-    in_file = {} if file is None else config_file(file)
-    wrong = list(_wrong_keys(file, in_file, {*names(), *options}))
-    in_file = {name: value for name, value in in_file.items() if name in names()}
-    folder = _chosen("secrets_dir", typed, variables, in_file)
-    in_folder = {} if folder is None else _secrets(folder)
-    origins = [
-        _Origin(typed, option_name),
-        _Origin({name: text for name, text in variables.items() if name in names()}, variable),
-        _Origin(in_folder, lambda name: f"the file {Path(str(folder)) / (PREFIX.lower() + name)}"),
-        _Origin(in_file, lambda name: f"{name} in {file}"),
-    ]
-    values = _validated(origins, wrong)
-    named = {name: origin.label(name) for origin in reversed(origins) for name in origin.values}
-    unknown = tuple(
-        sorted(
-            variable(name)
-            for name in variables.keys() - names() - set(options)
-            if not variable(name).startswith(_SERVICE_LINKS)
-        )
+    environment = _Source(variables, variable)
+    path = _first_value("config", typed, environment)
+    file = _Source({} if path is None else config_file(path), lambda name: f"{name} in {path}")
+    wrong = list(_wrong_keys(file, {*names(), *options}))
+    folder = _first_value("secrets_dir", typed, environment, file)
+    secrets = _Source(
+        {} if folder is None else _secrets(folder),
+        lambda name: f"the file {Path(str(folder)) / (PREFIX.lower() + name)}",
     )
-    return Read(_settings(values), named, unknown)
+    sources = [typed, environment, secrets, file]
+    known = [typed.only(names()), environment.only(names()), secrets.only(names()), file.only(names())]
+    unknown = {variable(name) for name in variables.keys() - names() - RETIRED - set(options)}
+    return SettingsRead(
+        Settings(**_validated(known, wrong)),
+        {name: label for each in reversed(known) for name, label in each.labels().items()},
+        tuple(sorted(label for each in sources for label in each.only(RETIRED).labels().values())),
+        tuple(sorted(name for name in unknown if not name.startswith(_SERVICE_LINKS))),
+    )
 
 
 def check(settings: Settings) -> None:
     """Raises SettingError for a value that is not right, wherever it came from."""
-    values = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name != "limits"}
-    _validated([_Origin(values | dataclasses.asdict(settings.limits), variable)])
+    _validated([_Source({name: getattr(settings, name) for name in names()}, variable)])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -123,18 +112,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _chosen(name: str, *sources: Mapping[str, Any]) -> str | None:
-    found = next((source[name] for source in sources if name in source), None)
-    return None if found is None else str(found)
+def _first_value(name: str, *sources: _Source) -> str | None:
+    return next((str(source.values[name]) for source in sources if name in source.values), None)
 
 
-def _wrong_keys(file: str | None, found: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+def _wrong_keys(file: _Source, known: set[str]) -> Iterator[str]:
     """What is wrong with the names in a file."""
-    for name in found:
+    for name in file.values:
         if name == "config":
-            yield f"config in {file}: a file of settings names no other"
-        elif name not in known:
-            yield f"{name} in {file} is no setting{nearest(name.lower().removeprefix(PREFIX.lower()), known)}"
+            yield f"{file.label(name)}: a file of settings names no other"
+        elif name not in known | RETIRED:
+            yield f"{file.label(name)} is no setting{nearest(name.lower().removeprefix(PREFIX.lower()), known)}"
 
 
 def _secrets(folder: str) -> dict[str, Any]:
@@ -143,20 +131,20 @@ def _secrets(folder: str) -> dict[str, Any]:
         raise SettingError(f"{variable('secrets_dir')} names {quoted(folder)}, which is no folder")
     try:
         with warnings.catch_warnings():
-            # The library warns of what it leaves out, of which nobody would hear.
+            # The library warns of what it leaves out, and the warning would be lost.
             warnings.simplefilter("error")
-            found = SecretsSettingsSource(_model(), folder)()
+            texts = SecretsSettingsSource(_model(), folder)()
     except (OSError, UnicodeDecodeError, UserWarning) as error:
         raise SettingError(f"{variable('secrets_dir')} {folder!r} cannot be used: {error}") from None
-    return {_name(key): value for key, value in found.items() if value}
+    return {_name(key): value for key, value in texts.items() if value}
 
 
-def _validated(origins: list[_Origin], wrong: Sequence[str] = ()) -> dict[str, Any]:
-    """All settings. The first origin that has one counts. wrong: what is known to be wrong already.
+def _validated(sources: list[_Source], wrong: Sequence[str] = ()) -> dict[str, Any]:
+    """All settings. The first source that has one counts. wrong: what is known to be wrong already.
 
     Raises SettingError with all that is wrong.
     """
-    given, environment, *files = origins if len(origins) > 1 else [*origins, _Origin({}, variable)]
+    given, environment, *files = sources if len(sources) > 1 else [*sources, _Source({}, variable)]
 
     class Environment(EnvSettingsSource):
         def _load_env_vars(self) -> Mapping[str, str | None]:
@@ -174,47 +162,35 @@ def _validated(origins: list[_Origin], wrong: Sequence[str] = ()) -> dict[str, A
             )
 
     try:
-        read = Sources()
+        values = Sources()
     except ValidationError as error:
-        messages = dict.fromkeys([*wrong, *(_told(each, origins) for each in error.errors())])
+        messages = dict.fromkeys([*wrong, *(_told(each, sources) for each in error.errors())])
         raise SettingError("\n".join(messages)) from None
     if wrong:
         raise SettingError("\n".join(wrong))
-    return {name: getattr(read, variable(name)) for name in names()}
+    return {name: getattr(values, variable(name)) for name in names()}
 
 
-def _variables(origin: _Origin) -> dict[str, Any]:
-    return {variable(name): value for name, value in origin.values.items()}
+def _variables(source: _Source) -> dict[str, Any]:
+    return {variable(name): value for name, value in source.values.items()}
 
 
 def _name(variable: str) -> str:
     return variable.removeprefix(PREFIX).lower()
 
 
-def _settings(values: Mapping[str, Any]) -> Settings:
-    limits = RequestLimits(**{f.name: values[f.name] for f in dataclasses.fields(RequestLimits)})
-    own = {f.name: values[f.name] for f in dataclasses.fields(Settings) if f.name != "limits"}
-    return Settings(**own, limits=limits)
-
-
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, include_extras=True) | get_type_hints(RequestLimits, include_extras=True)
-    del hints["limits"]
-    return {name: Annotated[int, Ge(0), Le(MOST)] if hint is int else hint for name, hint in hints.items()}
+    hints = get_type_hints(Settings, localns=vars(kinds), include_extras=True)
+    return {name: Annotated[int, Ge(0), Le(kinds.MOST)] if hint is int else hint for name, hint in hints.items()}
 
 
 @cache
 def _model() -> type[BaseSettings]:
     """The fields have the names of variables: a few settings are called like methods of the base class."""
-    defaults = {
-        f.name: f.default
-        for each in (Settings, RequestLimits)
-        for f in dataclasses.fields(each)
-        if f.name != "limits"
-    }
-    fields: dict[str, Any] = {variable(name): (hint, defaults[name]) for name, hint in _hints().items()}
-    return create_model("Model", __base__=_Base, **fields)
+    defaults = {each.name: each.default for each in fields(Settings)}
+    model: dict[str, Any] = {variable(name): (hint, defaults[name]) for name, hint in _hints().items()}
+    return create_model("Model", __base__=_Base, **model)
 
 
 class _Base(BaseSettings):
@@ -229,10 +205,10 @@ def _is_secret(hint: Any) -> bool:
     return hint is SecretStr
 
 
-def _told(error: ErrorDetails, origins: list[_Origin]) -> str:
+def _told(error: ErrorDetails, sources: list[_Source]) -> str:
     """What is wrong with one setting."""
     name = _name(str(error["loc"][0]))
-    label = next(origin.label(name) for origin in origins if name in origin.values)
+    label = next(source.label(name) for source in sources if name in source.values)
     if error["type"] == "value_error":
         return f"{label}: {shown(without_secrets(str(error['ctx']['error'])), _MOST_SAID)}"
     value = "not right" if name in secret_names() else _shown(error)

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Final
+from typing import Any
 
 from adalog.gateway.settings.config import Settings
-
-# Each worker has its share, rounded up. What is not named here is one amount for all (`board`), or holds for each
-# request, connection or subscription, or for each worker.
-DIVIDED: Final = (
-    *("cache_bytes", "plan_cache_bytes"),
-    *("connections", "connections_per_address", "live_subscriptions", "live_subscriptions_per_principal"),
-    *("queries_at_once", "heavy_queries_at_once", "queries_waiting", "transactions_waiting"),
-)
 
 
 def own(share: Settings, number: int) -> Settings:
@@ -25,5 +17,13 @@ def own(share: Settings, number: int) -> Settings:
 
 
 def share_of(settings: Settings) -> Settings:
-    """The settings of each of the workers."""
-    return replace(settings, **{name: -(-getattr(settings, name) // settings.workers) for name in DIVIDED})
+    """The settings of each of the workers, with its part, rounded up, of what is divided.
+
+    All else is one amount for all (`board`), or holds for each request, connection, subscription or worker.
+    """
+    divided: dict[str, Any] = {
+        each.name: settings.share_of(getattr(settings, each.name))
+        for each in fields(settings)
+        if each.metadata["is_divided"]
+    }
+    return replace(settings, **divided)

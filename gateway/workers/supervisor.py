@@ -35,6 +35,8 @@ from adalog.store.files.folder_check import check_folder
 _LOOK_SECONDS: Final = 0.25
 # One that is stopped while it has the turn to write is ended then: no other can write meanwhile.
 _STOPPED_SECONDS: Final = 1.0
+# A worker's event loop says twice a second that it turns. Only what stops it all for so long is taken for a hang.
+SILENT_SECONDS = 15.0
 # A process that has said nothing yet has so long.
 _BIRTH_SECONDS: Final = 60.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
@@ -91,7 +93,6 @@ class Supervisor:
         opened: Callable[[], None],
     ) -> None:
         """share: the settings of each worker. lock: the descriptor by which the folder is locked."""
-        self._settings = settings
         self._share = share
         self._lock = lock
         # By the locks of which workers take turns at writing.
@@ -291,7 +292,7 @@ class Supervisor:
     def _overdue(self, process: Process, silent: float) -> str | None:
         """Why a worker is to be ended that has been silent for so long: longer before its first word, when it loads
         its code."""
-        if silent > max(self._settings.worker_seconds, 0.0 if process.has_spoken else _BIRTH_SECONDS):
+        if silent > max(SILENT_SECONDS, 0.0 if process.has_spoken else _BIRTH_SECONDS):
             return "has not answered"
         if silent > _STOPPED_SECONDS and self._index is not None and stops_writers(process.pid, self._index):
             return "is stopped while it has the turn to write, and has not answered"

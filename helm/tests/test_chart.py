@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from adalog.gateway.cli import main
+from adalog.gateway.settings.config import names
 from adalog.gateway.settings.setting import PREFIX
-from adalog.gateway.settings.sources import names, read
+from adalog.gateway.settings.sources import read
 from helm.tests.chart import (
     CASES,
     CHART,

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from adalog.gateway.settings.sources import names
+from adalog.gateway.settings.config import names
 from helm.tests.chart import ROOT, defaults
 from helm.tests.dockerfile import FILE, instructions, last_stage, pairs, script
 from helm.tests.test_served import AUTHORIZATION, TOKENS

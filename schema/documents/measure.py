@@ -82,9 +82,7 @@ def parse_within(
     Raises LIMIT_EXCEEDED and GraphQLError.
     """
     if len(text) > limits.query_bytes:
-        raise exceeded(
-            "characters in the GraphQL document; variables may hold more", limits.query_bytes, "query_bytes"
-        )
+        raise exceeded("characters in the GraphQL document; variables may hold more", limits.query_bytes)
     try:
         document = parse(_Text(text), max_lexical_tokens=limits.query_tokens, max_comments=limits.query_tokens)
     except GraphQLSyntaxError as error:
@@ -92,7 +90,7 @@ def parse_within(
         if "nested too deeply" in error.message:
             raise _too_deep(limits) from None
         if "Document contains more than" in error.message:
-            raise exceeded("tokens in the GraphQL document", limits.query_tokens, "query_tokens") from None
+            raise exceeded("tokens in the GraphQL document", limits.query_tokens) from None
         raise
     _unlink_tokens(document)
     if _MANY_DIGITS.search(text):
@@ -184,7 +182,7 @@ class Measure:
             total += size.selections
             most = max(most, size.introspection)
         if total > limits.query_fields * _DEFINITIONS:
-            raise exceeded("fields in the GraphQL document", limits.query_fields * _DEFINITIONS, "query_fields")
+            raise exceeded("fields in the GraphQL document", limits.query_fields * _DEFINITIONS)
         for definition in self.document.definitions:
             if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
                 pairs += self._pairs([definition.selection_set], limits.query_fields * _PAIRS - pairs)
@@ -195,11 +193,11 @@ class Measure:
         if size.depth > limits.query_depth:
             raise _too_deep(limits)
         if size.selections > limits.query_fields:
-            raise exceeded("fields and fragments in the GraphQL document", limits.query_fields, "query_fields")
+            raise exceeded("fields and fragments in the GraphQL document", limits.query_fields)
         if size.aliases > limits.query_aliases:
-            raise exceeded("aliases in the GraphQL document", limits.query_aliases, "query_aliases")
+            raise exceeded("aliases in the GraphQL document", limits.query_aliases)
         if size.introspection > _INTROSPECTION:
-            raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION, None)
+            raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION)
 
     def _size(self, selections: SelectionSetNode, nesting: int) -> DocumentSize:
         if nesting > self.limits.query_depth * _NESTING:
@@ -269,7 +267,7 @@ class Measure:
             pairs += len(nodes) * (len(nodes) - 1) // 2
             if pairs > room:
                 most = self.limits.query_fields * _PAIRS
-                raise exceeded("pairs of fields under one name in the GraphQL document", most, "query_fields")
+                raise exceeded("pairs of fields under one name in the GraphQL document", most)
             inner = [node.selection_set for node in nodes if node.selection_set is not None]
             if inner:
                 pairs += self._pairs(inner, room - pairs)
@@ -290,8 +288,8 @@ class Measure:
 def _check_name(node: object) -> None:
     value = getattr(node, "value", "")
     if len(value) > _NAME:
-        raise exceeded("characters in a name of the GraphQL document", _NAME, None)
+        raise exceeded("characters in a name of the GraphQL document", _NAME)
 
 
 def _too_deep(limits: RequestLimits) -> AdalogError:
-    return exceeded("levels of nesting in the GraphQL document", limits.query_depth, "query_depth")
+    return exceeded("levels of nesting in the GraphQL document", limits.query_depth)

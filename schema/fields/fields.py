@@ -73,7 +73,7 @@ async def _read(
     """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
     for name, given in (("args", args), ("argsEdn", args_edn)):
         if given is not None and len(given) > _MOST_ARGUMENTS:
-            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
 
     def read(_: Cancel) -> _Asked:
         arguments = read_arguments(services.database, args, args_edn)

@@ -291,7 +291,7 @@ class _Reading:
         self._resume = given.get("resume") if resume is None else resume
         for name in ("args", "argsEdn"):
             if len(given.get(name) or ()) > _MOST_ARGUMENTS:
-                raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+                raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
 
     def wanted(self) -> list[int]:
         """The transactions that it begins at, which another process may have told of."""

@@ -1,4 +1,4 @@
-"""What one GraphQL request may ask for. Every limit is a setting."""
+"""What one GraphQL request may ask for. The rows, the bytes and the time of an answer are settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from adalog.datalog.errors import AdalogError, Code
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
     """Bounds on a request and on its answer. `result_bytes`: of all that one response holds;
-    `document_bytes`: of the GraphQL documents that are remembered."""
+    `document_bytes`: of the GraphQL documents that are remembered. `query_*`: of one document, fragments spread:
+    beyond what a tool writes, the checks of a document would take longer than its queries."""
 
     query_bytes: int = 2 * 1024 * 1024
     query_tokens: int = 4_000
@@ -23,7 +24,7 @@ class RequestLimits:
     timeout_ms: int = 60_000
 
 
-def exceeded(what: str, limit: int, setting: str | None) -> AdalogError:
+def exceeded(what: str, limit: int, setting: str | None = None) -> AdalogError:
     """A LIMIT_EXCEEDED that names the limit and the setting that moves it, where one does."""
     moved = "" if setting is None else f"; the setting ADALOG_{setting.upper()} moves this limit"
     return AdalogError(Code.LIMIT_EXCEEDED, f"more than {limit:,} {what}{moved}")

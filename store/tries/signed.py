@@ -204,12 +204,20 @@ def order_of(*columns: Codes) -> Codes:
     return np.argsort(packed, kind="stable")
 
 
+def run_starts(*columns: NDArray[np.integer]) -> Bools:
+    """bool[n]: which rows differ from the row before them."""
+    first = np.ones(len(columns[0]), np.bool_)
+    first[1:] = False
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    return first
+
+
 def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bools]:
     """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
     order = order_of(keys, values)
     keys, values, added = keys[order], values[order], added[order]
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+    first = run_starts(keys, values)
     if first.all():
         return keys, values, added
     starts = np.flatnonzero(first)
@@ -222,9 +230,7 @@ def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bool
 
 def grouped(keys: Codes, values: Codes, added: Bools) -> Signed:
     """A level of pairs that are sorted and distinct; what its keys count is still to be said."""
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(run_starts(keys))
     return Signed(keys[starts], np.append(starts, len(keys)), values, added, np.zeros(len(starts), np.int64))
 
 

@@ -17,6 +17,8 @@ from adalog.datalog.errors import AdalogError, Code
 
 T = TypeVar("T")
 
+HOLD_SECONDS: Final = 60.0
+"""For how long an import may keep transactions waiting."""
 # How often the writer looks whether it is to stop.
 _LOOK_SECONDS: Final = 0.1
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
+import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
-from adalog.gateway.settings.config import Settings
 from adalog.schema.documents.operations import Operations, PreparedDocument
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
+from tests.gateway.bounds import bounded
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 SECONDS = 20.0
@@ -135,8 +136,10 @@ class Live:
 
 @contextlib.contextmanager
 def live(**limits: Any) -> Iterator[Live]:
-    settings = Settings(data=":memory:", port=0, **limits)
-    with gateway(settings, SCHEMA, FAMILY) as opened:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        gateway(settings := bounded(patch, **limits), SCHEMA, FAMILY) as opened,
+    ):
         hub = Hub()
         operations: Operations = opened.app.state.answering.operations
         operations.subscribe_at_once = lambda *_: None  # type: ignore[method-assign]

@@ -15,7 +15,6 @@ import pytest
 from graphql import get_introspection_query
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from tests.gateway.process.watchdog import watched_turns
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 
@@ -367,7 +366,7 @@ def test_nor_do_refusals_of_headers(family: Gateway, header: dict[str, str]) -> 
 def test_a_response_has_one_budget_for_all_its_fields() -> None:
     numbers = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 1001)) + "]"
     find = '"[:find ?e ?v :where [?e :n/value ?v]]"'
-    settings = Settings(data=":memory:", limits=RequestLimits(result_bytes=50_000))
+    settings = Settings(data=":memory:", result_bytes=50_000)
     with gateway(settings, numbers) as small:
         for field in (f"q(query: {find}) {{ rows }}", "datoms(index: EAVT) { datoms { e a v t added } }"):
             one = sent(small, document("{" + field + "}"))

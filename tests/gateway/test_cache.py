@@ -148,8 +148,8 @@ def test_metrics_of_redis() -> None:
         ({}, CacheSettings(64 << 20, 16 << 20, None)),
         ({"ADALOG_CACHE_BYTES": "0"}, None),
         (
-            {"ADALOG_CACHE_BYTES": "0", "ADALOG_REDIS_URL": "rediss://u:p@h:1/2", "ADALOG_REDIS_TTL": "60"},
-            CacheSettings(0, 16 << 20, RedisSettings("rediss://u:p@h:1/2", ttl=60)),
+            {"ADALOG_CACHE_BYTES": "0", "ADALOG_REDIS_URL": "rediss://u:p@h:1/2", "ADALOG_REDIS_PREFIX": "x:"},
+            CacheSettings(0, 16 << 20, RedisSettings("rediss://u:p@h:1/2", prefix="x:")),
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_settings(environ: dict[str, str], expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("ADALOG_REDIS_URL", "http://:secret@host"), ("ADALOG_REDIS_TTL", "0")]
+    ("name", "value"), [("ADALOG_REDIS_URL", "http://:secret@host"), ("ADALOG_CACHE_BYTES", "-1")]
 )
 def test_wrong_settings_are_named_and_no_password_is_said(name: str, value: str) -> None:
     with pytest.raises(SettingError, match=name) as caught:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import Gateway, gateway
 
 ASK = "query($query: EDN!, $args: [JSON!], $ms: Int) { q(query: $query, args: $args, timeoutMs: $ms) { rows } }"
@@ -105,7 +104,7 @@ CROSS = "[:find ?a ?b ?c ?d :where [?a :n/value] [?b :n/value] [?c :n/value] [?d
 
 
 def test_a_query_stops_at_its_deadline_and_the_next_is_unharmed() -> None:
-    settings = Settings(data=":memory:", limits=RequestLimits(rows=10**9))
+    settings = Settings(data=":memory:", rows=10**9)
     with gateway(settings, NUMBERS) as numbers:
         error = numbers.error(ASK, query=CROSS, ms=200)
         assert error["extensions"]["code"] in ("TIMEOUT", "LIMIT_EXCEEDED")
@@ -113,14 +112,14 @@ def test_a_query_stops_at_its_deadline_and_the_next_is_unharmed() -> None:
 
 
 def test_a_query_stops_at_the_row_limit() -> None:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(rows=5_000)), NUMBERS) as numbers:
+    with gateway(Settings(data=":memory:", rows=5_000), NUMBERS) as numbers:
         assert numbers.code(ASK, query=CROSS) == "LIMIT_EXCEEDED"
         assert len(numbers.q("[:find ?e :where [?e :n/value]]")) == 1000
         assert numbers.code("{ datoms(index: EAVT, first: 5001) { pageInfo { hasNextPage } } }") == "LIMIT_EXCEEDED"
 
 
 def test_a_result_of_too_many_bytes() -> None:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(result_bytes=2_000)), NUMBERS) as numbers:
+    with gateway(Settings(data=":memory:", result_bytes=2_000), NUMBERS) as numbers:
         query = "[:find ?e ?v :where [?e :n/value ?v]]"
         for field in ("rows", "value"):
             for encoding in ("PLAIN", "TAGGED", "EDN"):
@@ -146,9 +145,9 @@ def test_a_request_of_too_many_bytes() -> None:
 
 
 def test_documents_beyond_the_limits_are_413() -> None:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(query_aliases=2))) as small:
-        document = "{ a: database { basisT } b: database { basisT } c: database { basisT } }"
-        response = small.post(document, {"Accept": "application/graphql-response+json"})
+    with gateway(Settings(data=":memory:")) as small:
+        document = " ".join(f"a{number}: database {{ basisT }}" for number in range(31))
+        response = small.post(f"{{ {document} }}", {"Accept": "application/graphql-response+json"})
         assert response.status_code == 413
         assert response.json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
 

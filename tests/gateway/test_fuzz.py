@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import Code
 from adalog.gateway.process.trimming import heap_trimmer, resident
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 from tests.property.model import examples
 
@@ -31,7 +30,7 @@ CODES = {code.value for code in Code} - {Code.INTERNAL.value}
 
 @pytest.fixture(scope="module")
 def family() -> Iterator[Gateway]:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(timeout_ms=TIMEOUT_MS)), SCHEMA, FAMILY) as opened:
+    with gateway(Settings(data=":memory:", timeout_ms=TIMEOUT_MS), SCHEMA, FAMILY) as opened:
         trim, before = heap_trimmer(), resident()
         yield opened
         assert opened.pool.memory.held == 0

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from adalog.gateway.settings.config import Settings
+from tests.gateway.bounds import bounded
 from tests.gateway.connections.test_events import Reader, asked
 from tests.gateway.connections.test_websocket import client_of, until
 from tests.gateway.streams import Live
@@ -160,8 +161,8 @@ def test_nothing_is_held_once_everybody_left(opened: Live) -> None:
 
 
 @both
-def test_who_reads_late_gets_what_was_merged_meanwhile(follow: Any) -> None:
-    settings = Settings(data=":memory:", port=0, live_mailbox_events=4)
+def test_who_reads_late_gets_what_was_merged_meanwhile(follow: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, live_mailbox_events=4)
     with gateway(settings, SCHEMA) as found, served(found.app, settings) as address:
         late, hub = Live(None, found, address), found.app.state.hub  # type: ignore[arg-type]
         with follow(late, NAMES) as messages:
@@ -171,7 +172,7 @@ def test_who_reads_late_gets_what_was_merged_meanwhile(follow: Any) -> None:
             while not hub.figures.overflows:
                 number += 1
                 add(late, f"{number} " + "x" * 20_000)
-            for _ in range(2 * settings.live_replayed):
+            for _ in range(2 * settings.live.replayed):
                 # More than is told one by one to those who are behind.
                 number += 1
                 add(late, f"{number}")

@@ -12,7 +12,6 @@ import pytest
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from adalog.store.database import Database
 from tests.gateway.connections.test_events import asked
 from tests.gateway.connections.test_websocket import client_of, until
@@ -98,8 +97,8 @@ def numbers(database: Database, start: int, stop: int) -> int:
 @pytest.mark.parametrize(
     ("query", "settings", "rows", "code"),
     [
-        (SLOW, {"limits": RequestLimits(timeout_ms=2_500, rows=1 << 40), "live_bytes": 1 << 33}, 3_000, "TIMEOUT"),
-        (NUMBERS, {"limits": RequestLimits(rows=50)}, 60, "LIMIT_EXCEEDED"),
+        (SLOW, {"timeout_ms": 2_500, "rows": 1 << 40, "live_bytes": 1 << 33}, 3_000, "TIMEOUT"),
+        (NUMBERS, {"rows": 50}, 60, "LIMIT_EXCEEDED"),
         (f"{NUMBERS[:-1]} :order-by ?n :limit 100000]", {"live_bytes": 150_000}, 20_000, "LIMIT_EXCEEDED"),
     ],
     ids=["timeout", "rows", "memory"],
@@ -180,7 +179,7 @@ def test_tokens_after_a_restart_and_compaction(follow: Any, tmp_path: Any) -> No
 
 
 def test_an_error_on_a_socket_leaves_its_other_operations_alone() -> None:
-    with serving(limits=RequestLimits(rows=50)) as opened:
+    with serving(rows=50) as opened:
         opened.database.transact(SCHEMA)
         with client_of(opened) as client:  # type: ignore[arg-type]
             client.begun()

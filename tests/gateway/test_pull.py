@@ -12,7 +12,6 @@ from adalog.datalog.edn import read
 from adalog.gateway.cli.output.console import Terminal
 from adalog.gateway.cli.output.formats import Relation, csv_text, edn_text, json_text, print_table, write_arrow
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from adalog.schema.writing.encoding import decode
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 
@@ -116,7 +115,7 @@ def test_refusals_point_into_the_pattern(family):
 
 
 def test_limits():
-    with gateway(Settings(data=":memory:", limits=RequestLimits(rows=2, result_bytes=60)), SCHEMA, FAMILY) as small:
+    with gateway(Settings(data=":memory:", rows=2, result_bytes=60), SCHEMA, FAMILY) as small:
         assert small.code(MANY, pattern="[*]", eids=["1", "2", "3"]) == "LIMIT_EXCEEDED"
         assert small.data(MANY, pattern="[:person/born]", eids=[ADA])["pullMany"] == [{":person/born": 1815}]
         assert small.code(PULL, pattern="[*]", eid=ADA) == "LIMIT_EXCEEDED"

@@ -1,4 +1,4 @@
-"""Limits by what a principal's work costs, in every protocol: who is refused, when, and who is not."""
+"""RequestLimits by what a principal's work costs, in every protocol: who is refused, when, and who is not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from adalog.executor.question.request import QueryRequest
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from adalog.store.database import Database
+from tests.gateway.bounds import bounded
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 # So slow that nothing is refilled while a test runs.
@@ -41,8 +41,9 @@ LIVE = f'subscription {{ live(query: "{LIGHT}") {{ kind basisT }} }}'
 
 @contextmanager
 def limited(burst: float, **more: Any) -> Iterator[Gateway]:
-    settings = checked(Settings(data=":memory:", port=0, rate_units=RATE, rate_burst_units=burst, **more))
-    with gateway(settings, SCHEMA, FAMILY, NUMBERS) as opened:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        settings = checked(bounded(patch, rate_units=RATE, rate_burst_units=burst, **more))
+        opened = stack.enter_context(gateway(settings, SCHEMA, FAMILY, NUMBERS))
         # The time that something takes, on a machine that does other things beside, is no matter of most tests.
         buckets_of(opened).threads = 0
         yield opened
@@ -110,7 +111,7 @@ def test_what_a_query_did_is_paid_afterwards(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_an_answer_that_is_kept_costs_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Charge, "spend", tenfold)
-    settings = Settings(data=":memory:", rate_units=RATE, rate_burst_units=1e9)
+    settings = bounded(monkeypatch, rate_units=RATE, rate_burst_units=1e9)
     with open_database(settings) as database:
         pool = start_pool(database, settings, spark=False)
         try:
@@ -238,11 +239,9 @@ def test_one_who_has_no_units_spoils_nothing_for_those_who_ask_the_same(monkeypa
     assert poor.code == "RATE_LIMITED"
 
 
-def test_waiting_for_a_turn_costs_nothing() -> None:
+def test_waiting_for_a_turn_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a query waits for its turn costs nothing: of ten at once each pays for itself."""
-    settings = Settings(
-        data=":memory:", rate_units=RATE, rate_burst_units=1e12, limits=RequestLimits(timeout_ms=60_000)
-    )
+    settings = bounded(monkeypatch, rate_units=RATE, rate_burst_units=1e12, timeout_ms=60_000)
     with gateway(settings, SCHEMA, NUMBERS) as opened:
         opened.post(Q, query=HEAVY)
         one = 1e12 - level(opened)

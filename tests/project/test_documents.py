@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from adalog.datalog import edn
-from adalog.gateway.settings.config import PREFIX, Settings
+from adalog.gateway.cli.options import OPTION_KEYS
+from adalog.gateway.settings.config import PREFIX, Settings, names, shown_default
+from adalog.gateway.settings.setting import variable
 from adalog.store.files.formats import RELEASE
 
+# A variable of the set-up.
+_SET_UP = {"no_system_packages"}
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     path
@@ -46,31 +50,31 @@ def test_architecture_is_three_screens_and_names_files_of_every_way() -> None:
         assert len(re.findall(r"`[\w/]+\.py`", way)) >= 8, way.splitlines()[0]
 
 
-@pytest.mark.parametrize(("document", "complete"), [("docs/settings.md", True), ("README.md", False)])
-def test_documents_list_settings_with_their_defaults(document: str, complete: bool) -> None:
-    text = ROOT.joinpath(document).read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if line.startswith(f"| `{PREFIX}")]
-    listed = {name for row in rows for name in re.findall(rf"`{PREFIX}(\w+)`", row.split("|")[1])}
-    settings = Settings()
-    fields = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name != "limits"}
-    fields |= dataclasses.asdict(settings.limits)
-    known = {name.upper() for name in fields}
-    assert listed == known if complete else listed < known
+def test_the_readme_lists_settings_with_their_defaults() -> None:
+    lines = ROOT.joinpath("README.md").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in lines if row.startswith(f"| `{PREFIX}")]
+    assert len(rows) >= 8
+    defaults = {variable(each.name): shown_default(each) for each in dataclasses.fields(Settings)}
     for row in rows:
-        names, defaults = (re.findall(r"`([^`]*)`", cell) for cell in row.split("|")[1:3])
-        for name, default in zip(names, defaults, strict=False):
-            value = fields[name.removeprefix(PREFIX).lower()]
-            assert default == ("on" if value is True else str(value)), row
+        variables, values = (re.findall(r"`([^`]*)`", cell) for cell in row.split("|")[1:3])
+        assert set(variables) <= defaults.keys()
+        for name, default in zip(variables, values, strict=False):
+            assert default == defaults[name], row
 
 
-def test_security_names_settings_that_there_are() -> None:
-    text = ROOT.joinpath("SECURITY.md").read_text(encoding="utf-8")
-    settings = Settings()
-    known = {f.name for f in dataclasses.fields(settings)} | {f.name for f in dataclasses.fields(settings.limits)}
-    named = {name.lower() for name in re.findall(rf"{PREFIX}(\w+)", text)}
-    assert named <= known
-    # Whatever bounds a cost is a number, and named.
-    numbers = {name for name in known if type(getattr(settings, name, 0)) in (int, float)} - {"port"}
+def test_documents_name_settings_that_there_are() -> None:
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+        named = set(re.findall(rf"`{PREFIX}(\w+)", path.read_text(encoding="utf-8")))
+        if path.name not in ("CHANGELOG.md", "CONTRIBUTING.md", "settings.md"):
+            assert {name.lower() for name in named} <= names() | OPTION_KEYS | _SET_UP, path.name
+
+
+def test_security_names_every_setting_that_bounds_a_cost() -> None:
+    named = {
+        name.lower()
+        for name in re.findall(rf"{PREFIX}(\w+)", ROOT.joinpath("SECURITY.md").read_text(encoding="utf-8"))
+    }
+    numbers = {each.name for each in dataclasses.fields(Settings) if type(each.default) in (int, float)} - {"port"}
     assert numbers <= named
 
 

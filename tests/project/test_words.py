@@ -28,27 +28,23 @@ MODULES = sorted(
 )
 DOCUMENTS = sorted([*ROOT.glob("[A-Z]*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests" / "README.md"])
 # Names of files and classes that say nothing to readers who do not know the code.
-RETIRED = [
-    "beside",
-    "seen",
-    "second",
-    "made",
-    "line",
-    "errand",
-    "outlet",
-    "seat",
-    "ground",
-    "doubt",
-    "aside",
-    "patient",
-    "suspects",
-    "standing",
-    "readings",
-    "showing",
-    "together",
-    "reaching",
-    "arrivals",
-]
+RETIRED = {
+    *(
+        "beside",
+        "seen",
+        "second",
+        "made",
+        "line",
+        "errand",
+        "outlet",
+        "seat",
+        "ground",
+        "doubt",
+        "aside",
+        "patient",
+    ),
+    *("suspects", "standing", "readings", "showing", "together", "reaching", "arrivals"),
+}
 # A line of text is a term of the field.
 TERMS = {"line", "lines"}
 PRONOUNS = re.compile(r"\b(?:who|whoever|somebody|nobody)\b", re.IGNORECASE)

@@ -7,7 +7,6 @@ from typing import Any
 
 from adalog.gateway.settings.config import Settings
 from adalog.schema.request.budget import JsonChunks
-from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import gateway
 
 NUMBERS = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 3001)) + "]"
@@ -19,7 +18,7 @@ def alive() -> list[Any]:
 
 
 def test_a_response_that_passes_its_budget_leaves_nothing() -> None:
-    settings = Settings(data=":memory:", limits=RequestLimits(result_bytes=200_000))
+    settings = Settings(data=":memory:", result_bytes=200_000)
     with gateway(settings, NUMBERS) as small:
         assert small.post("{" + FIELDS + "}").json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
         gc.collect()

@@ -24,35 +24,35 @@ def refusal(document: str, limits: RequestLimits = LIMITS) -> str:
 
 
 def test_tokens() -> None:
-    assert "ADALOG_QUERY_TOKENS" in refusal("{" + "a " * 300 + "}")
-    assert "ADALOG_QUERY_TOKENS" in refusal("# c\n" * 300 + "{a}")
+    assert "tokens in the" in refusal("{" + "a " * 300 + "}")
+    assert "tokens in the" in refusal("# c\n" * 300 + "{a}")
 
 
 def test_depth() -> None:
-    assert "ADALOG_QUERY_DEPTH" in refusal("{a" * 6 + "}" * 6)
+    assert "levels of nesting" in refusal("{a" * 6 + "}" * 6)
     parse_within("{a" * 5 + "}" * 5, LIMITS)
 
 
 def test_depth_is_seen_through_fragments() -> None:
     text = "{...A} fragment A on Q {a{...B}} fragment B on Q {a{...C}} fragment C on Q {a{b{c{d}}}}"
-    assert "QUERY_DEPTH" in refusal(text)
-    assert "QUERY_DEPTH" in refusal("{... on Q {a{b{c{d{e{f}}}}}}}")
+    assert "levels of nesting" in refusal(text)
+    assert "levels of nesting" in refusal("{... on Q {a{b{c{d{e{f}}}}}}}")
 
 
 def test_a_document_too_deep_to_parse() -> None:
     wide = RequestLimits(query_tokens=1_000_000)
-    with pytest.raises(AdalogError, match="QUERY_DEPTH"):
+    with pytest.raises(AdalogError, match="levels of nesting"):
         parse_within("{a" * 20_000 + "}" * 20_000, wide)
 
 
 def test_aliases() -> None:
-    assert "ADALOG_QUERY_ALIASES" in refusal("{a:x b:x c:x d:x}")
-    assert "ADALOG_QUERY_ALIASES" in refusal("{...A ...A ...A ...A} fragment A on Q {a:x}")
+    assert "aliases in the" in refusal("{a:x b:x c:x d:x}")
+    assert "aliases in the" in refusal("{...A ...A ...A ...A} fragment A on Q {a:x}")
 
 
 def test_fields_multiply_through_fragments() -> None:
     text = "{" + "...A " * 7 + "} fragment A on Q {a b c}"
-    assert "ADALOG_QUERY_FIELDS" in refusal(text)
+    assert "fields and fragments" in refusal(text)
 
 
 def test_fragments_that_spread_themselves_are_refused_and_unknown_ones_left_to_validation() -> None:
@@ -72,18 +72,18 @@ def doubling(count: int, leaf: str) -> str:
 @pytest.mark.parametrize("operation", ["{...F0}", "{a}"])
 def test_fragments_that_double_are_measured_without_being_spread(operation: str, leaf: str) -> None:
     wide = RequestLimits(query_tokens=10_000)
-    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(28, leaf)}", wide)
-    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(50, leaf)}", wide)
+    assert "fields and fragments" in refusal(f"{operation} {doubling(28, leaf)}", wide)
+    assert "fields and fragments" in refusal(f"{operation} {doubling(50, leaf)}", wide)
 
 
 def test_a_chain_of_fragments_is_nesting() -> None:
     chain = " ".join(f"fragment F{i} on Q {{...F{i + 1}}}" for i in range(500)) + " fragment F500 on Q {a}"
-    assert "QUERY_DEPTH" in refusal("{...F0} " + chain, RequestLimits(query_tokens=10_000))
-    assert "QUERY_DEPTH" in refusal("{" + "...{" * 100 + "a" + "}" * 101, RequestLimits())
+    assert "levels of nesting" in refusal("{...F0} " + chain, RequestLimits(query_tokens=10_000))
+    assert "levels of nesting" in refusal("{" + "...{" * 100 + "a" + "}" * 101, RequestLimits())
 
 
 def test_spreads_count_as_fields() -> None:
-    assert "QUERY_FIELDS" in refusal("{" + "...A " * 30 + "} fragment A on Q {a}")
+    assert "fields and fragments" in refusal("{" + "...A " * 30 + "} fragment A on Q {a}")
 
 
 def test_fields_under_one_name_are_compared_in_pairs_by_validation() -> None:
@@ -98,7 +98,7 @@ def test_names_and_texts_are_not_longer_than_anybody_writes() -> None:
     assert "name" in refusal("{" + "a" * 300 + "}")
     assert "name" in refusal("{" + "a" * 300 + ": b}")
     assert "name" in refusal("query " + "a" * 300 + "{ b }")
-    assert "ADALOG_QUERY_BYTES" in refusal("{ a }" + " " * 500, RequestLimits(query_bytes=500))
+    assert "characters in the GraphQL document" in refusal("{ a }" + " " * 500, RequestLimits(query_bytes=500))
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "9" * 5_000 + ".5", "-" + "9" * 5_000])

@@ -23,7 +23,13 @@ from tests.spark_processes import alive, descendants
 
 # Made once: to make one takes longer than to ask.
 _UNUSED = ssl.create_default_context()
-_SERVE = "from adalog.gateway.cli import main; main()"
+_SERVE = """
+import sys
+from adalog.gateway.workers import supervisor
+from adalog.gateway.cli import main
+supervisor.SILENT_SECONDS = float(sys.argv.pop(1))
+main()
+"""
 
 
 class Said:
@@ -98,11 +104,27 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def serving(folder: Path | str, workers: int, *arguments: str, **environment: str) -> Iterator[Fleet]:
-    """A server with so many workers, ended at the end with all of them."""
+def serving(
+    folder: Path | str, workers: int, *arguments: str, silent_seconds: float = 15, **environment: str
+) -> Iterator[Fleet]:
+    """A server with so many workers, ended at the end with all of them.
+
+    silent_seconds: after which a worker is taken to hang.
+    """
     settings = {"ADALOG_SPARK": "off", "ADALOG_LOG_LEVEL": "info", "NO_COLOR": "1", "ADALOG_WORKERS": str(workers)}
     process = subprocess.Popen(
-        [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--data", str(folder), *arguments],
+        [
+            sys.executable,
+            "-c",
+            _SERVE,
+            str(silent_seconds),
+            "serve",
+            "--port",
+            "0",
+            "--data",
+            str(folder),
+            *arguments,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -20,6 +20,7 @@ from adalog.gateway.workers.board import AMOUNTS, Board
 from adalog.gateway.workers.workers import Workers
 from adalog.schema.request.budget import Responses
 from adalog.store.database import Database
+from tests.gateway.bounds import bounded
 from tests.gateway.support import InProcess
 
 MIB = 1 << 20
@@ -106,8 +107,10 @@ class _Body:
         self.refused = True
 
 
-def test_bodies_fill_what_the_others_leave_and_an_nth_is_always_there(boards: list[Board]) -> None:
-    settings = Settings(data="x", workers=WORKERS, bodies_bytes=90)
+def test_bodies_fill_what_the_others_leave_and_an_nth_is_always_there(
+    boards: list[Board], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = bounded(monkeypatch, data="x", workers=WORKERS, bodies_bytes=90)
     wires = [Wire(settings) for _ in range(2)]
     for number, wire in enumerate(wires):
         wire.beside = boards[1 + number].beside(number, "bodies")
@@ -135,8 +138,12 @@ class _Post:
 @contextmanager
 def worker(number: int, board: Board) -> Iterator[InProcess]:
     """The application of one worker, asked within this process."""
-    settings = Settings(data=":memory:", workers=WORKERS, rate_units=0.001, rate_burst_units=20_000)
-    with Database.open(":memory:") as database, closing(Pool(database)) as pool:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Database.open(":memory:") as database,
+        closing(Pool(database)) as pool,
+    ):
+        settings = bounded(patch, workers=WORKERS, rate_units=0.001, rate_burst_units=20_000)
         app = create_app(database, pool, settings, workers=Workers(_Post(number, board)))  # type: ignore[arg-type]
         with app.state.hub, closing(InProcess(app)) as client:
             yield client

@@ -38,7 +38,7 @@ def trouble(fleet: Fleet, chance: random.Random, stopped: threading.Event) -> No
 
 def test_workers_that_are_killed_and_paused_are_one_database(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    with serving(folder, _WORKERS, ADALOG_WORKER_SECONDS=str(_SECONDS)) as fleet:
+    with serving(folder, _WORKERS, silent_seconds=_SECONDS) as fleet:
         fleet.until_ready(1)
         seen = storm(
             [fleet.address], lambda chance, stopped: trouble(fleet, chance, stopped), fresh=True, clients=5

@@ -251,10 +251,10 @@ class Hub:
                 raise stopping()
             if self.figures.subscriptions >= most:
                 self.figures.refused += 1
-                raise _too_many(f"{most:,} subscriptions are open", "LIVE_SUBSCRIPTIONS")
+                raise _too_many(f"{most:,} subscriptions are open")
             if self._of[client.principal] >= most_own:
                 self.figures.refused += 1
-                raise _too_many(f"{most_own:,} of your subscriptions are open", "LIVE_SUBSCRIPTIONS_PER_PRINCIPAL")
+                raise _too_many(f"{most_own:,} of your subscriptions are open")
             self.figures.subscriptions += 1
             self._of[client.principal] += 1
             if self._thread is None:
@@ -336,9 +336,10 @@ def _following(request: QueryRequest) -> QueryRequest:
     return replace(request, args=args)
 
 
-def _too_many(what: str, setting: str) -> AdalogError:
+def _too_many(what: str) -> AdalogError:
     return AdalogError(
         Code.RATE_LIMITED,
-        f"{what}, the most there may be; close one or try again; the setting ADALOG_{setting} moves this limit",
+        f"{what}, the most there may be; close one or try again; the setting ADALOG_LIVE_SUBSCRIPTIONS moves this "
+        "limit",
         retry_after=1,
     )

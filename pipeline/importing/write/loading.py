@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
@@ -24,10 +24,7 @@ from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
 from adalog.store.files.disk_errors import disk_told
-from adalog.store.writer.exclusive import ExclusiveWriter
-
-HOLD_SECONDS: Final = 60.0
-"""For how long an import may keep transactions waiting."""
+from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.gateway.support import Gateway, gateway, served
 
@@ -64,7 +63,7 @@ def ask(address: str, request: dict[str, Any] = QUERY) -> socket.socket:
 
 @pytest.fixture
 def watched() -> Any:
-    settings = Settings(data=":memory:", port=0, limits=RequestLimits(rows=10**12, timeout_ms=600_000))
+    settings = Settings(data=":memory:", port=0, rows=10**12, timeout_ms=600_000)
     with gateway(settings, NUMBERS) as opened:
         pool = Watched(opened.pool)
         again = Gateway(opened.database, pool, settings)

@@ -23,6 +23,7 @@ from adalog.gateway.connections.wire import Wire, counted_address
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.settings.sources import settings_from
+from tests.gateway.bounds import bounded
 from tests.gateway.support import Gateway, gateway, served
 
 ASK = b'{"query": "{ database { basisT } }"}'
@@ -90,8 +91,8 @@ class Server:
 
 @contextlib.contextmanager
 def wired(**limits: Any) -> Iterator[Server]:
-    settings = Settings(data=":memory:", port=0, **limits)
     with contextlib.ExitStack() as stack:
+        settings = bounded(stack.enter_context(pytest.MonkeyPatch.context()), **limits)
         opened = stack.enter_context(gateway(settings))
         address = stack.enter_context(served(opened.app, settings))
         yield Server(opened, address, stack)
@@ -421,10 +422,8 @@ class Streaming:
         return StreamingResponse(parts())
 
 
-def test_a_stream_may_be_silent() -> None:
-    settings = Settings(
-        data=":memory:", port=0, head_seconds=0.1, body_seconds=0.1, idle_seconds=0.1, send_seconds=0.1
-    )
+def test_a_stream_may_be_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, head_seconds=0.1, body_seconds=0.1, idle_seconds=0.1, send_seconds=0.1)
     streaming = Streaming(settings)
     with served(streaming.app, settings) as address, contextlib.closing(Client(address)) as client:
         client.send(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -439,8 +438,8 @@ def test_a_stream_may_be_silent() -> None:
             pass
 
 
-def test_a_client_that_does_not_read_is_cut() -> None:
-    settings = Settings(data=":memory:", port=0, send_seconds=0.2)
+def test_a_client_that_does_not_read_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, send_seconds=0.2)
     streaming = Streaming(settings)
     with served(streaming.app, settings) as address, contextlib.closing(Client(address)) as client:
         client.send(b"GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -448,8 +447,8 @@ def test_a_client_that_does_not_read_is_cut() -> None:
         assert streaming.wire.refused["send_seconds"] == 1
 
 
-def test_a_client_that_reads_too_slowly_is_cut() -> None:
-    settings = Settings(data=":memory:", port=0, send_seconds=0.2, send_rate=1 << 40)
+def test_a_client_that_reads_too_slowly_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, send_seconds=0.2, send_rate=1 << 40)
     streaming = Streaming(settings)
     with served(streaming.app, settings) as address, contextlib.closing(Client(address)) as client:
         client.send(b"GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -511,8 +510,8 @@ def _late(size: int) -> bytes:
     return b"POST /late HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % size
 
 
-def test_bodies_count_patiencethey_are_answered() -> None:
-    settings = Settings(data=":memory:", port=0, bodies_bytes=100_000)
+def test_bodies_count_patiencethey_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, bodies_bytes=100_000)
     streaming = Streaming(settings)
     with served(streaming.app, settings) as address, contextlib.ExitStack() as stack:
         asking, newer = (stack.enter_context(contextlib.closing(Client(address))) for _ in range(2))
@@ -526,8 +525,8 @@ def test_bodies_count_patiencethey_are_answered() -> None:
         until(lambda: streaming.wire.body_bytes == 0)
 
 
-def test_whoever_holds_most_loses_what_waits_for_its_answer() -> None:
-    settings = Settings(data=":memory:", port=0, bodies_bytes=100_000)
+def test_whoever_holds_most_loses_what_waits_for_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bounded(monkeypatch, bodies_bytes=100_000)
     streaming = Streaming(settings)
     with served(streaming.app, settings) as address, contextlib.ExitStack() as stack:
         heavy = stack.enter_context(contextlib.closing(Client(address)))
@@ -585,9 +584,9 @@ def test_what_connections_are_counted_by(address: str, counted: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("ADALOG_HEAD_SECONDS", "0"),
+        ("ADALOG_IDLE_SECONDS", "0"),
         ("ADALOG_IDLE_SECONDS", "nan"),
-        ("ADALOG_BODY_SECONDS", "long"),
+        ("ADALOG_IDLE_SECONDS", "long"),
         ("ADALOG_CONNECTIONS", "0"),
         ("ADALOG_TRUSTED_PROXIES", "proxy.example"),
         ("ADALOG_TRUSTED_PROXIES", "*"),

@@ -17,8 +17,9 @@ from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 
 
 @pytest.fixture
-def short_lived(tmp_path: Path, clock: Clock) -> Iterator[str]:
-    settings = settings_for(tmp_path, jwt_clock_skew_seconds=0.0, port=0)
+def short_lived(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr("adalog.gateway.identity.jwt_tokens.CLOCK_SKEW_SECONDS", 0.0)
+    settings = settings_for(tmp_path, port=0)
     with gateway(settings, SCHEMA, FAMILY) as opened, served(opened.app, settings) as address:
         yield address
 

@@ -26,6 +26,7 @@ from adalog.store.backup import creation
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.database import Database
 from adalog.store.files.place import LocalPlace
+from tests.gateway.bounds import bounded
 from tests.gateway.cli.command_line import adalog
 from tests.gateway.jobs.test_imports import read
 from tests.gateway.support import Gateway, served
@@ -134,7 +135,12 @@ class Serving:
 def serving(tmp_path: Path, **settings: Any) -> Iterator[Serving]:
     out = tmp_path / "backups" / "mine"
     data = data_in(tmp_path / "data")
-    given = Settings(**{"data": str(data), "port": 0, "backup_folders": str(out.parent), **settings})
+    with pytest.MonkeyPatch.context() as patch:
+        given = bounded(patch, **{"data": str(data), "backup_folders": str(out.parent), **settings})
+        yield from _served(given, out)
+
+
+def _served(given: Settings, out: Path) -> Iterator[Serving]:
     with Database.open(given.data) as database:
         pool = Pool(database)
         opened = Gateway(database, pool, given)

@@ -6,7 +6,6 @@ import pytest
 
 from adalog.executor.bounds.budget import Memory
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from adalog.store.log.payload import Logged
 from tests.gateway.support import gateway
 
@@ -16,7 +15,7 @@ ASK = "{ transactions { t datoms { e a v } } }"
 
 
 def test_a_transaction_is_weighed_before_it_is_decoded() -> None:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(timeout_ms=60_000)), TEXTS) as opened:
+    with gateway(Settings(data=":memory:", timeout_ms=60_000), TEXTS) as opened:
         memory = opened.pool.memory = Memory(16 * MIB)
         assert "errors" not in opened.post(ASK).json()
         assert memory.held == 0

@@ -33,7 +33,7 @@ SETTINGS = {
     "ADALOG_MEMORY_BYTES": str(128 * MIB),
     "ADALOG_CACHE_BYTES": str(8 * MIB),
     "ADALOG_RESULT_BYTES": str(16 * MIB),
-    "ADALOG_BODIES_BYTES": str(16 * MIB),
+    "ADALOG_REQUEST_BYTES": str(2 * MIB),
     "ADALOG_TIMEOUT_MS": "20000",
     "ADALOG_CONNECTIONS_PER_ADDRESS": "60",
     # An arena of address space for each thread is no memory.

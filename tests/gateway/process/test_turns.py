@@ -12,7 +12,6 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.gateway.identity.auth import address_of
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.limits import RequestLimits
 from tests.gateway.support import Gateway, gateway
 
 STATS = "query($query: EDN!) { q(query: $query) { rows stats { lane waitedMs cache } } }"
@@ -26,7 +25,7 @@ HEAVY = (
 
 @pytest.fixture
 def numbers() -> Iterator[Gateway]:
-    with gateway(Settings(data=":memory:", limits=RequestLimits(timeout_ms=60_000)), NUMBERS) as opened:
+    with gateway(Settings(data=":memory:", timeout_ms=60_000), NUMBERS) as opened:
         yield opened
 
 

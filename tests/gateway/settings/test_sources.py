@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adalog.gateway.cli import main
+from adalog.gateway.settings import documents
 from adalog.gateway.settings.checking import checked
-from adalog.gateway.settings.config import SettingError, Settings
-from adalog.gateway.settings.sources import Read, names, read, secret_names
+from adalog.gateway.settings.config import SettingError, Settings, help_text, names
+from adalog.gateway.settings.retired import RETIRED
+from adalog.gateway.settings.sources import SettingsRead, read, secret_names
 
 SECRET = "an uncommonly long secret of forty-two chars"
 
@@ -28,14 +30,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def read_file(path: Path, environ: dict[str, str] | None = None, **given: Any) -> Read:
+def read_file(path: Path, environ: dict[str, str] | None = None, **given: Any) -> SettingsRead:
     return read({**(environ or {}), "ADALOG_CONFIG": str(path)}, given)
 
 
 def test_the_command_line_goes_before_the_environment_before_the_file(file: Path) -> None:
     found = read_file(file, {"ADALOG_PORT": "9002", "ADALOG_ROWS": "6000"}, port="9003")
     settings = found.settings
-    assert (settings.port, settings.limits.rows, settings.log_level, settings.spark) == (9003, 6000, "debug", False)
+    assert (settings.port, settings.rows, settings.log_level, settings.spark) == (9003, 6000, "debug", False)
     assert settings.host == "127.0.0.1"
     assert found.origins == {
         "config": "ADALOG_CONFIG",
@@ -184,9 +186,9 @@ def listed(*args: str, **environ: str) -> dict[str, tuple[Any, str]]:
 
 
 def test_settings_are_listed_with_their_origin_and_without_secrets(file: Path) -> None:
-    found = listed("--config", str(file), "--query-depth", "20", ADALOG_REDIS_SECRET=SECRET)
+    found = listed("--config", str(file), "--timeout-ms", "20", ADALOG_REDIS_SECRET=SECRET)
     assert set(found) == names()
-    assert found["query_depth"] == (20, "--query-depth")
+    assert found["timeout_ms"] == (20, "--timeout-ms")
     assert found["port"] == (9001, f"port in {file}")
     assert found["config"] == (str(file), "--config")
     assert found["redis_secret"] == ("**********", "ADALOG_REDIS_SECRET")
@@ -207,7 +209,7 @@ TYPED = {
 }
 
 
-DEFAULTS = asdict(Settings()) | asdict(Settings().limits)
+DEFAULTS = asdict(Settings())
 
 
 def option(name: str) -> str:
@@ -296,6 +298,36 @@ def test_an_unknown_variable_is_warned_of() -> None:
     assert ended.stderr == "adalog: ADALOG_PROT is no setting; did you mean ADALOG_PORT?\n"
 
 
+def test_former_settings_are_named_in_one_warning_and_ignored(file: Path) -> None:
+    file.write_text("port = 9001\nquery_depth = 'deep'\n")
+    given = {"ADALOG_PING_SECONDS": "few", "ADALOG_QUERY_DEPTH": "0"}
+    ended = ran("settings", "--format", "json", "--config", str(file), "--init-seconds", "soon", **given)
+    assert ended.exit_code == 0, ended.output
+    assert ended.stderr == (
+        f"adalog: --init-seconds, ADALOG_PING_SECONDS, ADALOG_QUERY_DEPTH, query_depth in {file}: no settings any "
+        "more, and without effect\n"
+    )
+    assert {each["name"] for each in json.loads(ended.stdout)} == names()
+    assert not RETIRED & names()
+
+
+def test_there_are_no_more_settings_than_an_operator_turns() -> None:
+    assert len(names()) <= 55
+
+
+@pytest.mark.parametrize("path", [documents.TABLE, documents.CHART], ids=lambda path: path.name)
+def test_documents_are_those_that_the_definitions_make(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    made = documents.table() if path == documents.TABLE else documents.chart(text)
+    assert text == made, "run python -m adalog.gateway.settings.documents"
+
+
+def test_every_setting_has_a_definition() -> None:
+    for each in fields(Settings):
+        assert each.metadata["meaning"].endswith("."), each.name
+        assert help_text(each.name)
+
+
 def test_options_of_commands_may_stand_in_the_file(file: Path) -> None:
     """A format that only other commands have counts for those alone."""
     query = ["query", "--data", ":memory:", "[:find ?i . :where [?e :db/ident ?i] [(= ?i :db/ident)]]"]
@@ -309,7 +341,7 @@ def test_options_of_commands_may_stand_in_the_file(file: Path) -> None:
 
 
 def test_help_reads_no_settings_and_imports_little() -> None:
-    code = "import sys, gateway.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
+    code = "import sys, adalog.gateway.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not {"pydantic", "starlette", "numba", "uvicorn"} & loaded
+    assert not {"pydantic", "starlette", "numpy", "numba", "uvicorn"} & loaded

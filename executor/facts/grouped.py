@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import merged
+from adalog.datalog.aggregates import AGGREGATES, aggregate
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.facts.facts import MOST_ROWS, STRIDE, FactRows, RowTable, check_size
@@ -166,7 +166,7 @@ class MergedFacts:
                 made.append(code)
             else:
                 earlier: list[Any] = [] if known is None else [decode(known[place])]
-                made.append(intern(merged(name, [*earlier, decode(code)])))
+                made.append(intern(aggregate(name, (), [*earlier, decode(code)])))
         return tuple(made)
 
     def turn(self) -> int:
@@ -203,10 +203,9 @@ class GroupFacts:
         places = [i for i, name in enumerate(aggregates) if name is not None]
         self._place = places[0]
         self._facts: BestFacts | MergedFacts
-        if len(places) == 1 and aggregates[places[0]] in ("min", "max"):
-            self._facts = BestFacts(
-                self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1, values, cancel
-            )
+        better = AGGREGATES[str(aggregates[places[0]])].better
+        if len(places) == 1 and better:
+            self._facts = BestFacts(self.arity, places[0], -better, values, cancel)
         else:
             self._facts = MergedFacts(aggregates, values, cancel)
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from adalog.datalog.aggregates import AGGREGATES
 from adalog.datalog.values import sort_key
 from adalog.executor.facts.maintained import BestMaintained, MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
@@ -92,7 +93,7 @@ class MaintainedStratum:
         if not relation.aggregates or not self.stratum.recursive:
             return MaintainedFacts(relation.arity, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
-        sign = 1 if relation.aggregates[place] == "min" else -1
+        sign = -AGGREGATES[str(relation.aggregates[place])].better
         return BestMaintained(
             relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
         )

@@ -18,7 +18,7 @@ import pyarrow as pa
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.read.chunks import CREATED, NAMED, RowChunk, binary_arrays, binary_of
-from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
+from adalog.pipeline.importing.read.ids import IDS, NO_ENTITY, Ids, marks
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
@@ -27,7 +27,7 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.dictionary import Block
 
-MISSING: Final = NOBODY
+MISSING: Final = NO_ENTITY
 """The entity of a key that no entity has."""
 _BLOCK_KEYS: Final = 1 << 23
 

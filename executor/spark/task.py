@@ -124,7 +124,7 @@ class _Bound:
             relations[SHARE] = list(prefixes.columns.values())
             inputs = Inputs(job.start, relations, dict(self.databases))
             return run_join(job.plan, inputs, self.common, most=job.most)
-        self.join.counts = [LevelCounts() for _ in self.join.levels]
+        self.join.count_anew()
         collector = collector_for(job.plan, job.most, self.common.cancel)
         Driver(self.join, collector, self.common.cancel).run(prefixes, depth)
         return JoinOutcome(collector.rows(), self.join.counts)

@@ -17,8 +17,8 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.compile import Compiler
@@ -79,7 +79,7 @@ class AnswerPiece:
         with Memory().lent(cancel):
             values = Scratch(snapshot.codes, take=cancel.budget.take)
             inputs = bind_inputs(plan, asked.of(snapshot, cancel).args, snapshot, values, cancel.check)
-            run = Run(values, cancel, strict=False)
+            run = QueryRun(values, cancel, strict=False)
             join = Binding(plan, inputs.databases, inputs.relations, run, derive=derived).join()
             collector = collector_for(plan, None, cancel)
             if join is not None:
@@ -101,7 +101,7 @@ def pieces(asked: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
     be divided: it is small, or rows of several pieces might be the same one, or it is more than rows of a join."""
     cancel = Cancel()
     question = asked.of(snapshot, cancel)
-    plan = Compiler(Recent(_PLAN_BYTES)).compile(question, cancel=cancel)
+    plan = Compiler(LruCache(_PLAN_BYTES)).compile(question, cancel=cancel)
     wanted = min(_MOST, round(plan.rows / rows))
     if wanted < 2 or not is_rows(plan) or plan.program.strata:
         return ()
@@ -110,7 +110,7 @@ def pieces(asked: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         if inputs.start is None:
             return ()
-        shares = divided(plan, inputs, inputs.start, Run(values, cancel, strict=False), wanted).shares
+        shares = divided(plan, inputs, inputs.start, QueryRun(values, cancel, strict=False), wanted).shares
         if not are_apart(plan, shares) or not all(share.prefixes.columns for share in shares):
             return ()
         return [

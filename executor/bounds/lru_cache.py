@@ -1,4 +1,4 @@
-"""An LRU cache bounded by bytes, for answers, plans, parsed texts and documents. The caller says what an entry weighs."""
+"""An LRU cache bounded by bytes, for answers, plans, parsed texts and documents."""
 
 from __future__ import annotations
 

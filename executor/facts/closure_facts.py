@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.maintained import MaintainedFacts, Marks
+from adalog.executor.facts.maintained import DerivationClock, MaintainedFacts, Marks
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import kept_kernels, walk_kernels
 from adalog.executor.kernels.range_kernels import Ints
@@ -93,11 +93,13 @@ class Edges:
 class ClosureFacts(MaintainedFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(self, fixed: int, take: Callable[[int], None] | None = None) -> None:
-        super().__init__(2, take)
+    def __init__(
+        self, fixed: int, clock: DerivationClock | None = None, take: Callable[[int], None] = lambda _: None
+    ) -> None:
+        super().__init__(2, clock, take)
         self._fixed = fixed
-        self._chain: Ints = np.empty(self._rows.shape[1], np.int64)
-        self._heads: Ints = np.zeros(len(self._table), np.int64)
+        self._chain: Ints = np.empty(self.rows.shape[1], np.int64)
+        self._heads: Ints = np.zeros(len(self.table), np.int64)
         self._linked = 0
 
     def nbytes(self) -> int:
@@ -112,15 +114,12 @@ class ClosureFacts(MaintainedFacts):
         rows = self.find(columns)
         return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
-    def exits(self, columns: Sequence[Column], time: int) -> Column:
-        """Gives rows an exit: the numbers of those that did not hold."""
-        if not len(columns[0]):
-            return EMPTY.values
-        rows = distinct(self.enter(columns))
-        self._marks[rows] |= EXIT
-        rows = self.missing(rows)
-        self._hold(rows, time)
-        return rows
+    def exits(self, columns: Sequence[Column]) -> None:
+        """Gives rows an exit, and has them hold."""
+        if len(columns[0]):
+            rows = distinct(self.enter(columns))
+            self._marks[rows] |= EXIT
+            self.hold(self.missing(rows))
 
     def close(self, rows: Column) -> None:
         """Takes the exits of rows away."""
@@ -128,14 +127,14 @@ class ClosureFacts(MaintainedFacts):
 
     def clear(self) -> None:
         super().clear()
-        self._marks[: self._count] &= ~np.uint8(EXIT)
+        self._marks[: self.count] &= ~np.uint8(EXIT)
 
     # Along the edges
 
     def met(self, starts: Column, ends: Column, *, held: bool) -> list[Column]:
         """The columns of what follows along some edges from facts that hold: of facts that do, or that do not."""
         self._link()
-        facts = self._rows, self._marks, self._table, self._fixed
+        facts = self.rows, self._marks, self.table, self._fixed
         return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, held, SEED))
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
@@ -149,17 +148,15 @@ class ClosureFacts(MaintainedFacts):
         self._touch(gone)
         return gone, bool(too_many)
 
-    def again(self, gone: Column, edges: Edges, time: int) -> Column:
-        """Has those of some rows hold again that follow from what holds: their numbers."""
-        if not len(gone):
-            return gone
-        held: Mask = walk_kernels.supported(self._facts, edges.back, edges.overlay, gone, SEED)
-        rows = gone[held]
-        self._hold(rows, time)
-        return rows
+    def again(self, gone: Column, edges: Edges) -> None:
+        """Has those of some rows hold again that follow from what holds."""
+        if len(gone):
+            supported: Mask = walk_kernels.supported(self._facts, edges.back, edges.overlay, gone, SEED)
+            self.hold(gone[supported])
 
-    def gain(self, rows: Column, edges: Edges, clock: int, cancel: Cancel) -> int:
-        """Follows rows along the edges, and what they lead to; the time of the last fact derived."""
+    def gain(self, edges: Edges, cancel: Cancel) -> None:
+        """Follows the recent rows along the edges, and what they lead to."""
+        rows = self.recent
         done, tail = 0, len(rows)
         queue: Ints = rows
         overlay = edges.overlay
@@ -168,7 +165,7 @@ class ClosureFacts(MaintainedFacts):
             cancel.check()
             self._link()
             at = done
-            done, tail, count, clock = walk_kernels.gain(
+            done, tail, count, self.clock.time = walk_kernels.gain(
                 self._facts,
                 self._heads,
                 self._chain,
@@ -177,41 +174,40 @@ class ClosureFacts(MaintainedFacts):
                 queue,
                 done,
                 tail,
-                self._count,
-                clock,
+                self.count,
+                self.clock.time,
                 _STEPS,
                 SEED,
             )
-            self._count = self._linked = count
+            self.count = self._linked = count
             if done == at:
                 # The next fact leads to more than there was room for.
-                more = max(2 * more, self._count)
-                self._reserve(more)
+                more = max(2 * more, self.count)
+                self.reserve(more)
                 queue = np.concatenate((queue[:tail], np.empty(more, np.int64)))
         self.size += tail - len(rows)
         if tail > len(rows):
             self._touch(queue[len(rows) : tail])
-        return clock
 
     @property
     def _facts(self) -> tuple[Ints, Ints, Marks, Ints, int]:
-        return self._rows, self._times, self._marks, self._table, self._fixed
+        return self.rows, self._times, self._marks, self.table, self._fixed
 
     def _link(self) -> None:
         """Puts new rows into the chains of their nodes."""
-        if len(self._heads) != len(self._table):
-            self._heads = np.zeros(len(self._table), np.int64)
+        if len(self._heads) != len(self.table):
+            self._heads = np.zeros(len(self.table), np.int64)
             self._linked = 0
-        if len(self._chain) < self._rows.shape[1]:
-            chain = np.empty(self._rows.shape[1], np.int64)
+        if len(self._chain) < self.rows.shape[1]:
+            chain = np.empty(self.rows.shape[1], np.int64)
             chain[: self._linked] = self._chain[: self._linked]
             self._chain = chain
-        if self._linked < self._count:
-            nodes = self._rows[1 - self._fixed]
-            walk_kernels.link(self._heads, nodes, self._chain, self._linked, self._count, SEED)
-            self._linked = self._count
+        if self._linked < self.count:
+            nodes = self.rows[1 - self._fixed]
+            walk_kernels.link(self._heads, nodes, self._chain, self._linked, self.count, SEED)
+            self._linked = self.count
 
     def _renumber(self) -> None:
         super()._renumber()
-        self._heads = np.zeros(len(self._table), np.int64)
+        self._heads = np.zeros(len(self.table), np.int64)
         self._linked = 0

@@ -14,7 +14,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.arguments import Arguments
 from adalog.executor.follow.program import MaintainedProgram
 from adalog.executor.join.batch import Column
-from adalog.planner.delta.reactions import is_derived
+from adalog.planner.delta.versions import is_derived
 from adalog.planner.model.logical import AndNode, Leaf, Node, RelationAtom, in_body
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version

@@ -36,7 +36,8 @@ from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.delta.reactions import Call, database_of, looked_up
+from adalog.planner.delta.bodies import looked_up
+from adalog.planner.delta.versions import Call, database_of
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.places import PlaceKind

@@ -91,7 +91,7 @@ class MaintainedProgram:
 
     def columns(self, name: str, version: Version = Version.NEW) -> list[Column]:
         """The rows of a relation at a moment."""
-        return self._kept[name].columns_at(version)
+        return list(self._kept[name].parts(version)[0].columns)
 
     def nbytes(self) -> int:
         """Bytes kept."""
@@ -145,7 +145,7 @@ class MaintainedProgram:
         for name in self._inputs:
             given = relations.get(name, ())
             if given and len(given[0]):
-                self._kept[name].add(given, 0)
+                self._kept[name].add(given)
         self.relations = {**relations, **self._kept}
         moments = {name: Moments(each, each) for name, each in databases.items()}
         step = self._step(moments, run, constants)
@@ -186,7 +186,7 @@ class MaintainedProgram:
             kept.remove(kept.holding(found))
         for name, rows in (came or {}).items():
             if len(rows[0]):
-                self._kept[name].add(rows, 0)
+                self._kept[name].add(rows)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants)
         changed = Changed(step, self._kept, self._joins)

@@ -17,8 +17,8 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.compile import Compiler
@@ -32,8 +32,8 @@ from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.shares import are_apart, divided, is_rows
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Int64s
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Scratch
 
 _PLAN_BYTES: Final = 1 << 20
@@ -78,8 +78,13 @@ class AnswerPiece:
         plan = self.plan
         with Memory().lent(cancel):
             values = Scratch(snapshot.codes, take=cancel.budget.take)
+<<<<<<< HEAD
             inputs = bind_inputs(plan, query.of(snapshot, cancel).args, snapshot, values, cancel.check)
             run = Run(values, cancel, strict=False)
+=======
+            inputs = bind_inputs(plan, asked.of(snapshot, cancel).args, snapshot, values, cancel.check)
+            run = QueryRun(values, cancel, strict=False)
+>>>>>>> house
             join = Binding(plan, inputs.databases, inputs.relations, run, derive=derived).join()
             collector = collector_for(plan, None, cancel)
             if join is not None:
@@ -100,8 +105,13 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
     """Disjoint pieces of about so many rows each, by estimate; none if the answer is small or cannot be divided:
     pieces might have equal rows, or it is more than the rows of a join."""
     cancel = Cancel()
+<<<<<<< HEAD
     question = query.of(snapshot, cancel)
     plan = Compiler(Recent(_PLAN_BYTES)).compile(question, cancel=cancel)
+=======
+    question = asked.of(snapshot, cancel)
+    plan = Compiler(LruCache(_PLAN_BYTES)).compile(question, cancel=cancel)
+>>>>>>> house
     wanted = min(_MOST, round(plan.rows / rows))
     if wanted < 2 or not is_rows(plan) or plan.program.strata:
         return ()
@@ -110,7 +120,7 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         if inputs.start is None:
             return ()
-        shares = divided(plan, inputs, inputs.start, Run(values, cancel, strict=False), wanted).shares
+        shares = divided(plan, inputs, inputs.start, QueryRun(values, cancel, strict=False), wanted).shares
         if not are_apart(plan, shares) or not all(share.prefixes.columns for share in shares):
             return ()
         return [

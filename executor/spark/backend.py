@@ -8,7 +8,7 @@ from adalog.executor.prediction import ClusterCapacity
 
 if TYPE_CHECKING:
     from adalog.executor.answer.parquet import Output
-    from adalog.executor.bounds.run import Run
+    from adalog.executor.bounds.run import QueryRun
     from adalog.executor.evaluation.local import JoinOutcome
     from adalog.executor.question.inputs import Inputs
     from adalog.planner.model.plan import Plan
@@ -31,7 +31,7 @@ class SparkBackend(Protocol):
         self,
         plan: Plan,
         inputs: Inputs,
-        run: Run,
+        run: QueryRun,
         *,
         most: int | None,
         ordered: bool = False,

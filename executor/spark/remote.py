@@ -20,7 +20,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.fixpoint import StratumCounts
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
@@ -108,7 +108,7 @@ class RemoteSpark:
         self,
         plan: Plan,
         inputs: Inputs,
-        run: Run,
+        run: QueryRun,
         *,
         most: int | None,
         ordered: bool = False,
@@ -196,7 +196,7 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callab
         ran = engine.run_join(
             sent.plan,
             Inputs(sent.start, relations, databases),
-            Run(values, cancel, sent.strict, sent.threads),
+            QueryRun(values, cancel, sent.strict, sent.threads),
             most=sent.most,
             ordered=sent.ordered,
             output=sent.output,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.ast import FindVar
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import whole
@@ -59,7 +59,7 @@ class SharedQuery:
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
-def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> SharedQuery:
+def divided(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun, wanted: int) -> SharedQuery:
     """Divides a query into about `wanted` shares. start: the first batch.
 
     With a variable to share out the rules run in the tasks, each for its share of the variable's values; otherwise

@@ -23,7 +23,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, ParquetPart, write_part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
@@ -102,7 +102,7 @@ class _Bound:
 
     join: GenericJoin | None
     databases: Mapping[str, Snapshot]
-    common: Run
+    common: QueryRun
 
     def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[JoinOutcome, bool]:
         """The share's distinct rows that the answer can need; whether these are enough for the whole answer."""
@@ -201,7 +201,7 @@ class _Left:
     rows: int = 0
 
 
-def _left(job: Job, output: Output, number: int, rows: Batch, run: Run) -> tuple[Batch, _Left]:
+def _left(job: Job, output: Output, number: int, rows: Batch, run: QueryRun) -> tuple[Batch, _Left]:
     """Leaves rows in the output's folder; returns samples for the driver if they go on by an order."""
     if rows.size and not (job.in_order or isinstance(job.exchange, ByHash)):
         rows = Batch.of(answer_columns(job.plan, rows, run.values, run.cancel))
@@ -270,7 +270,7 @@ def _bind(job: Job, cancel: JobCancel) -> _Bound:
         databases = {name: shipped.open() for name, shipped in job.databases.items()}
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(job.made)
-        run = Run(values, cancel, job.strict)
+        run = QueryRun(values, cancel, job.strict)
         join = None
         if job.plan.sharing is None and job.arrived is None:
             join = Binding(job.plan, databases, job.relations, run, derive=derived).join()

@@ -23,11 +23,12 @@ from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.free_ids import referred
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import Bools, Columns
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, save_relation
 from adalog.store.tries.signed import order_of, run_starts, runs
 from adalog.store.tries.trie import Csr, distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary

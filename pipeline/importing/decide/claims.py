@@ -18,9 +18,9 @@ from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys, Numbering
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
-from adalog.store.tries.columns import Bools
 from adalog.store.tries.signed import order_of, run_starts
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 
 NOTHING: Final = np.empty(0, np.int64)

@@ -48,7 +48,7 @@ from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Bools, Columns
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import (
     Fold,
     Pair,
@@ -62,6 +62,7 @@ from adalog.store.tries.fold_pieces import (
 )
 from adalog.store.tries.signed import order_of
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 
 

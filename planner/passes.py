@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import Fold
@@ -22,7 +21,6 @@ from adalog.planner.scope.tree import tree_of
 from adalog.planner.scope.variable_places import places_of
 from adalog.planner.stages import (
     CheckedQuery,
-    Passes,
     PlanningContext,
     ScopedQuery,
     SimplifiedQuery,
@@ -43,7 +41,9 @@ def plan_query(
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
-    return PASSES(query, context_of(statistics, relations, options, share=share))
+    context = context_of(statistics, relations, options, share=share)
+    checked = share_out(check(scope(query, context), context), context)
+    return order(simplify(stratify(checked, context), context), context)
 
 
 def context_of(
@@ -77,7 +77,7 @@ def check(scoped: ScopedQuery, context: PlanningContext) -> CheckedQuery:
     return CheckedQuery(query, in_pairs(tree), answer, places_of(query, tree))
 
 
-def share(checked: CheckedQuery, context: PlanningContext) -> CheckedQuery:
+def share_out(checked: CheckedQuery, context: PlanningContext) -> CheckedQuery:
     """Restricts the tree to a share of one variable's values, where tasks are to answer it."""
     if not (context.share and checked.tree.predicates):
         return checked
@@ -131,9 +131,6 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
         program,
         fallen,
     )
-
-
-PASSES: Final = Passes.of(scope).then(check).then(share).then(stratify).then(simplify).then(order)
 
 
 def _counted(checked: CheckedQuery) -> frozenset[str]:

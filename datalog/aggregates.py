@@ -1,6 +1,6 @@
 """The aggregates of `:find` and of rule heads, over a list of values that may repeat and has at least one.
 
-To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/queries.md`
+To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/builtins.md`
 lists it for users. An entry needs a name and a function over a group's values, and that is enough everywhere: the
 parser knows the name, and every engine decodes the values of a group and calls the function. The other fields of
 `Aggregate` say what else holds of it, so that engines may do better: a compiled `Fold`, live groups moved by

@@ -1,7 +1,7 @@
 """Reading EDN that comes from strangers: strict, iterative, bounded, every fault with its line and column.
 
 One regular expression cuts the text into tokens and one loop builds the values; positions are worked out only when
-somebody asks (`locate`, `read_form`) or something is wrong. `write`, from `datalog.edn.writer`, is the way back.
+they are needed (`locate`, `read_form`) or something is wrong. `write`, from `datalog.edn.writer`, is the way back.
 See https://github.com/edn-format/edn for the format.
 """
 

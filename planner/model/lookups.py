@@ -1,4 +1,4 @@
-"""Built-ins that look into a database, and what they look up there, by their arguments."""
+"""Calls of built-ins that read a database: which one, and which attributes of an entity they look up."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import Fold
+from adalog.datalog.aggregates import Reduction
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.dependencies import dependencies_of
@@ -140,5 +140,5 @@ def _counted(checked: CheckedQuery) -> frozenset[str]:
     if not aggregates or any(not each.known.is_weighable or each.args for each in aggregates):
         return frozenset()
     shown = {each.var.name for each in elements if not isinstance(each, ast.FindAggregate)}
-    shown |= {each.var.name for each in aggregates if each.fold is not Fold.COUNT}
+    shown |= {each.var.name for each in aggregates if each.reduction is not Reduction.COUNT}
     return frozenset(checked.answer) - shown

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.ast import Const
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.maintained import ROW, MaintainedExtender, MaintainedFacts
+from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin
 from adalog.planner.model.logical import DatomAtom, RelationAtom
@@ -34,7 +34,7 @@ class Step:
     """The way from one moment to another. `moments`: of every database."""
 
     moments: Mapping[str, Moments]
-    run: Run
+    run: QueryRun
     constants: Mapping[str, int]
 
 
@@ -67,7 +67,7 @@ class Joins:
         self._standing = LastingJoins(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
-        self._run: Run | None = None
+        self._run: QueryRun | None = None
 
     @property
     def values(self) -> Scratch:
@@ -89,7 +89,7 @@ class Joins:
         assert self._run is not None
         self._run.cancel.budget.take(nbytes)
 
-    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
+    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: QueryRun) -> None:
         """Begins a step."""
         self._moments = moments
         self._relations = relations
@@ -137,11 +137,11 @@ class Joins:
         mask = np.zeros(batch.size, np.bool_)
 
         def sink(rows: Batch) -> bool:
-            mask[rows.columns[ROW]] = True
+            mask[rows.columns[ORIGIN]] = True
             return not mask.all()
 
         if batch.size:
-            self._drive(joined, batch.having(ROW, np.arange(batch.size)), sink, seed=True)
+            self._drive(joined, batch.having(ORIGIN, np.arange(batch.size)), sink, seed=True)
         return mask
 
     def _drive(self, joined: BodyJoin, batch: Batch, sink: Callable[[Batch], bool], *, seed: bool) -> None:
@@ -229,6 +229,7 @@ class Changed:
 
 
 def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
+    """Facts by number, as rows of an atom."""
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

@@ -370,8 +370,8 @@ class MaintainedView:
         return [name for asked in self._asking() for name in asked.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
-        """The questions of which some argument may be an ident or a lookup ref; before there is a feed, that of
-        whoever asked first."""
+        """The questions of which some argument may be an ident or a lookup ref; before there is a feed, the
+        one that the view was made for."""
         if self._feeds:
             return [feed.asked for feed in self._naming.values()]
         return [self._asked] if self._may_name(self._asked) else []

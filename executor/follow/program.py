@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.maintained import MaintainedFacts
@@ -77,7 +77,7 @@ class MaintainedProgram:
             self._strata.append(kind(stratum, moving, self._kept, self._joins))
             below = below.union(each.name for each in stratum.relations)
 
-    # For those who read it
+    # What it shows
 
     def came(self, name: str) -> list[Column]:
         """The rows of a relation that hold at the second moment alone."""
@@ -91,7 +91,7 @@ class MaintainedProgram:
 
     def columns(self, name: str, version: Version = Version.NEW) -> list[Column]:
         """The rows of a relation at a moment."""
-        return self._kept[name].columns_at(version)
+        return list(self._kept[name].parts(version)[0].columns)
 
     def nbytes(self) -> int:
         """Bytes kept."""
@@ -112,7 +112,7 @@ class MaintainedProgram:
         self,
         databases: Mapping[str, Snapshot],
         relations: Mapping[str, Rows],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
     ) -> None:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
@@ -124,7 +124,17 @@ class MaintainedProgram:
             self._pause -= 1
             raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
         try:
-            self._begin(databases, relations, run, constants)
+            self._empty()
+            for name in self._inputs:
+                given = relations.get(name, ())
+                if given and len(given[0]):
+                    self._kept[name].add(given)
+            self.relations = {**relations, **self._kept}
+            moments = {name: Moments(each, each) for name, each in databases.items()}
+            step = self._step(moments, run, constants)
+            for each in self._strata:
+                each.afresh(step)
+            self._settle()
         except BaseException as error:
             self._empty()
             if isinstance(error, AdalogError) and error.code is Code.LIMIT_EXCEEDED:
@@ -133,25 +143,6 @@ class MaintainedProgram:
                 self._refused, self._pause = error.message, min(2**self._refusals, _LONGEST_PAUSE)
             raise
         self._refusals = 0
-
-    def _begin(
-        self,
-        databases: Mapping[str, Snapshot],
-        relations: Mapping[str, Rows],
-        run: Run,
-        constants: Mapping[str, int],
-    ) -> None:
-        self._empty()
-        for name in self._inputs:
-            given = relations.get(name, ())
-            if given and len(given[0]):
-                self._kept[name].add(given, 0)
-        self.relations = {**relations, **self._kept}
-        moments = {name: Moments(each, each) for name, each in databases.items()}
-        step = self._step(moments, run, constants)
-        for each in self._strata:
-            each.afresh(step)
-        self._settle()
 
     def _empty(self) -> None:
         """Keeps nothing."""
@@ -167,7 +158,7 @@ class MaintainedProgram:
     def step(
         self,
         moments: Mapping[str, Moments],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
         came: Mapping[str, Rows] | None = None,
         went: Mapping[str, Rows] | None = None,
@@ -186,7 +177,7 @@ class MaintainedProgram:
             kept.remove(kept.holding(found))
         for name, rows in (came or {}).items():
             if len(rows[0]):
-                self._kept[name].add(rows, 0)
+                self._kept[name].add(rows)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants)
         changed = Changed(step, self._kept, self._joins)
@@ -200,7 +191,7 @@ class MaintainedProgram:
         """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
         self._joins.rest()
 
-    def _step(self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int]) -> Step:
+    def _step(self, moments: Mapping[str, Moments], run: QueryRun, constants: Mapping[str, int]) -> Step:
         self._values = run.values
         self._constants = dict(constants)
         self._joins.prepare(moments, self.relations, run)

@@ -1,7 +1,7 @@
 """The answers to many questions of one view at one moment, by one evaluation whose arguments are relations.
 
-Each answer is the one that asking by itself gives, to the last bit. What the evaluation is refused says nothing
-about any of the questions: whoever asks for it then asks one by one.
+Each answer equals that of the question by itself, to the last bit. A refusal of the evaluation says nothing about
+a single question: the caller then asks one by one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.local import run_join, shape_result
 from adalog.executor.follow.result_changes import by_feed
@@ -47,7 +47,7 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     bound = [bind_inputs(plan, question.args, snapshot, values, cancel.check) for question in questions]
     constants = {name: np.array([code], np.int64) for name, code in constant_codes(plan, snapshot, values).items()}
     relations = _relations(bound, first.relations, scalars, cancel.check)
-    run = Run(values, cancel, engine.means.strict, engine.means.threads)
+    run = QueryRun(values, cancel, engine.means.strict, engine.means.threads)
     inputs = Inputs(Batch(1, constants), relations, bound[0].databases)
     rows = run_join(plan, inputs, run, most=request.max_rows).rows
     found, nothing = by_feed(rows), rows.slice(0, 0)
@@ -83,7 +83,7 @@ def _sizes(questions: Sequence[Question]) -> dict[str, int]:
 def _relations(
     bound: Sequence[Inputs], lists: frozenset[str], scalars: Sequence[str] | None, check: Callable[[], None]
 ) -> dict[str, list[Column]]:
-    """The arguments of all, each row with the number of who gave it in front, and the lists of the first."""
+    """The arguments of all, each row with the number of its question in front, and the lists of the first."""
     found = {name: columns for name, columns in bound[0].relations.items() if name in lists}
     for name in bound[0].relations.keys() - lists:
         found[name] = _numbered([inputs.relations[name] for inputs in bound], check)

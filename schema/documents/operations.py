@@ -35,7 +35,7 @@ from graphql.execution.values import VariableValues, get_argument_values, get_va
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
-from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.schema.documents.measure import introspected, parse_within
@@ -81,8 +81,8 @@ class Root:
 
 
 class Owned:
-    """A coroutine that may never be awaited: whoever was to do so may be cancelled first. It is closed then, where
-    Python would warn."""
+    """A coroutine that may never be awaited, if its waiter is cancelled first. It is closed then, and Python does
+    not warn."""
 
     __slots__ = ("_coroutine",)
 
@@ -286,7 +286,7 @@ class Operations:
         self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
         self._lists = introspected(self._schema)
-        self._documents: Recent[str, PreparedDocument] = Recent(limits.document_bytes)
+        self._documents: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
 
     def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""
@@ -314,7 +314,7 @@ class Operations:
             return PreparedDocument(None, (format_error(error),))
         errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
         if errors:
-            # Who asks again is told the same; the document itself is of no use.
+            # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors))
         return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
 

@@ -23,8 +23,8 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.maintained import MaintainedFacts
-from adalog.executor.follow.bodies import Changed, Joins, Step
 from adalog.executor.follow.closure import ClosureStratum
+from adalog.executor.follow.rule_joins import ChangedAtoms, RuleJoins, Step
 from adalog.executor.follow.stratum import MaintainedStratum
 from adalog.executor.join.batch import Column, Mask
 from adalog.planner.delta.rules import Moving, refusal
@@ -67,7 +67,7 @@ class MaintainedProgram:
         self._constants: dict[str, int] = {}
         self._refused = ""
         self._refusals = self._pause = 0
-        self._joins = Joins(plan, sources)
+        self._joins = RuleJoins(plan, sources)
         self._strata: list[MaintainedStratum] = []
         below = frozenset(self._inputs)
         for stratum in plan.program.strata:
@@ -180,7 +180,7 @@ class MaintainedProgram:
                 self._kept[name].add(rows)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants)
-        changed = Changed(step, self._kept, self._joins)
+        changed = ChangedAtoms(step, self._kept, self._joins)
         for each in self._strata:
             if moved:
                 each.afresh(step)

@@ -15,8 +15,8 @@ from adalog.datalog.aggregates import AGGREGATES
 from adalog.executor.facts.facts import RecursiveRule, rounds
 from adalog.executor.facts.grouped import value_ranks
 from adalog.executor.facts.maintained import BestMaintained, DerivationClock, MaintainedFacts
-from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
 from adalog.executor.follow.rule_groups import RuleGroups
+from adalog.executor.follow.rule_joins import ChangedAtoms, RuleJoins, Step, of_atom, with_constants
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin, Moving, RuleBodies, bodies_of
 from adalog.planner.model.logical import RelationAtom
@@ -55,7 +55,7 @@ class TooManyError(Exception):
 class MaintainedStratum:
     """The relations of one stratum, and what its rules derive when something below it changed."""
 
-    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, MaintainedFacts], joins: Joins) -> None:
+    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, MaintainedFacts], joins: RuleJoins) -> None:
         self.stratum = stratum
         self.joins = joins
         self.rules = bodies_of(stratum, below)
@@ -113,7 +113,7 @@ class MaintainedStratum:
 
     # What changed
 
-    def step(self, step: Step, changed: Changed) -> None:
+    def step(self, step: Step, changed: ChangedAtoms) -> None:
         """Removes what no longer holds, and adds what holds now."""
         if not any(batch.size for atom in self.below for batch in changed.of(atom)):
             return
@@ -125,7 +125,7 @@ class MaintainedStratum:
             self._share = max(_LEAST, self._share / 2)
             self.afresh(step)
 
-    def _step(self, step: Step, changed: Changed) -> None:
+    def _step(self, step: Step, changed: ChangedAtoms) -> None:
         pending = RowsByRelation()
         for rule in self.rules:
             facts = self._facts[rule.target]

@@ -1,4 +1,4 @@
-"""The bodies of a program's rules at the moments of a step: planned and bound once, where they can be."""
+"""The joins of a program's rules between the two moments of a step, each planned and bound once where it can be."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Ready:
         return not self.plan.levels and len(self.probes) == len(self.plan.body.items)
 
 
-class Joins:
+class RuleJoins:
     """The bodies of a program, planned when they are first run and bound to the moments of a step.
 
     Bodies and atoms are known by their identity: they live as long as the program.
@@ -198,12 +198,12 @@ def _size_of(held: Held) -> int:
 
 
 @dataclass
-class Changed:
-    """What came and went of each atom, found when it is first asked for."""
+class ChangedAtoms:
+    """The rows of each atom that came and that went, computed on first use."""
 
     step: Step
     kept: Mapping[str, MaintainedFacts]
-    joins: Joins
+    joins: RuleJoins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
 
     def rows(self, start: DeltaJoin) -> Batch:

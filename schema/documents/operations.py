@@ -275,10 +275,6 @@ def root_fields(operation: OperationDefinitionNode) -> list[str]:
     return [node.name.value for node in operation.selection_set.selections if isinstance(node, FieldNode)]
 
 
-def is_mutation(operation: OperationDefinitionNode) -> bool:
-    return operation.operation is OperationType.MUTATION
-
-
 class Operations:
     """Runs GraphQL requests against one schema."""
 

@@ -33,7 +33,7 @@ from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.functions import Argument
 from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
@@ -97,7 +97,7 @@ class Derive(Protocol):
     """Runs a plan's rules."""
 
     def __call__(
-        self, plan: Plan, inputs: Inputs, start: Batch, run: Run
+        self, plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
     ) -> Mapping[str, Sequence[Column] | DerivedRelation]:
         """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
 
@@ -114,7 +114,7 @@ class NestedCall:
     arguments: tuple[Argument, ...]
     bind: Callable[[Mapping[str, Sequence[Column] | DerivedRelation]], GenericJoin | None]
     inputs: Inputs
-    run: Run
+    run: QueryRun
     position: Position | None
     derive: Derive
     plan: Plan = field(init=False)

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.relation import Levels, RelationExtender
 from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.conjunction import Conjunction
@@ -35,7 +35,7 @@ class TiedJoin:
     ties: Sequence[Extender]
     budget: int
 
-    def join(self, whole: GenericJoin, rows: int, run: Run) -> GenericJoin:
+    def join(self, whole: GenericJoin, rows: int, run: QueryRun) -> GenericJoin:
         """What to ask for so many rows more: the `whole` inside with the ties, or the column of values that the
         inside has been found to have."""
         known: Levels | None = run.made.get((id(self), "column"))
@@ -49,7 +49,7 @@ class TiedJoin:
         level = Level(self.variable, keep=frozenset((ORIGIN,)))
         return GenericJoin(Conjunction([relation, *self.ties]), [level], budget=self.budget, check=whole.check)
 
-    def _column(self, run: Run) -> Column:
+    def _column(self, run: QueryRun) -> Column:
         """The distinct values, sorted."""
         parts: list[Column] = []
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.ast import Const
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
@@ -34,7 +34,7 @@ class Step:
     """The way from one moment to another. `moments`: of every database."""
 
     moments: Mapping[str, Moments]
-    run: Run
+    run: QueryRun
     constants: Mapping[str, int]
 
 
@@ -67,7 +67,7 @@ class Joins:
         self._standing = LastingJoins(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
-        self._run: Run | None = None
+        self._run: QueryRun | None = None
 
     @property
     def values(self) -> Scratch:
@@ -89,7 +89,7 @@ class Joins:
         assert self._run is not None
         self._run.cancel.budget.take(nbytes)
 
-    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
+    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: QueryRun) -> None:
         """Begins a step."""
         self._moments = moments
         self._relations = relations

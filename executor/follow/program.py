@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.maintained import MaintainedFacts
@@ -112,7 +112,7 @@ class MaintainedProgram:
         self,
         databases: Mapping[str, Snapshot],
         relations: Mapping[str, Rows],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
     ) -> None:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
@@ -158,7 +158,7 @@ class MaintainedProgram:
     def step(
         self,
         moments: Mapping[str, Moments],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
         came: Mapping[str, Rows] | None = None,
         went: Mapping[str, Rows] | None = None,
@@ -191,7 +191,7 @@ class MaintainedProgram:
         """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
         self._joins.rest()
 
-    def _step(self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int]) -> Step:
+    def _step(self, moments: Mapping[str, Moments], run: QueryRun, constants: Mapping[str, int]) -> Step:
         self._values = run.values
         self._constants = dict(constants)
         self._joins.prepare(moments, self.relations, run)

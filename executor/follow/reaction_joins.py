@@ -14,7 +14,7 @@ import numpy as np
 from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
@@ -116,7 +116,7 @@ class ReactionJoins:
         self._feeds -= 1
         self._standing.forget()
 
-    def begin(self, at: Snapshot, run: Run) -> None:
+    def begin(self, at: Snapshot, run: QueryRun) -> None:
         """Makes what is kept from step to step, where something is."""
         if self._derived is not None:
             self._derived.go(Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
@@ -151,7 +151,7 @@ class ReactionJoins:
 
     # A step
 
-    def run(self, cancel: Cancel) -> Run:
+    def run(self, cancel: Cancel) -> QueryRun:
         """What the joins of one step have in common."""
         learned = self._arguments.learn()
         if learned:
@@ -161,9 +161,9 @@ class ReactionJoins:
             # What was derived from an argument or a list has its old code.
             self.forget()
         means = self._engine.means
-        return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
+        return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
-    def heads(self, tick: Moments, run: Run) -> Heads:
+    def heads(self, tick: Moments, run: QueryRun) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         if self._derived is not None:
@@ -212,7 +212,7 @@ class ReactionJoins:
     def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
         return {**self._still, self._source: at}
 
-    def tuples_now(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+    def tuples_now(self, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         """The tuples of groups at a moment, with weights where a row stands for several. Not within a step."""
         plan = self._group_plan_of(at, run.cancel)
         if self._derived is not None:
@@ -220,7 +220,7 @@ class ReactionJoins:
         join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
         return self._driven(plan, join, keys, at, run)
 
-    def tuples(self, keys: Batch, tick: Moments, run: Run, *, new: bool) -> Batch:
+    def tuples(self, keys: Batch, tick: Moments, run: QueryRun, *, new: bool) -> Batch:
         """The same at one of the two moments of a step whose heads were found."""
         at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
         plan = self._group_plan_of(at, run.cancel)
@@ -230,7 +230,7 @@ class ReactionJoins:
         join = self._standing.join(version, body.items, plan.given, plan.levels, weighted=plan.weighted)
         return self._driven(plan, join, keys, at, run)
 
-    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: Run) -> Batch:
+    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         collector = collector_for(plan, None, run.cancel)
         start = _with_constants(keys, self.constants(at, run.values))
         if start is not None and join is not None:

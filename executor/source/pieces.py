@@ -78,13 +78,8 @@ class AnswerPiece:
         plan = self.plan
         with Memory().lent(cancel):
             values = Scratch(snapshot.codes, take=cancel.budget.take)
-<<<<<<< HEAD
             inputs = bind_inputs(plan, query.of(snapshot, cancel).args, snapshot, values, cancel.check)
-            run = Run(values, cancel, strict=False)
-=======
-            inputs = bind_inputs(plan, asked.of(snapshot, cancel).args, snapshot, values, cancel.check)
             run = QueryRun(values, cancel, strict=False)
->>>>>>> house
             join = Binding(plan, inputs.databases, inputs.relations, run, derive=derived).join()
             collector = collector_for(plan, None, cancel)
             if join is not None:
@@ -105,13 +100,8 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
     """Disjoint pieces of about so many rows each, by estimate; none if the answer is small or cannot be divided:
     pieces might have equal rows, or it is more than the rows of a join."""
     cancel = Cancel()
-<<<<<<< HEAD
     question = query.of(snapshot, cancel)
-    plan = Compiler(Recent(_PLAN_BYTES)).compile(question, cancel=cancel)
-=======
-    question = asked.of(snapshot, cancel)
     plan = Compiler(LruCache(_PLAN_BYTES)).compile(question, cancel=cancel)
->>>>>>> house
     wanted = min(_MOST, round(plan.rows / rows))
     if wanted < 2 or not is_rows(plan) or plan.program.strata:
         return ()

@@ -1,9 +1,9 @@
 """The groups of an aggregate, moved by the rows that enter and leave them.
 
-Counts, sums and averages of longs and doubles follow from numbers that a view keeps for a group from the first
-time it is touched: how many tuples, and their exact sums. Other aggregates, and groups that are told apart by
-values which the database does not hold, are asked again at both moments. Either way a group's values are those that
-the query run afresh shows, to the last bit: sums are exact and rounded once, as in `executor.answer.aggregates`.
+Counts, sums and averages of longs and doubles follow from numbers that a view keeps for a group from its first
+change on: how many tuples, and their exact sums. Other aggregates are computed at both moments, and so are groups
+whose keys hold values that the database does not have. Either way a group's values equal those of a fresh query, to
+the last bit: sums are exact and rounded once, as in `executor.answer.aggregates`.
 """
 
 from __future__ import annotations

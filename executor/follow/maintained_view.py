@@ -37,9 +37,9 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
-from adalog.planner.delta.versions import Call, database_of
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
+from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot

@@ -40,9 +40,9 @@ class TiedJoin:
         inside has been found to have."""
         known: Levels | None = run.made.get((id(self), "column"))
         if known is None:
-            asked = rows + run.made.get((id(self), "rows"), 0)
-            run.made[id(self), "rows"] = asked
-            if asked < _FEW:
+            wanted = rows + run.made.get((id(self), "rows"), 0)
+            run.made[id(self), "rows"] = wanted
+            if wanted < _FEW:
                 return whole
             known = run.made[id(self), "column"] = Levels([self._column(run)])
         relation = RelationExtender([self.variable], known, {self.variable: 0})

@@ -1,4 +1,4 @@
-"""Joins that are bound once and run in one step after the other, while what they read moves under them.
+"""Joins that are bound once and run in step after step, while the data below them changes.
 
 Binding a join costs more than running it over the few rows that a transaction changed. What binding decides stays
 right from step to step as long as the schema, what names stand for, and the relations beside the database are the

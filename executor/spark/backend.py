@@ -1,4 +1,4 @@
-"""What the pool and its engine know of Spark: a session of this process, or of another one."""
+"""What the pool and its engine need of Spark: a session of this process, or of another one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SparkBackend(Protocol):
-    """`executor.spark.engine.SparkEngine` says what each means."""
+    """See `executor.spark.engine.SparkEngine`."""
 
     @property
     def state(self) -> str: ...

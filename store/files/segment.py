@@ -41,7 +41,6 @@ class JoinedArray:
 
     @property
     def dtype(self) -> np.dtype[np.int64]:
-        """Of its items."""
         return np.dtype(np.int64)
 
     def __len__(self) -> int:
@@ -49,7 +48,6 @@ class JoinedArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
         return self.length * self.dtype.itemsize
 
 
@@ -70,7 +68,6 @@ class Segment(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name in its folder."""
         return Path(self.path).name
 
 
@@ -132,7 +129,7 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
         with Path(segment.path).open("rb") as file:
             # The mapping has a copy of the descriptor, and with it the lease.
             leases.hold(file.fileno())
-            # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
+            # Private and writable, though never written: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:

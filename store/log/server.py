@@ -1,9 +1,9 @@
 """The log on a PostgreSQL server, which any number of gateways append to in turns.
 
 A turn is a transaction that holds an advisory lock, whose queue is the server's, and fair. Two messages make it:
-one takes the lock and reads what was missed, one inserts and commits. Whoever pauses between them is thrown out by
-the server, so that the others go on. That `t` is the primary key keeps the log right even where the lock should
-fail. Commits tell those who LISTEN.
+one takes the lock and reads what was missed, one inserts and commits. A gateway that pauses between them is
+disconnected by the server, so that the others go on. That `t` is the primary key keeps the log right even where the
+lock should fail. Commits tell those who LISTEN.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DEFAULTS: Final = {
 }
 # For how long a server may be silent that is only read from, before it is looked whether it answers others.
 _READ_SECONDS: Final = 3.0
-# Whoever has the turn and is silent for so long loses it; the others wait longer.
+# A gateway that has the turn and is silent for so long loses it; the others wait longer.
 _IDLE_SECONDS: Final = 5
 _LOCK_SECONDS: Final = 12
 # A turn that takes longer says now and then that it is alive, in seconds.
@@ -102,7 +102,7 @@ def server_holds_database(location: str) -> bool:
 
 
 class UnusableError(AdalogError):
-    """The server cannot be used, for whoever runs this process. `reason`: the same for anybody."""
+    """The server cannot be used; for the operator. `reason`: the same for clients."""
 
     def __init__(self, message: str, reason: str, *, retryable: bool) -> None:
         super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
@@ -226,7 +226,6 @@ class ServerLog(Log):
 
     @property
     def engine(self) -> sa.Engine:
-        """The server, for tables beside the log's."""
         return self._engine
 
     # Turns
@@ -293,7 +292,7 @@ class ServerLog(Log):
         )
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
-        """All of it is one message: nobody else waits for whoever pauses in the midst of it."""
+        """One message, so that a gateway that pauses delays no other."""
         checksums, number = self._chained(entries), secrets.randbits(62)
         size = sum(len(entry.payload) for entry in entries)
         if size > _MOST_BYTES:
@@ -407,7 +406,7 @@ class ServerLog(Log):
         return self._verified(known[0][0] if known else None, rows)
 
     def settle(self, t: int) -> list[LogEntry]:
-        # Whoever has the turn knows that no commit of an earlier one is under way any more.
+        # While this gateway has the turn, no commit of an earlier turn is under way.
         assert t == self.t, "the last entry that is known here"
         found: list[LogEntry] = []
         while True:

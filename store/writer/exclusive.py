@@ -1,6 +1,6 @@
-"""The writer's thread, lent to one who changes the database in several steps: transactions wait meanwhile.
+"""The writer's thread, lent for a change of the database in several steps: transactions wait meanwhile.
 
-A hold ends by itself after so many seconds, whatever its holder does, so that nobody can keep transactions waiting
+A hold ends by itself after so many seconds, whatever its holder does, so that transactions never wait
 for ever.
 """
 
@@ -34,7 +34,7 @@ class ExclusiveWriter:
         self._over = False
 
     def begun(self) -> None:
-        """Waits until the writer serves nobody else."""
+        """Waits until the writer serves this hold alone."""
         self._begun.result()
 
     def run(self, work: Callable[[], T]) -> T:
@@ -46,7 +46,7 @@ class ExclusiveWriter:
         def step() -> None:
             try:
                 done.set_result(todo.pop()())
-            except Exception as error:  # noqa: BLE001 - goes to who waits
+            except Exception as error:  # noqa: BLE001 - goes to the waiter
                 done.set_exception(error)
 
         with self._lock:
@@ -87,7 +87,7 @@ class ExclusiveWriter:
             del step
         with self._lock:
             self._over = True
-        # A step that was put in the last moment is run: somebody waits for it, and nothing came between.
+        # A step that was put in the last moment is run: its caller waits, and nothing came between.
         while not self._steps.empty():
             left_over: Any = self._steps.get()
             if left_over is not None:

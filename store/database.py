@@ -46,7 +46,7 @@ from adalog.store.tries.columns import Columns
 from adalog.store.values.datom import Datom, TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
-from adalog.store.writer.exclusive import ExclusiveWriter
+from adalog.store.writer.exclusive import ExclusiveWriter, answered_by
 from adalog.store.writer.log_follower import LogFollower
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
 from adalog.store.writer.writer import Writer
@@ -541,18 +541,8 @@ class Database:
 
     def _on_writer(self, work: Callable[[], T]) -> T:
         """Run something between two groups of transactions, and wait for it."""
-        done: Future[T] = Future()
-
-        todo = [work]
+        job, done = answered_by(work)
         del work
-
-        def job() -> None:
-            try:
-                # The writer's thread remembers its last job: what the work held has to go with it.
-                done.set_result(todo.pop()())
-            except Exception as error:  # noqa: BLE001 - goes to the waiter
-                done.set_exception(error)
-
         self._writer.submit(job)
         return done.result()
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
 from adalog.store.files.permissions import FOLDER_MODE, opener
-from adalog.store.files.segment import sync_folder
+from adalog.store.files.segment import removed_on_failure, sync_folder
 
 PIECE: Final = 1 << 20
 FOLDERS: Final = ("files", "log", "backups")
@@ -135,16 +135,11 @@ class LocalPlace(Place):
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
         path = self.path / name
         temporary = path.with_name(f".{path.name}{_ENDING}")
-        try:
-            with self._telling("written"):
-                path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-                with open(temporary, "wb", opener=opener, buffering=0) as file:
-                    _write_through(file, pieces)
-                temporary.rename(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        with removed_on_failure(temporary), self._telling("written"):
+            path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            with open(temporary, "wb", opener=opener, buffering=0) as file:
+                _write_through(file, pieces)
+            temporary.rename(path)
 
     def remove(self, name: str) -> None:
         with self._telling("written"):

@@ -14,7 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -71,11 +71,22 @@ class Segment(NamedTuple):
         return Path(self.path).name
 
 
+@contextmanager
+def removed_on_failure(temporary: Path) -> Iterator[None]:
+    """A file that is being written, and of which nothing stays if that fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
 def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
-    try:
+    with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
             file.write(header)
             checksum, at = zlib.crc32(header), len(header)
@@ -92,10 +103,6 @@ def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | J
         temporary.rename(path)
         sync_folder(folder)
         return Segment(str(path), checksum)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[Any]]:
@@ -204,16 +211,12 @@ class DamagedSegment(AdalogError):
 def write_text(path: Path, text: str) -> None:
     """Replace a small file as a whole, durably."""
     temporary = path.with_name(f".{path.name}.tmp")
-    try:
+    with removed_on_failure(temporary):
         with open(temporary, "w", encoding="utf-8", opener=opener) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
     sync_folder(path.parent)
 
 

@@ -22,7 +22,7 @@ from psycopg import conninfo, errors, pq
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import as_libpq
-from adalog.store.files.formats import outgrown
+from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.reader import PAGE
@@ -264,7 +264,8 @@ class ServerLog(Log):
         connection, found = self._asked(ask)
         version, known, rows, *uses = found[2:]
         try:
-            _check_ours(version)
+            if version:
+                check_not_outgrown(*version[0])
             missed = self._verified(known[0][0] if known else None, rows)
         except AdalogError:
             self._give_back(connection)
@@ -402,7 +403,8 @@ class ServerLog(Log):
             _, (version, known, rows) = self._asked(ask)
         except psycopg.Error as error:
             raise self._unread(error) from error
-        _check_ours(version)
+        if version:
+            check_not_outgrown(*version[0])
         return self._verified(known[0][0] if known else None, rows)
 
     def settle(self, t: int) -> list[LogEntry]:
@@ -554,13 +556,6 @@ def _check_durable(connection: psycopg.Connection[Any]) -> None:
 
 
 _warned: Final[list[bool]] = []
-
-
-def _check_ours(version: Sequence[tuple[Any, ...]]) -> None:
-    """Raises READ_ONLY where another gateway has brought the log up to a later format."""
-    error = outgrown(*version[0]) if version else None
-    if error is not None:
-        raise error
 
 
 def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:

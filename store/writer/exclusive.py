@@ -23,6 +23,21 @@ HOLD_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.1
 
 
+def answered_by(work: Callable[[], T]) -> tuple[Callable[[], None], Future[T]]:
+    """A job for the writer's thread, and the future of its result. The thread remembers its last job, so the job
+    lets go of the work when it runs."""
+    done: Future[T] = Future()
+    todo = [work]
+
+    def job() -> None:
+        try:
+            done.set_result(todo.pop()())
+        except Exception as error:  # noqa: BLE001 - goes to the waiter
+            done.set_exception(error)
+
+    return job, done
+
+
 class ExclusiveWriter:
     """`serve` is for the writer's thread, the rest for the holder's."""
 
@@ -39,16 +54,8 @@ class ExclusiveWriter:
 
     def run(self, work: Callable[[], T]) -> T:
         """Runs a step on the writer's thread, and waits for its end. Raises TIMEOUT when the hold is over."""
-        done: Future[T] = Future()
-        todo = [work]
+        step, done = answered_by(work)
         del work
-
-        def step() -> None:
-            try:
-                done.set_result(todo.pop()())
-            except Exception as error:  # noqa: BLE001 - goes to the waiter
-                done.set_exception(error)
-
         with self._lock:
             if self._over:
                 raise AdalogError(

@@ -30,7 +30,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.fold_pieces import Fold
+from adalog.store.tries.fold_pieces import FoldTarget
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
@@ -64,7 +64,7 @@ class FoldJob:
     relation: Relation
     events: Columns
     manifest: Manifest
-    fold: Fold
+    fold: FoldTarget
     size: int
 
 
@@ -294,7 +294,7 @@ class Compactor:
         manifest = snapshot.manifest().only({attribute})
         try:
             with unfinished(folder) as path:
-                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                fold = FoldTarget(str(path.resolve()), attribute, snapshot.t, keep_history)
                 made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
                 # Mapped first, and so held before a sweep can take it for garbage.
                 base = load_base(made, trusted=True)

@@ -73,7 +73,7 @@ def _sampled(level: Csr | Signed, size: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class FoldTarget:
     """What the pieces of one fold share. folder: where they are written. t: the last transaction that they have."""
 
     folder: str
@@ -82,7 +82,9 @@ class Fold:
     keep_history: bool
 
 
-def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, high: Pair, name: str) -> Segment:
+def write_forward(
+    fold: FoldTarget, relation: Relation, events: Columns, low: Pair, high: Pair, name: str
+) -> Segment:
     """The piece of the pairs from `low` to before `high`, from entity to value. events: all after the relation's
     last transaction that lie in the range. name: no other piece's."""
     base = relation.base
@@ -116,7 +118,9 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
     return write_segment(Path(fold.folder), f"forward-{fold.attribute}-{name}", arrays)
 
 
-def write_backward(fold: Fold, relation: Relation, events: Columns, low: Pair, high: Pair, name: str) -> Segment:
+def write_backward(
+    fold: FoldTarget, relation: Relation, events: Columns, low: Pair, high: Pair, name: str
+) -> Segment:
     """The same from value to entity: pairs and bounds are (value, entity). events: oldest first."""
     base = relation.base
     levels = tuple(_cut_signed(run.ve, *_places(run.ve, low, high)) for run in relation.runs)
@@ -133,7 +137,7 @@ def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) ->
     return columns.take(after & before)
 
 
-def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
+def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
     """The base that the pieces, in order, are of. last: the last transaction that touched the attribute."""
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):

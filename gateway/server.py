@@ -78,7 +78,7 @@ class Port:
         """They are closed with the server."""
 
     def counted(self, connections: int) -> None:
-        """Nobody wants to know, nor the rest."""
+        """Not needed here, nor is the rest."""
 
     def rehearsed(self) -> None: ...
 
@@ -268,7 +268,7 @@ class Server(uvicorn.Server):
 
 
 def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Logs what the event loop could tell nobody. A refusal is no incident: whoever it was for has left."""
+    """Logs what the event loop could not deliver. A refusal is no incident: its client has left."""
     if not isinstance(context.get("exception"), AdalogError):
         loop.default_exception_handler(context)
 

@@ -102,7 +102,7 @@ class Front:
         waiting = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.add(waiting)
         try:
-            # It may have come before it was known that somebody waits.
+            # It may have come before this request waited.
             if self._app is None:
                 async with asyncio.timeout(_PATIENCE_SECONDS):
                     await waiting[1].wait()
@@ -201,7 +201,7 @@ class Start:
             opened()
         except OpeningStopped:
             pass
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for the end
+        except BaseException as error:  # noqa: BLE001 - raised again by `_serve`
             self.failure = error
             failed()
         finally:
@@ -233,7 +233,7 @@ class Start:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _open_all(self, address: str) -> None:
-        # Seconds of loading, which nobody who asks for /healthz has to wait for; by one thread, as libraries import
+        # Seconds of loading, which /healthz does not wait for; by one thread, as libraries import
         # each other in circles.
         from adalog.gateway.app import create_app
         from adalog.gateway.opening import start_pool

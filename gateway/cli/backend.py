@@ -181,7 +181,7 @@ class Local:
         _json(variables)
         pool = self._services.pool
         if pool.spark is not None:
-            # A request's time begins when there is somebody to run it.
+            # A request's time begins when a thread runs it.
             pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
@@ -220,7 +220,7 @@ def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
-    """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
+    """A Local backend over the settings' data; it has no other client to protect."""
     from adalog.gateway.opening import open_database, start_pool
 
     settings = replace(settings, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)

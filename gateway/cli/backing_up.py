@@ -30,7 +30,7 @@ _SILENCE_SECONDS = 120.0
 
 
 def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
-    """Backs up a folder, beside whoever serves it, and prints what was taken."""
+    """Backs up a folder, also one that is served, and prints what was taken."""
     began = time.monotonic()
     place = place_of(to)
     with source_of(settings.data, segments_of(settings)) as source, bar_on(err) as bar:

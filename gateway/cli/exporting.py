@@ -32,7 +32,7 @@ def run_export(
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
     moment = None if as_of is None else _moment(as_of)
     check_target(to)
-    # Without the folder's lock: whoever has it, or wants it, is not disturbed.
+    # Without the folder's lock: its owner is not disturbed.
     newest = read_folder(settings.data)
     view = _view(newest, moment)
     print_warnings([Warned(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err)

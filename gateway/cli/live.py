@@ -94,7 +94,7 @@ def _span(seconds: float) -> str:
 
 
 def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event]:
-    """The events of a folder up to now: while it is open here nobody writes to it."""
+    """The events of a folder up to now: while it is open here it does not change."""
     from adalog.executor.live.hub.hub import Hub
     from adalog.gateway.opening import open_database, start_pool
     from adalog.schema.documents.operations import Operations

@@ -181,7 +181,7 @@ def live(
     """Show the rows of QUERY, then those that enter (+) and leave (-), as transactions are made.
 
     With --url it goes on until it is interrupted, also when the server is started anew in between. A folder shows
-    what there is: while it is open here nobody writes to it.
+    what there is: while it is open here it does not change.
 
     \b
         adalog live --url :8080 '[:find ?n :where [?p :package/name ?n] [?p :package/vulnerable true]]'
@@ -210,7 +210,7 @@ def live(
 
 @contextmanager
 def _backend(text: Text | None, where: Where, doing: str, *, spark: bool = False) -> Iterator[Backend]:
-    """Who is asked, while the terminal says what is being done. text: what places in refusals are places of."""
+    """The backend, while the terminal says what is being done. text: what places in refusals are places of."""
     from adalog.gateway.cli.output.formats import working
 
     with told(text), where.backend(reads=True, spark=spark) as backend, working(doing, err):

@@ -48,7 +48,7 @@ def serve(**_: Any) -> None:
         except AdalogError as error:
             if settings.log_format != "json":
                 raise
-            # Whoever reads the log reads this, too.
+            # A reader of the log needs this, too.
             log.critical("%s", error.message, extra={"code": error.code.value})
             code = exit_code(error)
     sys.exit(code)

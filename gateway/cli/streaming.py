@@ -27,7 +27,7 @@ from adalog.store.database import Database
 
 _SPARK_SECONDS: Final = 240.0
 _SILENCE_SECONDS: Final = 120.0
-# Rows of a batch that may be rejected where nobody says how many.
+# Rows of a batch that may be rejected by default.
 ANY: Final = 1 << 62
 
 
@@ -138,7 +138,7 @@ def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
 
 
 class _Stoppable:
-    """Who is told how far a batch is, and ends it when nobody wants it."""
+    """Takes the progress of a batch, and ends it on request."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped

@@ -57,7 +57,7 @@ class Where:
 
     @contextmanager
     def backend(self, *, reads: bool, spark: bool = False) -> Iterator[Backend]:
-        """Who answers GraphQL for the place. spark: a folder's is answered by the second engine."""
+        """The backend that answers GraphQL for the place. spark: a folder's is answered by the second engine."""
         from adalog.gateway.cli.backend import Remote, opened
 
         with self.place(reads=reads) as place:

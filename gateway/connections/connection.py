@@ -41,7 +41,7 @@ _PIECE_BYTES: Final = 64
 _MOST_AHEAD: Final = 16
 # No opening handshake has one.
 _OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
-# What a client that was refused may go on sending, to nobody.
+# What a refused client may go on sending, unread.
 _LINGER_SECONDS: Final = 1.0
 
 
@@ -128,7 +128,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _tell_gone(self) -> None:
-        """Whoever works on an answer learns that nobody waits for it."""
+        """Tells the work on an answer that its client is gone."""
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
             self._running.message_event.set()
@@ -360,7 +360,7 @@ class Connection(HttpToolsProtocol):
         elif self._sender is not None:
             self._sender.check(now)
         elif self.flow.read_paused:
-            # It is we who do not read.
+            # The server is what does not read.
             self.since = now
         elif self.part is Part.HEAD and now - self.since > self.wire.head_seconds:
             self.refuse(self.wire.late_head)

@@ -1,7 +1,7 @@
 """The direct way to a client: a connection that events are written to at once, without a task for each message.
 
 ASGI's `send` is a coroutine through every middleware. At 1,000 subscribers and 50 events a second it alone would
-take a core, so the two protocol classes put themselves into the scope under `EXTENSION`, and whoever streams writes
+take a core, so the two protocol classes put themselves into the scope under `EXTENSION`, and a stream writes
 there as long as there is room. What does not fit stays in the subscriber's bounded mailbox.
 """
 
@@ -27,7 +27,7 @@ EXTENSION: Final = "adalog.direct"
 
 
 class Sender(Protocol):
-    """Who sends events over a connection, and hears of it."""
+    """Sends events over a connection, and hears of its state."""
 
     def writable(self) -> None:
         """There is room again after there was none."""

@@ -28,7 +28,7 @@ _COMMON = [
 _OWN = (b"cross-origin-resource-policy", b"same-origin")
 _SHARED = (b"cross-origin-resource-policy", b"cross-origin")
 SECURITY_HEADERS = [*_COMMON, _OWN]
-"""Those of an answer to whoever it may be."""
+"""Those of every answer."""
 
 
 class SecurityHeaders:

@@ -34,7 +34,7 @@ _SLICE_BYTES: Final = 4096
 # What fits beside the code in a frame that closes.
 _REASON_BYTES: Final = 123
 _SECONDS_TO_CLOSE: Final = 5.0
-# What a client whose frame was wrong may go on sending, to nobody.
+# What a client whose frame was wrong may go on sending, unread.
 _LINGER_SECONDS: Final = 1.0
 # A handshake that the application refused has it already.
 _POLICY: Final = "content-security-policy"
@@ -184,7 +184,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         elif not self.is_open or self._sender is None:
             return
         elif self.read_paused:
-            # It is we who do not read.
+            # The server is what does not read.
             self._heard, self._pinged = now, None
         elif self._pinged is not None and now - self._pinged > self.wire.ping_seconds:
             self._cut("ping_seconds")

@@ -49,7 +49,7 @@ class Wish:
 
 
 class Imports:
-    """Thread-safe. `runner`: makes who runs the tasks; None: the pool's Spark session, once that is there."""
+    """Thread-safe. `runner`: makes the runner of tasks; None: the pool's Spark session, once that is there."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Imports:
         return outbox
 
     def served(self, gone: Callable[[], bool], wish: Wish) -> Iterator[Event]:
-        """What an import says that another process asks for; that it has begun first. gone: whether nobody wants
+        """What an import says that another process asks for; that it has begun first. gone: whether no client wants
         it any more."""
         outbox = ThreadsOutbox()
         self.begin(wish, outbox)
@@ -134,7 +134,7 @@ class Imports:
 
 
 def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:
-    """Has what another process says told to a client; ends it there when nobody wants it here."""
+    """Has what another process says told to a client; ends it there when its client here is gone."""
     try:
         with closing(said):
             for event in said:

@@ -1,4 +1,4 @@
-"""What every protocol does with a GraphQL request: who asks, whether they may, what runs, and what it came to.
+"""What every protocol does with a GraphQL request: authentication, permission, execution and the log.
 
 It knows no transport: `gateway.protocols.graphql` speaks HTTP, `gateway.protocols.events` server-sent events,
 `gateway.protocols.transport_ws` WebSocket.
@@ -35,7 +35,7 @@ from adalog.schema.request.errors import describe, internal
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
-"""Returns when nobody waits for the answer any more."""
+"""Returns when the client is gone."""
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
@@ -105,13 +105,13 @@ class Answering:
         self._requests = count(1)
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
-        """Says who asks, to the present task and to the work that answers it."""
-        who = address_of(scope) if principal is ANYONE else principal.name
-        meter = None if self._buckets is None else self._buckets.of(who)
-        ASKING.set(Client(who, next(self._requests), meter, request_id(scope)))
+        """Tells the present task, and the work that answers it, which client asks."""
+        name = address_of(scope) if principal is ANYONE else principal.name
+        meter = None if self._buckets is None else self._buckets.of(name)
+        ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
-        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
+        """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""
         meter = ASKING.get().meter
         if meter is not None:
             meter.admit(REQUEST_UNITS)

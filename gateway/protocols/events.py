@@ -22,7 +22,7 @@ _NEXT: Final = b"event: next\ndata: "
 # EventSource drops an event without data.
 _COMPLETE: Final = b"event: complete\ndata: \n\n"
 KEEP_ALIVE: Final = b":\n\n"
-"""A comment, which nobody hears of: what stands between keeps the connection open."""
+"""A comment, which clients ignore: proxies keep the connection open."""
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),

@@ -105,7 +105,7 @@ class GraphQLEndpoint:
             body = [orjson.dumps({"errors": [describe(refused)]})]
             status, extra = refusal(refused)
         except StoppedError as stopped:
-            # As for a refused document: whoever takes only application/json looks for errors in a 200.
+            # As for a refused document: a client that takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
             if accepted.events_first:
                 status, body, media = 200, events.whole(body), EVENTS
@@ -223,7 +223,7 @@ def _retry_after(seconds: int | None) -> dict[str, str]:
 
 
 def _status(answer: Answer, media: str) -> int:
-    """With `data`, even null, 200. A refused document is 4xx, except to those who take only application/json."""
+    """With `data`, even null, 200. A refused document is 4xx, except for clients that take only application/json."""
     if answer.executed or media != GRAPHQL_JSON:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}

@@ -102,7 +102,7 @@ class Operation:
         self.stream: Subscription | None = None
 
     def end(self) -> None:
-        """Nobody waits for it any more."""
+        """Its client does not wait any more."""
         if self.task is not None:
             self.task.cancel()
         if self.stream is not None:
@@ -110,7 +110,7 @@ class Operation:
 
 
 class Session:
-    """One connection: who it is, and what it asks at the moment. Lives in the event loop."""
+    """One connection: its principal, and its running operations. Lives in the event loop."""
 
     def __init__(
         self, endpoint: SocketEndpoint, scope: Scope, socket: WebSocket, principal: Principal | None

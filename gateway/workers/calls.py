@@ -1,7 +1,7 @@
 """What workers ask of each other: their metrics, and the work of the one that has the Spark session.
 
 A call is a name and its arguments; what comes back is any number of answers, then the end, or what was wrong.
-Pickled, as both ends are the same program, and nobody else can have a line.
+Pickled, as both ends are the same program, and no other program can have a connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adalog.gateway.workers.post import Post
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
 
 Gone = Callable[[], bool]
-"""Whether nobody waits for answers any more."""
+"""Whether the caller is gone."""
 Service = Callable[..., Iterator[Any]]
 """Answers a call: a `Gone` and the call's arguments; then as many answers as it has."""
 
@@ -96,7 +96,7 @@ class Calls:
 
 
 class _Asking(NamedTuple):
-    """For whom a call is made: who asks, by name and request, and the span that it is a part of."""
+    """For whom a call is made: the principal and its request, and the span that it is a part of."""
 
     principal: str
     request_id: str

@@ -62,7 +62,7 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
             folder = Folder(Path(settings.data))
             held.callback(folder.close)
             folder.check_log()
-            # Made before there are several who would make it.
+            # Made before several processes would make it.
             cursor_key(settings)
             lock = folder.descriptor
         supervisor = Supervisor(settings, share, listener, lock, opened)

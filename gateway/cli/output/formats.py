@@ -58,7 +58,7 @@ class Relation:
 
 
 def print_table(relation: Relation, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
-    """The first `show` rows (0: all; None: all, or 500 where somebody looks), and below them what is not shown.
+    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown.
 
     A terminal that the columns do not fit gets them one below the other, as `expanded` has them everywhere.
     """

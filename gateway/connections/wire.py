@@ -247,8 +247,8 @@ class Wire:
             self.counted(len(self.connections))
 
     def hold(self, connection: Peer, size: int) -> None:
-        """So many bytes more of a body. Where there are too many, the address with most loses: a body that is on the
-        way rather than one that is being answered."""
+        """So many bytes more of a body. Where there are too many, the address with most loses: a body that is on
+        the way rather than one that is being answered."""
         connection.held += size
         self.body_bytes += size
         self.beside.tell(self.body_bytes)

@@ -55,7 +55,8 @@ class JsonWebTokens:
         self._generation = self._keys.generation
 
     async def principal(self, token: str) -> Principal:
-        """The principal that the token names. Raises UNAUTHENTICATED, FORBIDDEN, or BACKEND_UNAVAILABLE without keys."""
+        """The principal that the token names. Raises UNAUTHENTICATED, FORBIDDEN, or BACKEND_UNAVAILABLE without
+        keys."""
         if len(token) > MOST_BYTES:
             raise RefusedTokenError("malformed", f"the token is longer than {MOST_BYTES:,} bytes")
         self._keys.age()

@@ -47,8 +47,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 class Kind:
     """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
 
-    check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is wrong
-    with it.
+    check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is
+    wrong with it.
     """
 
     name: str

@@ -223,7 +223,8 @@ def _retry_after(seconds: int | None) -> dict[str, str]:
 
 
 def _status(answer: Answer, media: str) -> int:
-    """With `data`, even null, 200. A refused document is 4xx, except for clients that take only application/json."""
+    """With `data`, even null, 200. A refused document is 4xx, except for clients that take only
+    application/json."""
     if answer.executed or media != GRAPHQL_JSON:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}

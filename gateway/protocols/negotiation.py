@@ -70,8 +70,8 @@ class Accepted:
 def accepted(header: str) -> Accepted:
     """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
 
-    A client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait for
-    the end of a stream.
+    A client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would
+    wait for the end of a stream.
     """
     if not header or header == "*/*":
         return Accepted(JSON)

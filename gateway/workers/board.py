@@ -1,5 +1,5 @@
-"""Memory that the supervisor and its workers share: how many are ready, the newest transaction that each knows, what each
-holds of the amounts that are for all, and what principals have used.
+"""Memory that the supervisor and its workers share: how many are ready, the newest transaction that each knows,
+what each holds of the amounts that are for all, and what principals have used.
 
 But for the last, each number has one writer, and is written in one piece; a reader sees an older one or the
 newest.

@@ -19,7 +19,8 @@ _PROBES: Final = 16
 
 
 class SharedFills:
-    """As `executor.bounds.meter.Fills`. Where all places for a name are taken, the one that owes least is forgotten."""
+    """As `executor.bounds.meter.Fills`. Where all places for a name are taken, the one that owes least is
+    forgotten."""
 
     def __init__(self, page: memoryview) -> None:
         """page: `nbytes` of them, zeros at first."""

@@ -1,5 +1,4 @@
-"""File systems by address, where there is no folder that all see: whatever PyArrow knows (`s3://`, `gs://`, `hdfs://`,
-`abfss://`)."""
+"""File systems by address, for what is in no local folder: those of PyArrow (`s3://`, `gs://`, `hdfs://`, …)."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ def is_address(text: str) -> bool:
 
 
 def check_address(address: str) -> None:
-    """Raises ValueError for what cannot be an address, asking nobody for it. The text may hold keys, and is not
-    said."""
+    """Raises ValueError for what cannot be an address; opens no connection. The text may hold keys, and is not
+    quoted."""
     scheme, separator, rest = address.partition("://")
     where = rest.partition("?")[0].rpartition("@")[2]
     if not separator or scheme.lower() not in SCHEMES or not where.strip("/"):
@@ -40,7 +39,7 @@ def check_address(address: str) -> None:
 
 
 def file_system_at(address: str) -> tuple[fs.FileSystem, str]:
-    """The file system of an address, and the path there. Raises ARG_INVALID."""
+    """The file system of an address, and the path in it. Raises ARG_INVALID."""
     from pyarrow import fs
 
     check_name(address)
@@ -59,7 +58,7 @@ def file_system_at(address: str) -> tuple[fs.FileSystem, str]:
 
 @contextmanager
 def reporting_errors(address: str) -> Iterator[None]:
-    """Says of what the file system refuses where that was."""
+    """Raises errors of the file system as BACKEND_UNAVAILABLE, with the address."""
     try:
         yield
     except OSError as error:

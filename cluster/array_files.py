@@ -1,4 +1,4 @@
-"""Files between the tasks of several jobs: named arrays, mapped by whoever reads them, gone with their folder."""
+"""Files between the tasks of several jobs: named arrays, mapped by their readers, removed with their folder."""
 
 from __future__ import annotations
 

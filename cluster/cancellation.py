@@ -1,11 +1,11 @@
-"""The line between the driver and the tasks of a job, over which either says that nobody need go on.
+"""Cancellation between the driver and the tasks of a job: either side can say that the job is over.
 
-A worker connects once for each job that it works for, says the job's key, and looks at the line as it looks at its
-deadline. The driver closes the line when the job is over, and so does the driver's end, whichever way it ends. A
-task says one byte when it has what ends the job for all: an error, or rows enough. Spark itself would take seconds.
+A worker opens one connection for each job, sends the job's key, and polls it together with its deadline. The driver
+closes the connection when the job is over; it also closes when the driver dies. A task sends one byte when it has
+what ends the job for all tasks: an error, or enough rows. Spark itself would take seconds.
 
-Nothing else is said, so that nobody who listens learns anything; who does not know a job's key, 122 random bits, is
-hung up on. Where a worker cannot reach the driver's port, jobs run without.
+Nothing else is sent, so a listener learns nothing. A connection without a job's key (122 random bits) is closed.
+Jobs of workers that cannot reach the driver's port run without early cancellation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import selectors
 import socket
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -27,9 +27,9 @@ Address = str | tuple[str, int]
 
 KEY_BYTES: Final = 32
 _END: Final = b"."
-# For a caller to say its key, and for a worker to reach the driver.
+# For a worker to connect, and to send its key.
 _SECONDS: Final = 3.0
-_CALLERS: Final = 4096
+_MOST_CONNECTIONS: Final = 4096
 # After a worker could not reach the driver, until it tries again.
 _AGAIN_SECONDS: Final = 60.0
 
@@ -37,26 +37,21 @@ _log = logging.getLogger("adalog.spark")
 
 
 @dataclass(eq=False, slots=True)
-class _Caller:
+class _Connection:
     socket: socket.socket
     since: float
-    heard: bytes = b""
+    key: bytes = b""
     job: str | None = None
 
 
-@dataclass(eq=False, slots=True)
-class _JobLine:
-    callers: set[_Caller] = field(default_factory=set)
-
-
 class CancellationServer:
-    """The driver's side. Thread-safe. `address`: where workers call; to be closed."""
+    """The driver's side: one thread serves all connections. Thread-safe. `address`: where workers connect."""
 
     def __init__(self, listener: socket.socket, address: Address) -> None:
         self.address = address
         self._listener = listener
-        self._jobs: dict[str, _JobLine] = {}
-        self._callers: set[_Caller] = set()
+        self._jobs: dict[str, set[_Connection]] = {}
+        self._connections: set[_Connection] = set()
         self._lock = threading.Lock()
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
@@ -84,22 +79,21 @@ class CancellationServer:
         return CancellationServer(listener, (host, listener.getsockname()[1]))
 
     def open(self, job: str) -> None:
-        """Lets the tasks of a job call from now on."""
+        """Accepts the tasks of a job from now on."""
         with self._lock:
-            self._jobs[job] = _JobLine()
+            self._jobs[job] = set()
 
     def close(self, job: str) -> None:
         """Tells the tasks of a job, those that run and those that begin, that it is over."""
         with self._lock:
-            line = self._jobs.pop(job, None)
-            callers = () if line is None else tuple(line.callers)
-        for caller in callers:
-            # Its thread sees the end of it, and forgets it.
+            connections = tuple(self._jobs.pop(job, ()))
+        for connection in connections:
+            # The serving thread sees the end of it, and forgets it.
             with suppress(OSError):
-                caller.socket.shutdown(socket.SHUT_RDWR)
+                connection.socket.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
-        """Closes every line."""
+        """Closes all connections, and the listener."""
         self._closed = True
         with suppress(OSError):
             self._wake.send(_END)
@@ -110,11 +104,11 @@ class CancellationServer:
             for key, _ in self._selector.select(1.0):
                 if key.fileobj is self._listener:
                     self._accept()
-                elif isinstance(key.data, _Caller):
-                    self._hear(key.data)
+                elif isinstance(key.data, _Connection):
+                    self._receive(key.data)
             self._drop_silent()
-        for caller in tuple(self._callers):
-            self._forget(caller)
+        for connection in tuple(self._connections):
+            self._forget(connection)
         self._selector.close()
         for each in (self._listener, self._wake, self._woken):
             each.close()
@@ -126,59 +120,57 @@ class CancellationServer:
             if error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
                 _log.warning("a Spark task is not heard: %s", error.strerror)
             return
-        if len(self._callers) >= _CALLERS:
+        if len(self._connections) >= _MOST_CONNECTIONS:
             accepted.close()
             return
         accepted.setblocking(False)
-        caller = _Caller(accepted, monotonic())
-        self._callers.add(caller)
-        self._selector.register(accepted, selectors.EVENT_READ, caller)
+        connection = _Connection(accepted, monotonic())
+        self._connections.add(connection)
+        self._selector.register(accepted, selectors.EVENT_READ, connection)
 
-    def _hear(self, caller: _Caller) -> None:
+    def _receive(self, connection: _Connection) -> None:
         try:
-            heard = caller.socket.recv(KEY_BYTES + 1)
+            received = connection.socket.recv(KEY_BYTES + 1)
         except BlockingIOError:
             return
         except OSError:
-            heard = b""
-        if not heard:
-            self._forget(caller)
+            received = b""
+        if not received:
+            self._forget(connection)
             return
-        if caller.job is None:
-            caller.heard += heard
-            if len(caller.heard) < KEY_BYTES:
+        if connection.job is None:
+            connection.key += received
+            if len(connection.key) < KEY_BYTES:
                 return
-            job, heard = caller.heard[:KEY_BYTES].decode("latin-1"), caller.heard[KEY_BYTES:]
+            job, received = connection.key[:KEY_BYTES].decode("latin-1"), connection.key[KEY_BYTES:]
             with self._lock:
-                line = self._jobs.get(job)
-                if line is not None:
-                    caller.job = job
-                    line.callers.add(caller)
-            if line is None:
-                self._forget(caller)
+                connections = self._jobs.get(job)
+                if connections is not None:
+                    connection.job = job
+                    connections.add(connection)
+            if connections is None:
+                self._forget(connection)
                 return
-        if heard and caller.job is not None:
-            self.close(caller.job)
+        if received and connection.job is not None:
+            self.close(connection.job)
 
-    def _forget(self, caller: _Caller) -> None:
-        self._callers.discard(caller)
-        if caller.job is not None:
+    def _forget(self, connection: _Connection) -> None:
+        self._connections.discard(connection)
+        if connection.job is not None:
             with self._lock:
-                line = self._jobs.get(caller.job)
-                if line is not None:
-                    line.callers.discard(caller)
+                self._jobs.get(connection.job, set()).discard(connection)
         with suppress(KeyError, ValueError):
-            self._selector.unregister(caller.socket)
-        caller.socket.close()
+            self._selector.unregister(connection.socket)
+        connection.socket.close()
 
     def _drop_silent(self) -> None:
         oldest = monotonic() - _SECONDS
-        for caller in [each for each in self._callers if each.job is None and each.since < oldest]:
-            self._forget(caller)
+        for connection in [each for each in self._connections if each.job is None and each.since < oldest]:
+            self._forget(connection)
 
 
 class CancellationChannel:
-    """A worker's side of one job. `connected`: whether somebody listens."""
+    """A worker's side of one job. `connected`: whether the driver was reached."""
 
     def __init__(self, address: Address, job: str) -> None:
         self._socket: socket.socket | None = None
@@ -186,10 +178,10 @@ class CancellationChannel:
         if _unreachable.get(address, 0.0) > monotonic() - _AGAIN_SECONDS:
             return
         try:
-            self._socket = _called(address)
+            self._socket = _connected(address)
             self._socket.sendall(job.encode())
         except OSError:
-            self.hang_up()
+            self.close()
             # The driver's folder is gone with the driver; a port may be one that a firewall keeps.
             self._over = isinstance(address, str)
             if not self._over:
@@ -200,7 +192,7 @@ class CancellationChannel:
         return self._socket is not None
 
     def is_over(self) -> bool:
-        """Whether nobody waits for the job any more."""
+        """Whether the driver has closed the job."""
         if self._socket is not None and not self._over:
             poll = select.poll()
             poll.register(self._socket, select.POLLIN | select.POLLHUP)
@@ -208,13 +200,13 @@ class CancellationChannel:
         return self._over
 
     def end_for_all(self) -> None:
-        """Has all tasks of the job end."""
+        """Ends all tasks of the job."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.send(_END)
 
-    def hang_up(self) -> None:
-        """Closes it."""
+    def close(self) -> None:
+        """Closes the connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -223,21 +215,21 @@ class CancellationChannel:
 _unreachable: dict[Address, float] = {}
 
 
-def _called(address: Address) -> socket.socket:
+def _connected(address: Address) -> socket.socket:
     if isinstance(address, tuple):
         return socket.create_connection(address, timeout=_SECONDS)
-    calling = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        calling.settimeout(_SECONDS)
-        calling.connect(address)
+        connection.settimeout(_SECONDS)
+        connection.connect(address)
     except OSError:
-        calling.close()
+        connection.close()
         raise
-    return calling
+    return connection
 
 
 def cancellation_server(folder: str, host: str | None, bind: str | None, port: int) -> CancellationServer:
-    """The driver's side: in the folder where host is None, else on a port."""
+    """The driver's side: a Unix socket in the folder if host is None, else a port."""
     if host is None:
         return CancellationServer.at_path(os.path.join(folder, "lines"))
     try:

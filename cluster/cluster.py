@@ -61,6 +61,7 @@ class Cluster:
     ) -> None:
         self.spark = spark
         self.process = process
+        self.folder = folders[0].path
         self.cancellation = cancellation
         self.cores = 1
         self.idle_seconds = 0.0

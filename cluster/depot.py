@@ -1,10 +1,10 @@
-"""Segments in an object store, for workers that do not see the data folder; what they read they keep on their disk.
+"""Segments in an object store, for workers that do not see the data folder; a worker caches them on its disk.
 
-Files are named by what is in them (BLAKE2b), so that nobody ever writes another content under a name: the driver
-puts there what is missing, a worker takes what it has not. Nothing is removed from an object store by adalog.
+Files are named by their content (BLAKE2b), so a name never gets other content: the driver uploads what is missing,
+a worker fetches what it lacks. adalog removes nothing from an object store.
 
-In its place may be a folder that all see (`file://`): there a file appears as a whole, as several drivers may put
-the same one, and goes when no driver wanted it for a week.
+A folder that all see (`file://`) can take the store's place. There a file appears as a whole, since several drivers
+may write the same one, and is removed when no driver has used it for a week.
 """
 
 from __future__ import annotations
@@ -33,58 +33,56 @@ from adalog.store.files.segment import DamagedSegment, Segment
 
 _AT_ONCE: Final = 1 << 23
 _DIGEST: Final = 20
-# For how long a file that was there is taken to be there.
+# For how long a file that was seen there is not looked for again.
 _KNOWN_SECONDS: Final = 60.0
-# For how long a folder keeps what no driver wants; each says so as often as it looks whether a file is there.
+# For how long a folder keeps an unused file; a driver that looks for a file sets its time.
 _KEPT_SECONDS: Final = 7 * 86_400.0
-# Segments on their way at once, and how long a query waits for them between two looks at its deadline.
+# Concurrent uploads, and how often a waiting query checks its deadline.
 _UPLOADS: Final = 4
 _WAIT_SECONDS: Final = 0.05
-# What is left of a worker's disk.
+# The share of a worker's disk that stays free.
 _FREE: Final = 0.05
 
 
 class Depot:
-    """The driver's side: puts segments to an address. Thread-safe.
+    """The driver's side: uploads segments to an address. Thread-safe.
 
-    A segment is put once, on a thread of its own, whichever queries wait for it: one that is cancelled leaves the
-    others their segment.
+    Each segment is uploaded once, on a thread of its own: a cancelled query does not stop it for the others.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._names: dict[Segment, str] = {}
-        self._put: dict[Segment, _Put] = {}
+        self._uploads: dict[Segment, _Upload] = {}
         self._lock = threading.Lock()
         self._turns = threading.Semaphore(_UPLOADS)
         self._closed = False
 
     def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
-        """Each segment under its name there. check: called again and again while they are on their way.
+        """Each segment under its name there. check: called again and again during uploads.
 
-        Raises what `check` raises, ARG_INVALID for what is no address, and BACKEND_UNAVAILABLE where it cannot be
-        written.
+        Raises what `check` raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails.
         """
-        begun = {segment: self._begun(segment) for segment in segments}
+        uploads = {segment: self._upload(segment) for segment in segments}
         while True:
             check()
-            _, missing = wait([put.done for put in begun.values()], _WAIT_SECONDS, FIRST_EXCEPTION)
-            if not missing or any(put.failed for put in begun.values()):
-                return {segment: Segment(put.done.result(), segment.checksum) for segment, put in begun.items()}
+            _, missing = wait([upload.done for upload in uploads.values()], _WAIT_SECONDS, FIRST_EXCEPTION)
+            if not missing or any(upload.failed for upload in uploads.values()):
+                return {each: Segment(upload.done.result(), each.checksum) for each, upload in uploads.items()}
 
     def close(self) -> None:
-        """Ends what is on its way, at its next piece."""
+        """Ends uploads at their next piece."""
         self._closed = True
 
-    def _begun(self, segment: Segment) -> _Put:
+    def _upload(self, segment: Segment) -> _Upload:
         with self._lock:
-            put = self._put.get(segment)
-            if put is None or put.failed or put.is_old:
-                put = self._put[segment] = _Put()
-                threading.Thread(target=self._run, args=(segment, put), name="spark-depot", daemon=True).start()
-            return put
+            upload = self._uploads.get(segment)
+            if upload is None or upload.failed or upload.is_old:
+                upload = self._uploads[segment] = _Upload()
+                threading.Thread(target=self._run, args=(segment, upload), name="spark-depot", daemon=True).start()
+            return upload
 
-    def _run(self, segment: Segment, put: _Put) -> None:
+    def _run(self, segment: Segment, upload: _Upload) -> None:
         try:
             with self._turns, reporting_errors(self.address):
                 name = self._names.get(segment)
@@ -92,16 +90,16 @@ class Depot:
                     name = self._names[segment] = _name_of(Path(segment.path))
                 system, folder = file_system_at(self.address)
                 size = os.stat(segment.path).st_size
-                found = system.get_file_info(f"{folder}/{name}")
-                if found.type != fs.FileType.File or found.size != size:
+                info = system.get_file_info(f"{folder}/{name}")
+                if info.type != fs.FileType.File or info.size != size:
                     self._write(Path(segment.path), system, folder, name)
                 elif isinstance(system, fs.LocalFileSystem):
                     os.utime(f"{folder}/{name}")
-        except Exception as error:  # noqa: BLE001 - whoever waits is told
-            put.done.set_exception(error)
+        except Exception as error:  # noqa: BLE001 - raised where queries wait
+            upload.done.set_exception(error)
         else:
-            put.at = time.monotonic()
-            put.done.set_result(name)
+            upload.at = time.monotonic()
+            upload.done.set_result(name)
 
     def _write(self, path: Path, system: fs.FileSystem, folder: str, name: str) -> None:
         to = written = f"{folder}/{name}"
@@ -123,7 +121,7 @@ class Depot:
 
 
 def _tidy(folder: Path) -> None:
-    """Removes from a folder what nobody wanted for long."""
+    """Removes files that have not been used for a week."""
     before = time.time() - _KEPT_SECONDS
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
@@ -132,8 +130,8 @@ def _tidy(folder: Path) -> None:
 
 
 @dataclass(slots=True)
-class _Put:
-    """A segment on its way, or there. done: its name there. at: when it was last seen there."""
+class _Upload:
+    """An upload. done: the segment's name there. at: when it was last seen there."""
 
     done: Future[str] = field(default_factory=Future)
     at: float = 0.0
@@ -149,9 +147,9 @@ class _Put:
 
 
 def fetched(address: str, segment: Segment) -> Segment:
-    """A segment that was put at an address, as a file of this machine.
+    """A segment at an address as a file of this machine.
 
-    Raises BACKEND_UNAVAILABLE where it cannot be read, DamagedSegment where it is not what was put there.
+    Raises BACKEND_UNAVAILABLE if it cannot be read, DamagedSegment if its content is not what its name says.
     """
     name = Path(segment.path).name
     folder = _folder()
@@ -161,10 +159,9 @@ def fetched(address: str, segment: Segment) -> Segment:
         temporary = folder / f".{name}.{uuid4().hex}"
         try:
             with reporting_errors(address), system.open_input_stream(f"{place}/{name}") as stream:
-                found = system.get_file_info(f"{place}/{name}")
-                _make_room(folder, found.size or 0)
+                _make_room(folder, system.get_file_info(f"{place}/{name}").size or 0)
                 with open(temporary, "wb", opener=opener) as file:
-                    # From who makes room meanwhile.
+                    # Against other workers' `_make_room`.
                     hold(file.fileno())
                     shutil.copyfileobj(stream, file, _AT_ONCE)
             if _name_of(temporary) != name:
@@ -176,7 +173,7 @@ def fetched(address: str, segment: Segment) -> Segment:
 
 
 def discard(segment: Segment) -> None:
-    """Has it taken anew: the file here is gone, or damaged."""
+    """Removes the file here, which is damaged or gone, so that it is fetched again."""
     (_folder() / Path(segment.path).name).unlink(missing_ok=True)
 
 
@@ -189,11 +186,11 @@ def _name_of(path: Path) -> str:
 
 
 def _folder() -> Path:
-    """This user's alone, for all workers of this machine."""
+    """The cache of all workers of this machine; this user's alone."""
     path = Path(tempfile.gettempdir()) / f"adalog-segments-{os.getuid()}"
     path.mkdir(FOLDER_MODE, exist_ok=True)
-    found = path.lstat()
-    if path.is_symlink() or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = path.lstat()
+    if path.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE,
             f"{path} is not this user's alone, and segments are kept there; remove it, or set TMPDIR",
@@ -203,7 +200,7 @@ def _folder() -> Path:
 
 
 def _make_room(folder: Path, size: int) -> None:
-    """Removes what nobody has open, where the disk would be full otherwise."""
+    """Removes unused files if the disk would be full otherwise."""
     disk = shutil.disk_usage(folder)
     if disk.free < size + _FREE * disk.total:
         remove_unheld(folder, ())

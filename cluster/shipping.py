@@ -1,7 +1,7 @@
-"""Snapshots on their way to the workers: manifests, sent once where they can be and opened once by each worker.
+"""Snapshots for workers: a manifest is sent once, and opened once by each worker.
 
-A manifest is what the store says a snapshot is made of: segment files, and what came since. Where the workers are
-processes of this machine it lies in a file of the private folder; elsewhere it travels with the job.
+A manifest lists a snapshot's segment files, and what came since. For workers of this machine it is a file of the
+private folder; for others it travels with the job.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Final
 
 from adalog.cluster.depot import Depot, discard, fetched
 from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.permissions import opener
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
@@ -32,8 +33,8 @@ _SMALL: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class ShippedSnapshot:
-    """A pickled manifest, or where it is. The key tells it from every other. `afar`: workers may be on other
-    machines. `depot`: the address that its segments were put to."""
+    """A pickled manifest, or its path. key: unique. afar: workers may be on other machines. depot: the address that
+    its segments were uploaded to."""
 
     key: str
     payload: bytes | None
@@ -43,18 +44,18 @@ class ShippedSnapshot:
 
     def open(self) -> Snapshot:
         """The snapshot, in a worker; kept for the next task that wants it."""
-        found = _opened.get(self.key)
-        if found is None:
+        snapshot = _opened.get(self.key)
+        if snapshot is None:
             payload = self.payload
             if payload is None:
                 assert self.path is not None
                 payload = Path(self.path).read_bytes()
             # Written by our own driver, into a folder of its own or the job that this worker was given.
-            found = _opened[self.key] = self._snapshot(pickle.loads(payload))  # noqa: S301
+            snapshot = _opened[self.key] = self._snapshot(pickle.loads(payload))  # noqa: S301
             while len(_opened) > _KEPT_OPEN:
                 _opened.popitem(last=False)
         _opened.move_to_end(self.key)
-        return found
+        return snapshot
 
     def _snapshot(self, manifest: Manifest) -> Snapshot:
         depot = self.depot
@@ -72,54 +73,46 @@ class ShippedSnapshot:
             unseen = [each.path for each in manifest.segments() if not os.access(each.path, os.R_OK)]
             if not (self.afar and unseen):
                 raise
-            # The driver has it open, so the file is healthy; nobody should think of deleting it.
+            # The driver has it open, so the file is healthy.
             raise _unseen(unseen[0]) from None
 
 
 _opened: OrderedDict[str, Snapshot] = OrderedDict()
 
 
-def _unwatched() -> None:
-    """Nobody's deadline."""
-
-
 class Shipping:
-    """The driver's side: makes each snapshot's manifest once. `folder`: where workers can read files, or None.
-    `depot`: where segments are put for them, or None: they see the data folder."""
+    """The driver's side: makes each snapshot's manifest once. Thread-safe.
+
+    folder: where workers can read files, or None. depot: uploads segments for them; None: they see the data folder.
+    """
 
     def __init__(self, folder: Path | None, depot: Depot | None = None) -> None:
         self._folder = folder
         self._depot = depot
-        self._known: weakref.WeakKeyDictionary[Snapshot, ShippedSnapshot] = weakref.WeakKeyDictionary()
+        self._shipped: weakref.WeakKeyDictionary[Snapshot, ShippedSnapshot] = weakref.WeakKeyDictionary()
         self._manifests: weakref.WeakKeyDictionary[Snapshot, Manifest] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def ship(self, snapshot: Snapshot, check: Callable[[], None] = _unwatched) -> ShippedSnapshot:
-        """What a job carries for the snapshot. check: called while its segments are on their way to a depot.
+    def ship(self, snapshot: Snapshot, check: Callable[[], None] = lambda: None) -> ShippedSnapshot:
+        """What a job carries for the snapshot. check: called during uploads.
 
-        Raises what `check` raises, and BACKEND_UNAVAILABLE where a segment cannot be put there.
+        Raises what `check` raises, and BACKEND_UNAVAILABLE if a segment cannot be uploaded.
         """
-        if self._depot is None:
-            with self._lock:
-                found = self._known.get(snapshot)
-                if found is None:
-                    found = self._known[snapshot] = self._made(snapshot, snapshot.manifest(), None)
-                return found
-        # Others need not wait until this one's segments are there.
         with self._lock:
             manifest = self._manifests.get(snapshot)
             if manifest is None:
                 manifest = self._manifests[snapshot] = snapshot.manifest()
-        # Those that were there may have been removed since.
-        put = self._depot.put(manifest.segments(), check)
+        if self._depot is not None:
+            # Without the lock: others do not wait. Files that were there may have been removed since.
+            manifest = manifest.placed(self._depot.put(manifest.segments(), check).__getitem__)
         with self._lock:
-            found = self._known.get(snapshot)
-            if found is None:
-                placed = manifest.placed(put.__getitem__)
-                found = self._known[snapshot] = self._made(snapshot, placed, self._depot.address)
-            return found
+            shipped = self._shipped.get(snapshot)
+            if shipped is None:
+                shipped = self._shipped[snapshot] = self._packed(snapshot, manifest)
+            return shipped
 
-    def _made(self, snapshot: Snapshot, manifest: Manifest, address: str | None) -> ShippedSnapshot:
+    def _packed(self, snapshot: Snapshot, manifest: Manifest) -> ShippedSnapshot:
+        address = None if self._depot is None else self._depot.address
         if address is None and self._folder is None:
             manifest = manifest.located()
         payload = pickle.dumps(manifest, protocol=5)
@@ -131,6 +124,13 @@ class Shipping:
         path.write_bytes(payload)
         weakref.finalize(snapshot, _removed, path)
         return ShippedSnapshot(key, None, str(path), depot=address)
+
+
+def shipped_in(path: Path, manifest: Manifest) -> ShippedSnapshot:
+    """A manifest in a new file, which tasks open; it goes with the file's folder."""
+    with open(path, "wb", opener=opener) as file:
+        pickle.dump(manifest, file, protocol=5)
+    return ShippedSnapshot(uuid.uuid4().hex, None, str(path))
 
 
 def _unseen(path: str) -> AdalogError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,10 +9,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from adalog.cluster.session import Session
-from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import SparkTasks, TaskRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
-from adalog.store.files.permissions import opener
 from adalog.store.files.segment import Segment
 from adalog.store.tries.fold_pieces import (
     Fold,
@@ -42,11 +40,8 @@ def fold(runner: TaskRunner, job: FoldJob) -> Segment:
     forward, backward = sampled(job.relation, job.events, size)
     tasks = [_Task(False, *each) for each in ranges_of([forward], size)]
     tasks += [_Task(True, *each) for each in ranges_of([backward], size)]
-    path = Path(job.fold.folder) / "database"
-    with open(path, "wb", opener=opener) as file:
-        # Elsewhere the attribute need not have a schema, and its values are but numbers.
-        pickle.dump(replace(job.manifest, blocks={}, young={}), file, protocol=5)
-    shipped = ShippedSnapshot(uuid4().hex, None, str(path))
+    # A fold looks at no value, only at codes.
+    shipped = shipped_in(Path(job.fold.folder) / "database", replace(job.manifest, blocks={}, young={}))
     pieces = runner.each("folding", partial(_piece, job.fold, shipped), tasks)
     last = max(job.relation.last, int(job.events.t.max(initial=0)))
     forwards = sum(not task.inverse for task in tasks)
@@ -55,7 +50,7 @@ def fold(runner: TaskRunner, job: FoldJob) -> Segment:
 
 
 def folding_on(session: Session) -> Elsewhere:
-    """Folds on a session, for as long as it is there."""
+    """Folds on a session, while it runs."""
     return lambda job: fold(SparkTasks(session.live()), job)
 
 

@@ -13,7 +13,7 @@ from adalog.datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern
 from adalog.datalog.values import EdnMap, Keyword, Value, identity
 from adalog.planner.scope.resolve import unknown_attribute
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Int64s
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import types
 
 from adalog.datalog.edn import write
 from adalog.datalog.values import Keyword
-from adalog.store.tries.columns import Int64s
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Coder
 from adalog.store.values.layout import tags_of
 

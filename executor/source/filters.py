@@ -12,7 +12,8 @@ from pyspark.sql import datasource
 from adalog.datalog.values import Keyword
 from adalog.executor.source.arrow_types import value_of
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 
 LEAST: Final = -(1 << 63)

@@ -32,8 +32,8 @@ from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.shares import are_apart, divided, is_rows
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Int64s
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Scratch
 
 _PLAN_BYTES: Final = 1 << 20

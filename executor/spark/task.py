@@ -259,7 +259,7 @@ def _watching(job: Job) -> JobCancel:
         found = _watched[job.key] = JobCancel(job.timeout_ms, CancellationChannel(job.line, job.key))
         while len(_watched) > _KEPT_BOUND:
             _, oldest = _watched.popitem(last=False)
-            oldest.line.hang_up()
+            oldest.line.close()
     _watched.move_to_end(job.key)
     found.looked = 0.0
     return found

@@ -1,4 +1,4 @@
-"""An export from a view to its folder: what is done by whom. The driver knows names and counts, never rows."""
+"""An export from a view to its folder: the driver's part, which knows names and counts, never rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Final
 from uuid import uuid4
 
 from adalog.cluster.addresses import is_address
-from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import TaskRunner
 from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
 from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
 from adalog.pipeline.exporting.value_columns import tags_of
-from adalog.store.files.permissions import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
@@ -101,8 +101,7 @@ def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, ro
 
 
 def _exported(snapshot: Snapshot) -> list[Attribute]:
-    """The attributes that have a folder: all that are declared with a type; of adalog's own, in a history, the
-    instants of its transactions."""
+    """The attributes with a folder: all of a type; in a history also the instants of transactions."""
     return [
         each
         for each in snapshot.attributes()
@@ -113,7 +112,7 @@ def _exported(snapshot: Snapshot) -> list[Attribute]:
 
 @contextmanager
 def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
-    """Where tasks find what they need of the database: beside what they write; None: it goes with them."""
+    """A folder of the target for tasks' parts of the database; None: those travel with the tasks."""
     if is_address(place.place):
         yield None
         return
@@ -124,7 +123,7 @@ def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
 
 
 def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> ShippedSnapshot:
-    """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
+    """The part of the database for an attribute's tasks, since a worker checks whatever it opens."""
     # Once it may have been of another type.
     tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
     own = replace(
@@ -137,10 +136,7 @@ def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> S
     )
     if folder is None:
         return ShippedSnapshot(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
-    path = folder / str(attribute.id)
-    with open(path, "wb", opener=opener) as file:
-        pickle.dump(own, file, protocol=5)
-    return ShippedSnapshot(uuid4().hex, None, str(path))
+    return shipped_in(folder / str(attribute.id), own)
 
 
 def _shares(

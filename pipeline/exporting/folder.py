@@ -1,20 +1,16 @@
-"""The folder of an export: its folders by attribute, `schema.edn`, and `manifest.json`, which says what is in it.
+"""The layout of an export: a folder for each attribute, `schema.edn`, and `manifest.json`, which lists them.
 
-Whoever imports it reads it through this, too.
+Exports and imports both read it here.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 import orjson
 
@@ -22,7 +18,6 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.store.files.formats import EXPORT, check_format
-from adalog.store.files.permissions import FOLDER_MODE
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = "schema.edn"
@@ -69,14 +64,13 @@ class Listing:
     idents: Mapping[str, int]
 
     def written(self) -> bytes:
-        """As the file holds it. The first format has no room for the release; from the second on `adalog` says it,
-        which readers know already."""
+        """The file's content. From the second format on `adalog` gives the release; readers know that already."""
         return orjson.dumps({"version": EXPORT.newest, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def read_manifest(origin: ExportOrigin) -> Listing:
-    """What a place says that it holds. Raises ARG_INVALID where it is no export, or not a whole one."""
-    path = origin.told(MANIFEST)
+    """The listing of an export. Raises ARG_INVALID for what is no export, or an incomplete one."""
+    path = origin.shown(MANIFEST)
     try:
         said = orjson.loads(origin.content(MANIFEST))
         version, release = said.pop("version"), said.pop("adalog", None)
@@ -106,7 +100,7 @@ def read_manifest(origin: ExportOrigin) -> Listing:
 
 
 def _check_there(origin: ExportOrigin, name: str, file: File) -> None:
-    path = origin.told(name)
+    path = origin.shown(name)
     try:
         size = origin.size(name)
     except OSError as error:
@@ -121,16 +115,13 @@ def _check_there(origin: ExportOrigin, name: str, file: File) -> None:
 
 
 def folder_names(idents: Iterable[Keyword]) -> dict[Keyword, str]:
-    """A folder's name for each attribute: `person.name`, with what is not plain as %xx; no two of them differ in
-    case alone."""
+    """A folder's name for each attribute: `person.name`, special letters as %xx; no two differ in case alone."""
     names = {ident: folder_name(ident) for ident in idents}
-    groups: dict[str, list[Keyword]] = {}
-    for ident, name in names.items():
-        groups.setdefault(name.lower(), []).append(ident)
-    for alike in groups.values():
-        if len(alike) > 1:
-            names |= {ident: folder_name(ident, capitals=False) for ident in alike}
-    return names
+    folded = Counter(name.lower() for name in names.values())
+    return {
+        ident: name if folded[name.lower()] == 1 else folder_name(ident, capitals=False)
+        for ident, name in names.items()
+    }
 
 
 def folder_name(ident: Keyword, *, capitals: bool = True) -> str:
@@ -153,34 +144,3 @@ def _encoded(part: str, *, capitals: bool) -> str:
         letter.decode() if _PLAIN.match(letter) and (capitals or not letter.isupper()) else f"%{letter[0]:02x}"
         for letter in letters
     )
-
-
-# Writing
-
-
-def check_folder(to: Path) -> None:
-    """Raises ARG_INVALID unless a folder can be made there: nothing is there, or an empty one."""
-    if to.is_dir():
-        if any(to.iterdir()):
-            raise AdalogError(
-                Code.ARG_INVALID, f"{to} is not empty, and an export is a folder of its own: name another one"
-            )
-    elif to.exists() or to.is_symlink():
-        raise AdalogError(Code.ARG_INVALID, f"{to} is no folder")
-
-
-@contextmanager
-def unfinished_folder(to: Path) -> Iterator[Path]:
-    """A folder beside `to` that becomes it at the end; where that is not reached, it goes with what is in it."""
-    path = to.parent / f".{to.name}.{uuid4().hex[:12]}.partial"
-    try:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(FOLDER_MODE)
-        yield path
-        os.rename(path, to)
-    except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{to} cannot be written: {error.strerror or error}", retryable=False
-        ) from None
-    finally:
-        shutil.rmtree(path, ignore_errors=True)

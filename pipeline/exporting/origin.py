@@ -1,4 +1,4 @@
-"""Where an export is read from: a folder, or an address. The other side of `target`."""
+"""Where an export is read from: a folder or an address, as `target` wrote it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adalog.cluster.addresses import file_system_at, is_address, reporting_error
 
 
 class ExportOrigin:
-    """A place that is read from, by this process and by tasks. Pickles."""
+    """A folder or an address that this process and tasks read from. Pickles."""
 
     def __init__(self, place: str) -> None:
         self.place = place if is_address(place) else str(Path(place).absolute())
@@ -19,13 +19,12 @@ class ExportOrigin:
     def __str__(self) -> str:
         return shown(self.place) if is_address(self.place) else self.place
 
-    def told(self, name: str) -> str:
-        """A file as it may be said."""
+    def shown(self, name: str) -> str:
+        """A file's name for messages."""
         return f"{self}/{name}"
 
     def size(self, name: str) -> int:
-        """How many bytes a file has. Raises OSError where there is none, BACKEND_UNAVAILABLE for an address that
-        cannot be used."""
+        """A file's bytes. Raises OSError if there is none, BACKEND_UNAVAILABLE if an address cannot be used."""
         if not is_address(self.place):
             return Path(self.place, name).stat().st_size
         system, path = file_system_at(self.place)

@@ -40,8 +40,8 @@ class ExportJob:
 
 
 class ExportShare(NamedTuple):
-    """The datoms of an attribute of the entities from `low` to before `high`: one file. database: the part of it
-    that is needed. number: among the attribute's files."""
+    """An attribute's datoms of the entities from `low` to before `high`: one file, with its number. database: the
+    part that is needed."""
 
     database: ShippedSnapshot
     attribute: int
@@ -89,7 +89,7 @@ def _write_parquet(file: BinaryIO, job: ExportJob, share: ExportShare, rows: Col
         "use_dictionary": ["t", "v"] if is_text else ["t"],
         "column_encoding": dict.fromkeys(packed, "DELTA_BINARY_PACKED"),
         "sorting_columns": [pq.SortingColumn(0)],
-        # Of dictionaries nobody else needs to hear.
+        # Readers need not know of dictionaries.
         "store_schema": False,
     }
     with pq.ParquetWriter(file, schema, **options) as writer:

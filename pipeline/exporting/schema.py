@@ -1,8 +1,7 @@
-"""The schema of a view as transaction data: what adalog's own attributes say, all but the transactions' instants.
+"""The schema of a view as transaction data: the datoms of adalog's own attributes, without transactions' instants.
 
-Entities with an ident are named by it and get ids where the data is transacted. Others are named by their ids, as
-far as clients may choose these: what was said of a transaction is said of the entity that stands for it
-(`movable`).
+Entities with an ident are named by it, and get new ids where the data is transacted. Others keep ids that clients
+may choose: an entity of its own stands for a transaction (`movable`).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ Int64s = NDArray[np.int64]
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")
-# What stands for transactions, and for entities whose ident went, where they come from elsewhere.
-# The last ids that clients may choose: new entities get the first ones.
+# The last ids that clients may choose stand for transactions of another database, and for entities whose ident is
+# gone; new entities get the first ones.
 _SPAN: Final = 1 << 37
 _TRANSACTIONS: Final = SCHEMA_BASE - 2 * _SPAN
 _NAMELESS: Final = SCHEMA_BASE - _SPAN

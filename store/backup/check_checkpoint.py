@@ -19,11 +19,12 @@ from adalog.store.log.payload import Logged
 from adalog.store.state.head import Head
 from adalog.store.tries.attribute_data import NO_DATA
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import NO_COLUMNS, Bools, Columns, Int64s
+from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import order_of
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 from adalog.store.values.dictionary import Block
 
 
@@ -102,7 +103,7 @@ def _difference_faults(run: Run, below: Relation) -> Iterator[str]:
         yield "its counts of values are wrong"
 
 
-def _among(e: Int64s, v: Int64s, held: Columns) -> Bools:
+def _among(e: CodeColumn, v: CodeColumn, held: Columns) -> Bools:
     """Which of the pairs, sorted and distinct, are held."""
     every_e, every_v = np.concatenate((e, held.e)), np.concatenate((v, held.v))
     order = order_of(every_e, every_v)
@@ -147,7 +148,7 @@ def delta_faults(deltas: Mapping[int, Delta], t: int) -> Iterator[str]:
             yield f"it has a transaction of attribute {attribute} after {t}"
 
 
-def unknown_values(codes: Int64s, lengths: Mapping[int, int]) -> int:
+def unknown_values(codes: CodeColumn, lengths: Mapping[int, int]) -> int:
     """How many of the codes are of values that no dictionary has, given each one's length by tag."""
     tags = layout.tags_of(codes)
     unknown = 0
@@ -158,7 +159,7 @@ def unknown_values(codes: Int64s, lengths: Mapping[int, int]) -> int:
     return unknown
 
 
-def _rows_faults(what: str, keys: Int64s, offsets: Int64s, values: Int64s) -> Iterator[str]:
+def _rows_faults(what: str, keys: CodeColumn, offsets: RowColumn, values: CodeColumn) -> Iterator[str]:
     if len(offsets) != len(keys) + 1 or int(offsets[0]) != 0 or int(offsets[-1]) != len(values):
         yield f"from {what} its rows do not fit together"
         return
@@ -171,7 +172,7 @@ def _rows_faults(what: str, keys: Int64s, offsets: Int64s, values: Int64s) -> It
         yield f"from {what} its rows are not in order"
 
 
-def _expanded(keys: Int64s, offsets: Int64s, values: Int64s) -> tuple[Int64s, Int64s]:
+def _expanded(keys: CodeColumn, offsets: RowColumn, values: CodeColumn) -> tuple[Int64s, Int64s]:
     if len(offsets) != len(keys) + 1 or (np.diff(offsets) < 0).any():
         return keys[:0], values[:0]
     return np.repeat(keys, np.diff(offsets)), values

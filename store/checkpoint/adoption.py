@@ -30,11 +30,11 @@ from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, TransactionSettings
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import Int64s
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, load_base, load_run
 from adalog.store.tries.run import Run
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block
 from adalog.store.values.schema import Schema
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.segment import DamagedSegment, Segment, open_segment, write_segment
-from adalog.store.tries.columns import Bools, Int64s
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.codes import Codes
 from adalog.store.values.keys import inline_value, value_of_key
 

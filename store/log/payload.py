@@ -10,18 +10,15 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from adalog.store.files.formats import PAYLOAD, check_format
 from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile
-from adalog.store.tries.columns import Bools
 from adalog.store.values import layout
+from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
-
-Int64s = NDArray[np.int64]
 
 # The first byte is the format.
 _PLAIN: Final = b"\0"

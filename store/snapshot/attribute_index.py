@@ -14,8 +14,9 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from adalog.store.tries.columns import Int64s, are_of
+from adalog.store.tries.columns import are_of
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import CodeColumn
 
 MANY: Final = 256
 """Events from which on an attribute has many."""
@@ -29,8 +30,8 @@ _RATIO: Final = 4
 class _Level(NamedTuple):
     """Pairs, sorted by entity."""
 
-    e: Int64s
-    a: Int64s
+    e: CodeColumn
+    a: CodeColumn
 
 
 class _State(NamedTuple):
@@ -43,7 +44,7 @@ class _State(NamedTuple):
 class AttributeFinder(Protocol):
     """What finds attributes by entities."""
 
-    def of(self, entities: Int64s) -> list[int]:
+    def of(self, entities: CodeColumn) -> list[int]:
         """The attributes that may have datoms of any of the entities, or refer to one; in order. entities: sorted
         and distinct."""
 
@@ -72,7 +73,7 @@ class AttributeIndex:
         """Whether the attribute has many."""
         return attribute in self._many
 
-    def of(self, entities: Int64s) -> list[int]:
+    def of(self, entities: CodeColumn) -> list[int]:
         levels, young = self._state
         pairs = np.frombuffer(young[:], np.int64).reshape(-1, 2)
         found = [pairs[are_of(pairs[:, 0], entities), 1]]
@@ -115,5 +116,5 @@ class ExtendedAttributeIndex:
         self._basis = basis
         self._attributes = frozenset(attributes)
 
-    def of(self, entities: Int64s) -> list[int]:
+    def of(self, entities: CodeColumn) -> list[int]:
         return sorted({*self._basis.of(entities), *self._attributes})

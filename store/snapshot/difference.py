@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import EMPTY, distinct
+from adalog.store.values.arrays import Int64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Bools, Int64s
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE
 
 # Entities that were touched from which on everything is counted again.
@@ -83,7 +83,7 @@ def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
     return known.entities + int(np.count_nonzero(now)) - int(np.count_nonzero(before))
 
 
-def _known_to_others(snapshot: Snapshot, touched: frozenset[int], entities: Int64s) -> Bools:
+def _known_to_others(snapshot: Snapshot, touched: frozenset[int], entities: CodeColumn) -> Bools:
     """Mask of the entities, sorted and distinct, that have datoms of attributes that were not touched."""
     found = np.zeros(len(entities), np.bool_)
     for attribute in snapshot.attributes_of(entities) if len(entities) else ():

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.changes import BulkColumn, Effect
 from adalog.store.values.codes import Codes
 from adalog.store.values.schema import Schema
-
-Int64s = NDArray[np.int64]
 
 # Intervals beside the current one: so many, the largest, and none that is smaller.
 _KEPT: Final = 1024
@@ -76,7 +74,7 @@ class FreeIds:
         least = min(start, self.others[0].start)
         return sorted(id_ for id_ in ids if id_ >= least and self.has(id_))
 
-    def among_sorted(self, ids: Int64s) -> Int64s:
+    def among_sorted(self, ids: CodeColumn) -> CodeColumn:
         """The same for an array of ids in order."""
         parts = [
             ids[np.searchsorted(ids, start) : np.searchsorted(ids, stop)]
@@ -96,7 +94,7 @@ class FreeIds:
             f"no ids are left for {count:,} new entities: those below {SCHEMA_BASE} are used up",
         )
 
-    def without(self, ids: Sequence[int] | Int64s) -> FreeIds:
+    def without(self, ids: Sequence[int] | CodeColumn) -> FreeIds:
         """What is left when these ids, in order and each once, are used too."""
         if not len(ids):
             return self
@@ -112,7 +110,7 @@ class FreeIds:
             current = others.pop()
         return FreeIds(current, tuple(sorted(others)))
 
-    def check_chosen(self, ids: Sequence[int] | Int64s) -> None:
+    def check_chosen(self, ids: Sequence[int] | CodeColumn) -> None:
         """Raises LIMIT_EXCEEDED for ids that a client may not choose, as new entities need them."""
         if len(ids) and self.without(ids).size < RESERVE:
             raise AdalogError(
@@ -126,7 +124,7 @@ def _size(interval: Interval) -> int:
     return interval.size
 
 
-def _parts(interval: Interval, used: Int64s) -> list[Interval]:
+def _parts(interval: Interval, used: CodeColumn) -> list[Interval]:
     """What is left of an interval, at least one part, which may be empty; of many small ones the largest."""
     inside = used[np.searchsorted(used, interval.start) : np.searchsorted(used, interval.stop)]
     if not len(inside):
@@ -173,7 +171,7 @@ def referred(attribute: Attribute, v: int, codes: Codes) -> Iterable[int]:
     return [item for kind, item in zip(types, value, strict=True) if kind == "ref" and item is not None]
 
 
-def ids_in_columns(columns: Iterable[BulkColumn], schema: Schema, codes: Codes) -> Int64s:
+def ids_in_columns(columns: Iterable[BulkColumn], schema: Schema, codes: Codes) -> CodeColumn:
     """The same for columns, in order and each once."""
     found = [np.empty(0, np.int64)]
     for column in columns:

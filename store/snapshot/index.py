@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, sort_key
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import CodeColumn, RowColumn
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.datom import Datom
@@ -40,13 +41,13 @@ class IndexedView(Protocol):
     def attributes(self) -> tuple[Attribute, ...]:
         """Every attribute."""
 
-    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
         """Those that may have datoms of some entities, which are sorted and distinct."""
 
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of an attribute, sorted by (e, v, t)."""
 
-    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
         """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
 
     def entid(self, value: Any) -> int | None:
@@ -71,7 +72,7 @@ class DatomSpan:
 
     names: tuple[Keyword, ...]
     rows: Columns
-    a: Int64s
+    a: RowColumn
     codes: Codes
 
     def __len__(self) -> int:
@@ -221,7 +222,7 @@ def _rows_before(parts: Sequence[Columns], entity: int) -> int:
 def _pages(
     names: tuple[Keyword, ...],
     rows: Columns,
-    a: Int64s,
+    a: RowColumn,
     codes: Codes,
     window: tuple[int, int],
     check: Callable[[], None],
@@ -247,7 +248,7 @@ def _pages(
             yield DatomSpan(names, rows.take(which), a[which], codes)
 
 
-def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
+def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
     """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
     same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
     several = np.zeros(len(rows), np.bool_)
@@ -270,7 +271,7 @@ def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
     return attribute
 
 
-def _entities(snapshot: IndexedView, value: Any) -> Int64s:
+def _entities(snapshot: IndexedView, value: Any) -> CodeColumn:
     found = snapshot.entid(value)
     return np.array([] if found is None else [found], np.int64)
 
@@ -291,7 +292,7 @@ def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, A
     return rows
 
 
-def _ranks(v: Int64s, codes: Codes) -> Int64s:
+def _ranks(v: CodeColumn, codes: Codes) -> RowColumn:
     """Numbers that order the values of one attribute as the dialect does."""
     tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
     if tags <= {0}:

@@ -13,10 +13,11 @@ import numpy as np
 
 from adalog.store.tries.attribute_data import AttributeData, advanced
 from adalog.store.tries.base import settle
-from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s, are_of
+from adalog.store.tries.columns import NO_COLUMNS, Columns, are_of
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.trie import Trie, distinct
+from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.changes import Effect
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class OverlaidData(AttributeData):
         held, _ = settle(current, touched, self._events)
         return held
 
-    def columns_of(self, entities: Int64s, t: int) -> Columns:
+    def columns_of(self, entities: CodeColumn, t: int) -> Columns:
         if t <= self._basis.t:
             return self._below.columns_of(entities, t)
         current = self._basis.columns_of_entities(self._attribute, entities)

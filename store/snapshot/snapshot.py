@@ -24,10 +24,11 @@ from adalog.store.snapshot.attribute_index import AttributeFinder
 from adalog.store.snapshot.free_ids import FreeIds
 from adalog.store.snapshot.manifest import Manifest, manifest_of, received
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import runs
 from adalog.store.tries.trie import Csr, Trie, distinct
 from adalog.store.values import bootstrap, layout
+from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
@@ -168,7 +169,7 @@ class Snapshot:
         """Every attribute, in the order of their declaration."""
         return self._schema.all()
 
-    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
         """Those attributes that may have datoms of some entities, or refer to one, in the order of declaration.
 
         Costs what these have and the attributes with many datoms, however many others there are. entities: sorted
@@ -245,7 +246,7 @@ class Snapshot:
                 columns = self._columns[attribute] = self._make_columns(attribute)
             return columns
 
-    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
         """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t).
 
         Costs what these have, in a plain view.
@@ -437,7 +438,7 @@ class Snapshot:
     @cached_property
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
-        keys: list[Int64s] = []
+        keys: list[CodeColumn] = []
         # Those of attributes with few datoms, together.
         others: list[int] = []
         for attribute in self.attributes():
@@ -475,7 +476,7 @@ def _instant_code(moment: datetime) -> int:
     return layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
 
 
-def _count_between(sorted_ids: Sequence[Int64s], low: int, high: int) -> int:
+def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int:
     """How many distinct ids there are with low <= id < high."""
     parts = [ids[ids.searchsorted(low) : ids.searchsorted(high)] for ids in sorted_ids]
     parts = [ids for ids in parts if len(ids)]

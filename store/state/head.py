@@ -16,7 +16,7 @@ import numpy as np
 from adalog.store.log.imported import LoggedFile, intern_together
 from adalog.store.log.payload import Logged
 from adalog.store.snapshot.attribute_index import MANY, AttributeIndex
-from adalog.store.snapshot.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
+from adalog.store.snapshot.free_ids import FreeIds, after, ids_in, ids_in_columns
 from adalog.store.snapshot.snapshot import Snapshot, SnapshotOrigin
 from adalog.store.state.state import DatabaseState
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData
@@ -25,6 +25,7 @@ from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Relation
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, MERGED
 from adalog.store.values.changes import BulkColumn, Effect
 from adalog.store.values.codes import Codes

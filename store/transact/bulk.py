@@ -15,12 +15,10 @@ from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import ids_in_columns
 from adalog.store.state.head import Head
 from adalog.store.transact import predicates
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import SCHEMA_BASE, Attribute
 from adalog.store.values.changes import BulkColumn
-from adalog.store.values.codes import Codes
-from adalog.store.values.coercion import coerced
-
-Int64s = NDArray[np.int64]
+from adalog.store.values.coercion import coerced, coerced_tuple
 
 # Per attribute the entities, and their values: numpy or Arrow columns, or a sequence of EDN values.
 BulkData = Mapping[Keyword, tuple[Int64s, "NDArray[Any] | pa.Array | Sequence[Any]"]]
@@ -49,7 +47,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
             )
         _check_kind(attribute, head)
         e = np.ascontiguousarray(entities, np.int64)
-        v = _codes_of(attribute, values, head.codes)
+        v = _codes_of(attribute, values, head)
         if len(e) != len(v):
             raise AdalogError(Code.ARG_INVALID, f"{ident} has {len(e)} entities and {len(v)} values")
         _check_ids(attribute, e)
@@ -79,7 +77,7 @@ def _check_kind(attribute: Attribute, head: Head) -> None:
             )
 
 
-def _codes_of(attribute: Attribute, values: Any, codes: Codes) -> Int64s:
+def _codes_of(attribute: Attribute, values: Any, head: Head) -> Int64s:
     try:
         if attribute.is_ref:
             return np.ascontiguousarray(values, np.int64)
@@ -90,20 +88,21 @@ def _codes_of(attribute: Attribute, values: Any, codes: Codes) -> Int64s:
             array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
             if not pa.types.is_dictionary(array.type):
                 array = array.cast(arrow_type)
-            return codes.intern_arrow(array)
+            return head.codes.intern_arrow(array)
         items = values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else list(values)
-        return np.array([_code(attribute, item, codes) for item in items], np.int64)
+        return np.array([_code(attribute, item, head) for item in items], np.int64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, TypeError) as error:
         raise AdalogError(
             Code.TX_INVALID, f"the values of {attribute.ident} are not {attribute.value_type}s: {error}"
         ) from None
 
 
-def _code(attribute: Attribute, value: Any, codes: Codes) -> int:
-    converted = coerced(str(attribute.value_type), value)
+def _code(attribute: Attribute, value: Any, head: Head) -> int:
+    types = head.schema.item_types(attribute, len(value)) if type(value) is tuple else None
+    converted = coerced(str(attribute.value_type), value) if types is None else coerced_tuple(types, value)
     if converted is None:
         raise ValueError(f"{write(value)} among them")
-    return codes.intern(converted)
+    return head.codes.intern(converted)
 
 
 def _check_ids(attribute: Attribute, ids: Int64s) -> None:

@@ -19,8 +19,8 @@ from adalog.store.snapshot.free_ids import Interval
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.operations import Term
 from adalog.store.transact.plain_values import reader_of
-from adalog.store.tries.columns import Bools, Int64s
 from adalog.store.tries.trie import Trie, distinct
+from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema

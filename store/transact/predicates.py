@@ -21,8 +21,8 @@ from adalog.store.state.speculation import applied
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.functions import check_query, shown
 from adalog.store.transact.operations import Path, RefusedTransaction
-from adalog.store.tries.columns import Int64s
 from adalog.store.values import bootstrap
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
 

@@ -15,10 +15,11 @@ from typing import Final
 
 import numpy as np
 
-from adalog.store.tries.columns import Columns, Int64s, are_of
+from adalog.store.tries.columns import Columns, are_of
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Relation
 from adalog.store.tries.trie import Csr, Trie, distinct
+from adalog.store.values.arrays import CodeColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class AttributeData:
             return self.relation.at(t)
         return self.relation.with_events(self.delta.events(0, self.delta.length_at(t)))
 
-    def columns_of(self, entities: Int64s, t: int) -> Columns:
+    def columns_of(self, entities: CodeColumn, t: int) -> Columns:
         """What held for some entities, sorted and distinct, after transaction t; sorted by (e, v)."""
         if t < self.relation.last:
             held = self.columns(t)

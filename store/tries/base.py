@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adalog.store.files.segment import Segment
-from adalog.store.tries.columns import Columns, Int64s, are_of
+from adalog.store.tries.columns import Columns, are_of
 from adalog.store.tries.trie import EMPTY, Csr, distinct
+from adalog.store.values.arrays import CodeColumn, Int64s
 
 
 def _nothing() -> Int64s:
@@ -24,8 +25,8 @@ class ClosedDatoms:
     """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it; sorted by
     (e, v, added)."""
 
-    e: Int64s = field(default_factory=_nothing)
-    v: Int64s = field(default_factory=_nothing)
+    e: CodeColumn = field(default_factory=_nothing)
+    v: CodeColumn = field(default_factory=_nothing)
     added: Int64s = field(default_factory=_nothing)
     retracted: Int64s = field(default_factory=_nothing)
 
@@ -60,7 +61,7 @@ class Base:
         e, v = self.ev.pairs()
         return Columns.asserted(e, v, self.since)
 
-    def current_of(self, entities: Int64s) -> Columns:
+    def current_of(self, entities: CodeColumn) -> Columns:
         """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
         sizes, places = self.ev.places(entities)
         return Columns.asserted(np.repeat(entities, sizes), self.ev.values[places], self.since[places])
@@ -157,7 +158,7 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
     )
 
 
-def _without(columns: Columns, entities: Int64s) -> Columns:
+def _without(columns: Columns, entities: CodeColumn) -> Columns:
     if not len(columns):
         return columns
     return columns.take(~are_of(columns.e, entities))

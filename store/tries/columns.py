@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adalog.store.tries.signed import order_of
 from adalog.store.tries.trie import EMPTY
-
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
 _NONE = EMPTY.values
 
@@ -20,15 +17,15 @@ _NONE = EMPTY.values
 class Columns:
     """Datoms of one attribute as parallel arrays: entity, value code, transaction number, whether asserted."""
 
-    e: Int64s
-    v: Int64s
+    e: CodeColumn
+    v: CodeColumn
     t: Int64s
     added: Bools
 
     def __len__(self) -> int:
         return len(self.e)
 
-    def take(self, which: Int64s | Bools) -> Columns:
+    def take(self, which: RowColumn | Bools) -> Columns:
         """The rows of a mask or of positions."""
         return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
 
@@ -51,7 +48,7 @@ class Columns:
         return same
 
     @staticmethod
-    def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
+    def asserted(e: CodeColumn, v: CodeColumn, t: Int64s) -> Columns:
         """Rows that are all assertions."""
         return Columns(e, v, t, np.ones(len(e), np.bool_))
 
@@ -66,7 +63,7 @@ class Columns:
         )
 
 
-def are_of(e: Int64s, entities: Int64s) -> Bools:
+def are_of(e: CodeColumn, entities: CodeColumn) -> Bools:
     """Which of the ids are among the entities, which are sorted and distinct."""
     if not len(entities):
         return np.zeros(len(e), np.bool_)

@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s
+from adalog.store.tries.columns import NO_COLUMNS, Columns
+from adalog.store.values.arrays import CodeColumn, Int64s
 
 # One event: entity, value code, 2t + added.
 _EVENT: Final = struct.Struct("=qqq")
@@ -37,7 +38,7 @@ class Delta:
         self._by_value: _Touched | None = None
 
     @staticmethod
-    def of(e: Int64s, v: Int64s, t: Int64s, added: NDArray[np.bool_]) -> Delta:
+    def of(e: CodeColumn, v: CodeColumn, t: Int64s, added: NDArray[np.bool_]) -> Delta:
         """From events in their order."""
         stamp = 2 * np.asarray(t, np.int64) + added
         return Delta(_kept(np.column_stack((e, v, stamp)).astype(np.int64, copy=False).tobytes()))

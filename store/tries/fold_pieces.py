@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from adalog.store.files.segment import JoinedArray, Segment, open_segment, write_segment
 from adalog.store.tries.base import Base, ClosedDatoms
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import BASE
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize
+from adalog.store.values.arrays import CodeColumn, RowColumn
 
 Pair = tuple[int, int]
 """A key and a value, in one direction or the other."""
@@ -37,7 +38,7 @@ _CSR: Final = ("keys", "offsets", "values")
 _FORWARD: Final = ("since", "closed.e", "closed.v", "closed.added", "closed.retracted")
 
 
-def samples_of(keys: Int64s, values: Int64s, size: int) -> NDArray[np.int64]:
+def samples_of(keys: CodeColumn, values: CodeColumn, size: int) -> NDArray[np.int64]:
     """Every so many-th of some pairs, by which pieces of about `size` pairs can be cut; int64[2, m]."""
     step = max(size // _SAMPLES, 1)
     return np.stack((keys[::step], values[::step]))
@@ -214,7 +215,7 @@ def _cut_signed(level: Signed, start: int, stop: int) -> Signed:
     return Signed(level.keys[first:last], offsets, level.values[start:stop], level.added[start:stop], counts)
 
 
-def _rows(offsets: Int64s, start: int, stop: int) -> tuple[int, int]:
+def _rows(offsets: RowColumn, start: int, stop: int) -> tuple[int, int]:
     """The first key with a pair at these places, and the one after the last."""
     if start == stop:
         return 0, 0
@@ -222,11 +223,11 @@ def _rows(offsets: Int64s, start: int, stop: int) -> tuple[int, int]:
     return first, int(offsets.searchsorted(stop, side="left"))
 
 
-def _within(keys: Int64s, values: Int64s, low: Pair, high: Pair) -> slice:
+def _within(keys: CodeColumn, values: CodeColumn, low: Pair, high: Pair) -> slice:
     """Where the pairs of a range lie among sorted ones."""
     return slice(_place_among(keys, values, low), _place_among(keys, values, high))
 
 
-def _place_among(keys: Int64s, values: Int64s, pair: Pair) -> int:
+def _place_among(keys: CodeColumn, values: CodeColumn, pair: Pair) -> int:
     start, stop = (int(keys.searchsorted(pair[0], side=side)) for side in ("left", "right"))
     return start + int(values[start:stop].searchsorted(pair[1]))

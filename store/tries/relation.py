@@ -16,9 +16,10 @@ import numpy as np
 
 from adalog.store.files.segment import Segment
 from adalog.store.tries.base import Base, ClosedDatoms, settle
-from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s
+from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.run import Run
 from adalog.store.tries.trie import Trie, distinct
+from adalog.store.values.arrays import CodeColumn
 
 # Runs become part of the base when they have this share of it, or when it is smaller than a run is worth.
 _SHARE: Final = 0.5
@@ -82,7 +83,7 @@ class Relation:
         """What holds after more events, sorted by (e, v)."""
         return self._settled(Columns.concat([self._above(), events]))
 
-    def current_of(self, entities: Int64s, later: Columns = NO_COLUMNS) -> Columns:
+    def current_of(self, entities: CodeColumn, later: Columns = NO_COLUMNS) -> Columns:
         """What holds for some entities, sorted and distinct, after later events of them; sorted by (e, v)."""
         held = self.base.current_of(entities)
         events = Columns.concat([*(run.events_of(entities) for run in self.runs), later])

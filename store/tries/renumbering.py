@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from adalog.store.files.segment import Arrays, Segment, arrays_of, reseal
-from adalog.store.tries.columns import Int64s
 from adalog.store.values import layout
+from adalog.store.values.arrays import CodeColumn, Int64s
 
 # Arrays of bases, runs and the log's files, by the last part of their names or all of it.
 _STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
@@ -82,7 +82,7 @@ def _restamp(array: Int64s, shift: Renumbering) -> bool:
     return changed
 
 
-def _move_sorted(codes: Int64s, moved: Sequence[MovedKeys]) -> bool:
+def _move_sorted(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
     changed = False
     for tag, first, by in moved:
         start, stop = codes.searchsorted([layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)])
@@ -91,7 +91,7 @@ def _move_sorted(codes: Int64s, moved: Sequence[MovedKeys]) -> bool:
     return changed
 
 
-def _move(codes: Int64s, moved: Sequence[MovedKeys]) -> bool:
+def _move(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
     changed = False
     for start in range(0, len(codes), _AT_ONCE):
         part = codes[start : start + _AT_ONCE]

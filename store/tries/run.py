@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from adalog.store.files.segment import Segment
-from adalog.store.tries.columns import NO_COLUMNS, Columns, Int64s
+from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.signed import Signed, order_of, runs, united
 from adalog.store.tries.trie import Trie, TrieSize
+from adalog.store.values.arrays import CodeColumn, Int64s
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Run:
         latest = Columns(e, v, self.stamps, added)
         return Columns.concat([latest, self.past]) if len(self.past) else latest
 
-    def events_of(self, entities: Int64s) -> Columns:
+    def events_of(self, entities: CodeColumn) -> Columns:
         """Its events of some entities, which are sorted and distinct; in no order."""
         at = self.ev.find(entities)
         at = at[at >= 0]

@@ -16,10 +16,10 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
+
 T = TypeVar("T", np.int64, np.bool_)
 
-Codes = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 
 YOUNG: Final = 1024
@@ -45,11 +45,11 @@ class Signed:
     and all below it.
     """
 
-    keys: Codes
-    offsets: Codes
-    values: Codes
+    keys: CodeColumn
+    offsets: RowColumn
+    values: CodeColumn
     added: Bools
-    counts: Codes
+    counts: Int64s
 
     def __len__(self) -> int:
         return len(self.values)
@@ -68,7 +68,7 @@ class Signed:
         """Whether `filter` was made."""
         return "filter" in self.__dict__
 
-    def find(self, keys: Codes) -> Codes:
+    def find(self, keys: CodeColumn) -> RowColumn:
         """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
         if not len(self.keys):
             return np.full(len(keys), -1, np.int64)
@@ -80,7 +80,7 @@ class Signed:
         at = int(self.keys.searchsorted(key))
         return at if at < len(self.keys) and self.keys[at] == key else -1
 
-    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes, Bools]:
+    def pairs_of(self, keys: CodeColumn) -> tuple[CodeColumn, CodeColumn, Bools]:
         """(keys, values, added) of the given keys' pairs; keys: sorted, distinct."""
         at = self.find(keys)
         found = at >= 0
@@ -92,7 +92,7 @@ class Signed:
         places = runs(starts, sizes)
         return np.repeat(keys[found], sizes), self.values[places], self.added[places]
 
-    def pairs(self) -> tuple[Codes, Codes, Bools]:
+    def pairs(self) -> tuple[CodeColumn, CodeColumn, Bools]:
         """(keys, values, added) of all its pairs, sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values, self.added
 
@@ -185,7 +185,7 @@ def united(newer: Signed, older: Signed) -> Signed:
     return _assembled(_chosen(newer, ~shared), _chosen(older, apart), both)
 
 
-def order_of(*columns: Codes) -> Codes:
+def order_of(*columns: CodeColumn) -> RowColumn:
     """The order of rows, the first column first; rows that are equal stay as they are.
 
     Columns of limited span are sorted as one number, by a sort that merges what is sorted already: rows that come
@@ -204,12 +204,20 @@ def order_of(*columns: Codes) -> Codes:
     return np.argsort(packed, kind="stable")
 
 
-def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bools]:
+def run_starts(*columns: NDArray[np.integer]) -> Bools:
+    """bool[n]: which rows differ from the row before them."""
+    first = np.ones(len(columns[0]), np.bool_)
+    first[1:] = False
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    return first
+
+
+def summed(keys: CodeColumn, values: CodeColumn, added: Bools) -> tuple[CodeColumn, CodeColumn, Bools]:
     """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
     order = order_of(keys, values)
     keys, values, added = keys[order], values[order], added[order]
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+    first = run_starts(keys, values)
     if first.all():
         return keys, values, added
     starts = np.flatnonzero(first)
@@ -220,11 +228,9 @@ def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bool
     return keys[starts], values[starts], weights[left] > 0
 
 
-def grouped(keys: Codes, values: Codes, added: Bools) -> Signed:
+def grouped(keys: CodeColumn, values: CodeColumn, added: Bools) -> Signed:
     """A level of pairs that are sorted and distinct; what its keys count is still to be said."""
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(run_starts(keys))
     return Signed(keys[starts], np.append(starts, len(keys)), values, added, np.zeros(len(starts), np.int64))
 
 
@@ -269,7 +275,7 @@ def _assembled(*parts: Signed) -> Signed:
     )
 
 
-def runs(starts: Codes, sizes: Codes) -> Codes:
+def runs(starts: RowColumn, sizes: Int64s) -> RowColumn:
     """The numbers starts[0], starts[0] + 1 … (sizes[0] of them), then those of the next run, and so on."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from adalog.store.tries.signed import (
     NOTHING_SIGNED,
-    Bools,
-    Codes,
     Levels,
     Signed,
     grouped,
@@ -26,6 +24,7 @@ from adalog.store.tries.signed import (
     runs,
     summed,
 )
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
@@ -42,9 +41,9 @@ class Csr:
     keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
     """
 
-    keys: Codes
-    offsets: Codes
-    values: Codes
+    keys: CodeColumn
+    offsets: RowColumn
+    values: CodeColumn
 
     @cached_property
     def dense(self) -> NDArray[np.int32]:
@@ -69,7 +68,7 @@ class Csr:
         return (int(self.values.min()), int(self.values.max())) if len(self.values) else (0, 0)
 
     @cached_property
-    def diagonal(self) -> Codes:
+    def diagonal(self) -> CodeColumn:
         """The keys that are among their own values: int64[m], sorted. O(n) the first time."""
         keys, values = self.pairs()
         return np.ascontiguousarray(keys[keys == values])
@@ -84,7 +83,7 @@ class Csr:
         return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes)
 
     @staticmethod
-    def from_sorted(keys: Codes, values: Codes) -> Csr:
+    def from_sorted(keys: CodeColumn, values: CodeColumn) -> Csr:
         """From pairs sorted by (key, value) and distinct; both int64[n]."""
         n = len(keys)
         if n == 0:
@@ -99,7 +98,7 @@ class Csr:
         return Csr(np.ascontiguousarray(keys[starts]), offsets, np.ascontiguousarray(values))
 
     @staticmethod
-    def from_pairs(keys: Codes, values: Codes) -> Csr:
+    def from_pairs(keys: CodeColumn, values: CodeColumn) -> Csr:
         """From pairs in any order, repeats allowed; both int64[n]."""
         order = order_of(keys, values)
         keys, values = keys[order], values[order]
@@ -110,7 +109,7 @@ class Csr:
             keys, values = keys[keep], values[keep]
         return Csr.from_sorted(keys, values)
 
-    def row(self, key: int) -> Codes | None:
+    def row(self, key: int) -> CodeColumn | None:
         """The values of one key, or None where it has no row. O(1) or O(log k)."""
         if not len(self.keys):
             return None
@@ -128,7 +127,7 @@ class Csr:
                 return None
         return self.values[self.offsets[position] : self.offsets[position + 1]]
 
-    def find(self, keys: Codes) -> Codes:
+    def find(self, keys: CodeColumn) -> RowColumn:
         """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
         if len(self.keys) == 0:
             return np.full(len(keys), -1, np.int64)
@@ -140,12 +139,12 @@ class Csr:
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, at, -1)
 
-    def sizes(self, keys: Codes) -> Codes:
+    def sizes(self, keys: CodeColumn) -> Int64s:
         """int64[m]: the row length of each of m keys."""
         at = self.find(keys)
         return np.where(at >= 0, self.offsets[np.minimum(at + 1, len(self.keys))] - self.offsets[at], 0)
 
-    def places(self, keys: Codes) -> tuple[Codes, Codes]:
+    def places(self, keys: CodeColumn) -> tuple[Int64s, RowColumn]:
         """(sizes int64[m], places): the row length of each of m keys, and where in `values` all those rows are."""
         at = self.find(keys)
         found = at >= 0
@@ -154,12 +153,12 @@ class Csr:
         sizes = np.where(found, self.offsets[np.minimum(at + 1, len(self.keys))] - starts, 0)
         return sizes, runs(starts, sizes)
 
-    def pairs(self) -> tuple[Codes, Codes]:
+    def pairs(self) -> tuple[CodeColumn, CodeColumn]:
         """(keys, values), both int64[n], sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values
 
 
-def distinct(values: Codes) -> Codes:
+def distinct(values: CodeColumn) -> CodeColumn:
     """The distinct values, sorted. numpy's own `unique` hashes integers, which takes 70 times as long as this."""
     if len(values) < 2:
         return values.copy()
@@ -192,7 +191,7 @@ class Trie:
         self.base = base
         self.levels = levels
         self._size = size
-        self._long_rows: dict[int, Codes] = {}
+        self._long_rows: dict[int, CodeColumn] = {}
         # Values of touched rows that were written out for readers.
         self.written = 0
 
@@ -255,7 +254,7 @@ class Trie:
         """Whether the key's row is another one than the base has."""
         return any(level.position(key) >= 0 for level in self.levels)
 
-    def row(self, key: int) -> Codes:
+    def row(self, key: int) -> CodeColumn:
         """The values of one key, sorted; empty where there are none. Costs the row where it is touched."""
         row = self.base.row(key)
         if row is None:
@@ -281,7 +280,7 @@ class Trie:
 
     # Many rows
 
-    def counts(self, keys: Codes) -> Codes:
+    def counts(self, keys: CodeColumn) -> Int64s:
         """int64[m]: how many values each of m keys has."""
         counts = self.base.sizes(keys)
         for level in reversed(self.levels):
@@ -289,7 +288,7 @@ class Trie:
             counts = np.where(at >= 0, level.counts[at], counts)
         return counts
 
-    def has(self, keys: Codes) -> Bools:
+    def has(self, keys: CodeColumn) -> Bools:
         """Mask of those of m keys, sorted and distinct, that have values. Makes no index of the base."""
         mask = np.zeros(len(keys), np.bool_)
         base, low, high = self.base.keys, int(keys[0]), int(keys[-1])
@@ -302,7 +301,7 @@ class Trie:
                 mask = np.where(at >= 0, level.counts[at] > 0, mask)
         return mask
 
-    def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:
+    def rows_of(self, keys: CodeColumn) -> tuple[Int64s, CodeColumn]:
         """(sizes int64[m], values): the rows of m keys, sorted and distinct, one after the other."""
         if len(keys) == 1:
             row = self.row(int(keys[0]))
@@ -316,12 +315,12 @@ class Trie:
             return sizes, values
         return self._with_signed(keys, sizes, values, signed)
 
-    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes]:
+    def pairs_of(self, keys: CodeColumn) -> tuple[CodeColumn, CodeColumn]:
         """(keys, values), both int64[n]: the pairs of the given keys, which are sorted and distinct."""
         sizes, values = self.rows_of(keys)
         return np.repeat(keys, sizes), values
 
-    def _signed(self, keys: Codes) -> tuple[Codes, Codes, Bools]:
+    def _signed(self, keys: CodeColumn) -> tuple[CodeColumn, CodeColumn, Bools]:
         """What all levels together say of the keys, which are sorted and distinct: pairs in order, each once."""
         parts = [level.pairs_of(keys) for level in self.levels]
         parts = [part for part in parts if len(part[0])]
@@ -331,14 +330,14 @@ class Trie:
         return summed(keys, values, added)
 
     def _with_signed(
-        self, keys: Codes, sizes: Codes, values: Codes, signed: tuple[Codes, Codes, Bools]
-    ) -> tuple[Codes, Codes]:
+        self, keys: CodeColumn, sizes: Int64s, values: CodeColumn, signed: tuple[CodeColumn, CodeColumn, Bools]
+    ) -> tuple[Int64s, CodeColumn]:
         """The base's rows of the keys with the signed pairs: long ones row by row, the others all at once."""
         changes = grouped(*signed)
         at = keys.searchsorted(changes.keys)
         starts = np.cumsum(sizes) - sizes
         long = sizes[at] >= _LONG_ROW
-        pieces: dict[int, Codes] = {}
+        pieces: dict[int, CodeColumn] = {}
         for i in np.flatnonzero(long).tolist():
             place, (start, stop) = int(at[i]), changes.offsets[i : i + 2]
             row = values[starts[place] : starts[place] + sizes[place]]
@@ -378,7 +377,7 @@ class Trie:
         """Whether `over` was made."""
         return "over" in self.__dict__
 
-    def _touched_keys(self) -> Codes:
+    def _touched_keys(self) -> CodeColumn:
         if len(self.levels) == 1:
             return self.levels[0].keys
         keys = np.sort(np.concatenate([level.keys for level in self.levels]), kind="stable")
@@ -405,7 +404,7 @@ class Trie:
         return Csr.from_sorted(keys[kept], values[kept])
 
     @cached_property
-    def keys(self) -> Codes:
+    def keys(self) -> CodeColumn:
         """The keys that have values: int64[k], sorted, distinct. Copies them where some came or went; `rows` is
         their number."""
         if not self.levels:
@@ -417,7 +416,7 @@ class Trie:
         return np.insert(keys, keys.searchsorted(new), new) if len(new) else keys
 
     @cached_property
-    def diagonal(self) -> Codes:
+    def diagonal(self) -> CodeColumn:
         """The keys that are among their own values: int64[m], sorted."""
         keys = self.base.diagonal
         for level in reversed(self.levels):
@@ -430,7 +429,7 @@ class Trie:
 
     # The next one
 
-    def advanced(self, keys: Codes, values: Codes, added: Bools) -> Trie:
+    def advanced(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> Trie:
         """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
 
         Costs the events and the youngest level; that of a merge of levels now and then.
@@ -448,7 +447,7 @@ class Trie:
         size = TrieSize(size.pairs + after - before, rows, max(size.longest, after))
         return Trie(self.base, pushed_one(key, value, self.levels, added=added, count=after), size)
 
-    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, TrieSize]:
+    def difference(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> tuple[Signed, TrieSize]:
         """What these events, as for `advanced`, change, and the size after it."""
         if len(keys) == 0:
             return NOTHING_SIGNED, self.size
@@ -490,12 +489,12 @@ class Trie:
         return sum(level.nbytes() for level in self.levels) + written
 
 
-def _among(row: Codes, value: int) -> bool:
+def _among(row: CodeColumn, value: int) -> bool:
     at = int(row.searchsorted(value))
     return at < len(row) and bool(row[at] == value)
 
 
-def _merged(row: Codes, values: Codes, added: Bools) -> Codes:
+def _merged(row: CodeColumn, values: CodeColumn, added: Bools) -> CodeColumn:
     """A row with signed values, sorted and each once."""
     if len(values) == 1:
         place = int(row.searchsorted(values[0]))
@@ -507,8 +506,8 @@ def _merged(row: Codes, values: Codes, added: Bools) -> Codes:
 
 
 def _replaced(
-    sizes: Codes, values: Codes, short: tuple[Codes, list[int], Codes], pieces: dict[int, Codes]
-) -> tuple[Codes, Codes]:
+    sizes: Int64s, values: CodeColumn, short: tuple[RowColumn, list[int], CodeColumn], pieces: dict[int, CodeColumn]
+) -> tuple[Int64s, CodeColumn]:
     """Rows that follow each other, some replaced: those at places `short[0]` by what lies between the bounds
     `short[1]` of `short[2]`, those in `pieces` each by its own."""
     places, bounds, fresh = short

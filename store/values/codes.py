@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import type_name
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, Dictionary
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
-
-Int64s = NDArray[np.int64]
 
 # Codes that are decoded sooner one by one than by the column.
 _FEW: Final = 16

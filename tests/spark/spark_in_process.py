@@ -85,7 +85,7 @@ def each_here(spark: None, values: pa.Array, work: Callable[..., Iterator[pa.Arr
 def forget() -> None:
     """Makes this process a new worker."""
     for watched in tasks._watched.values():
-        watched.line.hang_up()
+        watched.line.close()
     tasks._watched.clear()
     tasks._bound.clear()
 

@@ -49,7 +49,7 @@ def test_a_job_that_is_closed_is_over_for_its_tasks_alone(board: CancellationSer
         until_over(line)
     assert not lines[2].is_over()
     for line in lines:
-        line.hang_up()
+        line.close()
 
 
 def test_one_task_ends_the_job_for_all(board: CancellationServer) -> None:
@@ -62,20 +62,20 @@ def test_one_task_ends_the_job_for_all(board: CancellationServer) -> None:
     late = CancellationChannel(board.address, JOB)
     until_over(late)
     for line in (*lines, late):
-        line.hang_up()
+        line.close()
 
 
 def test_a_task_that_dies_ends_nothing(board: CancellationServer) -> None:
     board.open(JOB)
     dying, other = CancellationChannel(board.address, JOB), CancellationChannel(board.address, JOB)
-    dying.hang_up()
+    dying.close()
     late = CancellationChannel(board.address, JOB)
     assert late.connected
     assert not other.is_over()
     other.end_for_all()
     until_over(late)
     for line in (other, late):
-        line.hang_up()
+        line.close()
 
 
 def test_the_end_of_the_driver_ends_every_job(board: CancellationServer) -> None:
@@ -83,13 +83,13 @@ def test_the_end_of_the_driver_ends_every_job(board: CancellationServer) -> None
     line = CancellationChannel(board.address, JOB)
     board.stop()
     until_over(line)
-    line.hang_up()
+    line.close()
 
 
 def test_who_does_not_know_the_job_is_hung_up_on(board: CancellationServer) -> None:
     board.open(JOB)
     until_over(stranger := CancellationChannel(board.address, OTHER))
-    stranger.hang_up()
+    stranger.close()
     family = socket.AF_UNIX if isinstance(board.address, str) else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as silent:
         silent.settimeout(30)
@@ -99,7 +99,7 @@ def test_who_does_not_know_the_job_is_hung_up_on(board: CancellationServer) -> N
         assert silent.recv(10) == b""
     line = CancellationChannel(board.address, JOB)
     assert not line.is_over()
-    line.hang_up()
+    line.close()
 
 
 def test_a_driver_on_this_machine_that_is_gone_needs_nothing_more() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.view import Interest
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Int64s
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.datom import TxReport
 
 V = TypeVar("V")

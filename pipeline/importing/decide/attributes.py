@@ -1,7 +1,7 @@
-"""The third step: one attribute's values from all chunks, as what changes, and as the attribute's new segments.
+"""The third step: one attribute's values from all chunks, as its changes and as its new segments.
 
-What cannot be is found here, too: refs that mean nobody, second values, unique values that are taken. Where
-there is any of it nothing is written, and the rows at fault are named.
+Faults are found here, too: refs without a target, second values, unique values that are taken. An attribute with
+faults is not written; its rows at fault are named.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.free_ids import referred
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import Bools, Columns
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, save_relation
-from adalog.store.tries.signed import order_of, runs
+from adalog.store.tries.signed import order_of, run_starts, runs
 from adalog.store.tries.trie import Csr, distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary
@@ -37,8 +38,8 @@ Events = tuple[Int64s, Int64s, Bools]
 
 
 class AttributeResult(NamedTuple):
-    """What came of an attribute: the files of its relation and its log files, if anything changed; or files of what
-    is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
+    """The outcome for one attribute: the files of its relation and of its log, if anything changed; or files of the
+    faults, and their numbers. ids: marks of the ids that tuples name."""
 
     attribute: int
     relation: tuple[Segment, ...] = ()
@@ -52,10 +53,9 @@ class AttributeResult(NamedTuple):
 
 
 class ContestedClaims(NamedTuple):
-    """Claims of which not all can be granted, with all that compete with them.
+    """Claims that cannot all be granted, with all that compete with them.
 
-    second: which are of entities that are given several values. holder: of a unique value, who keeps it, MISSING
-    where nobody does.
+    second: which are of entities with several values. holder: the entity that keeps a unique value, or MISSING.
     """
 
     claims: Claims
@@ -63,13 +63,12 @@ class ContestedClaims(NamedTuple):
     holder: Int64s
 
     def why(self, attribute: Attribute) -> Arrays:
-        """What a file of faults says of them."""
-        unique = np.full(1, attribute.unique is not None)
-        return {"second": self.second, "holder": self.holder, "unique": unique}
+        """The arrays of `write_faults`."""
+        return {"second": self.second, "holder": self.holder, "unique": np.full(1, attribute.unique is not None)}
 
 
 def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
-    """Writes one attribute's segments, or says what is at fault."""
+    """Writes one attribute's segments, or files of its faults."""
     declared = job.attributes[attribute]
     claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
@@ -132,8 +131,7 @@ def held_by(snapshot: Snapshot, attribute: int, e: Int64s) -> tuple[Int64s, Int6
 
 
 def _once(e: Int64s, v: Int64s) -> tuple[Int64s, Int64s]:
-    first = np.ones(len(e), np.bool_)
-    first[1:] = (e[1:] != e[:-1]) | (v[1:] != v[:-1])
+    first = run_starts(e, v)
     return e[first], v[first]
 
 
@@ -154,9 +152,7 @@ def second_values(claims: Claims, attribute: Attribute) -> Bools:
     """Which of the claims, in order, are of entities that are given several values where they can have but one."""
     if attribute.is_many or not len(claims.e):
         return np.zeros(len(claims.e), np.bool_)
-    first = np.ones(len(claims.e), np.bool_)
-    first[1:] = claims.e[1:] != claims.e[:-1]
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(run_starts(claims.e))
     low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
     return np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
 
@@ -183,9 +179,7 @@ def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) ->
         sizes = stop[several] - start[several]
         own, whose = claims.take(runs(start[several], sizes)), np.repeat(several, sizes)
         order = np.lexsort((own.row, *places_in(job, own)[::-1], whose))
-        first = np.ones(len(order), np.bool_)
-        first[1:] = whose[order][1:] != whose[order][:-1]
-        given[several] = own.v[order[first]]
+        given[several] = own.v[order[run_starts(whose[order])]]
     other: Bools = given != v
     return other
 
@@ -209,13 +203,13 @@ class ClaimsInMemory(NamedTuple):
 def taken_values(
     claims: Claims, others: OtherClaims, attribute: Attribute, snapshot: Snapshot
 ) -> tuple[Bools, Int64s]:
-    """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it. The
-    claims have all that there are of their values."""
+    """Which claims are of a value that several entities claim or that another entity keeps; and that entity.
+
+    The claims are all that there are of their values.
+    """
     order = order_of(claims.v, claims.e)
     v, e = claims.v[order], claims.e[order]
-    first = np.ones(len(v), np.bool_)
-    first[1:] = v[1:] != v[:-1]
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(run_starts(v))
     several = e[starts] != e[np.append(starts[1:], len(e)) - 1]
     keeper = np.full(len(starts), MISSING, np.int64)
     if snapshot.has_data(attribute.id):
@@ -262,8 +256,7 @@ def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -
     given = np.arange(len(every_e)) >= len(held_e)
     order = order_of(every_e, every_v)
     every_e, every_v, given = every_e[order], every_v[order], given[order]
-    same = np.zeros(len(order), np.bool_)
-    same[1:] = (every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1])
+    same = ~run_starts(every_e, every_v)
     twin = same.copy()
     twin[:-1] |= same[1:]
     # Every held pair is of an entity that is given a value here.
@@ -295,10 +288,10 @@ def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segmen
 
 
 def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
-    """Who of those at fault has to go: (chunk, file of its rejected rows, how many).
+    """The rows to reject: (chunk, file of its rejected rows, how many).
 
-    Refs that mean nobody reject their rows. If there are none of these, rows are granted what they claim in the
-    order of source, file and line; a row that claims what is not granted to it is rejected whole.
+    Refs without a target reject their rows. If there are none, rows get what they claim in the order of source,
+    file and line; a row that does not get all that it claims is rejected whole.
     """
     faults = [(int(Path(path).name.split("-")[1]), read_arrays(path)) for path in paths]
     lost: dict[tuple[int, int], tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""What rows claim of one attribute: gathered from all chunks; and what holds in the end, where claims have times.
+"""One attribute's values as rows claim them, from all chunks; and those that hold in the end, if claims have times.
 
 For the tasks of the third step (`attributes`).
 """
@@ -18,9 +18,9 @@ from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys, Numbering
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
-from adalog.store.tries.columns import Bools
-from adalog.store.tries.signed import order_of
+from adalog.store.tries.signed import order_of, run_starts
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 
 NOTHING: Final = np.empty(0, np.int64)
@@ -61,8 +61,7 @@ class Claims(NamedTuple):
 
 
 class TimedClaims(NamedTuple):
-    """Claims with when each was made, and whether it says that the value holds or that it does not any more; None:
-    all hold, at one moment."""
+    """Claims with their times, and whether each asserts its value or retracts it; None: all assert, at one time."""
 
     claims: Claims
     t: Int64s | None
@@ -70,20 +69,18 @@ class TimedClaims(NamedTuple):
 
 
 def settled(timed: TimedClaims, *, many: bool) -> tuple[Claims, Pairs]:
-    """What is claimed in the end, and the pairs that do not hold any more then."""
+    """The claims that hold in the end, and the pairs that are retracted."""
     claims, t, added = timed
     if t is None or added is None:
         return claims, (NOTHING, NOTHING)
     order = np.lexsort((added, t, claims.v, claims.e))
     claims, t, added = claims.take(order), t[order], added[order]
-    last = np.ones(len(order), np.bool_)
-    last[:-1] = (claims.e[1:] != claims.e[:-1]) | (claims.v[1:] != claims.v[:-1])
+    last = np.roll(run_starts(claims.e, claims.v), -1)
     ended = last & ~added
     if not many:
         # A later value replaces an earlier one. Rows of one entity lie side by side.
         held = np.flatnonzero(last & added)
-        first = np.ones(len(held), np.bool_)
-        first[1:] = claims.e[held][1:] != claims.e[held][:-1]
+        first = run_starts(claims.e[held])
         if len(held):
             newest = np.maximum.reduceat(t[held], np.flatnonzero(first))[np.cumsum(first) - 1]
             last[held[t[held] < newest]] = False
@@ -105,8 +102,7 @@ def among(e: Int64s, v: Int64s, of_e: Int64s, of_v: Int64s) -> Bools:
 
 
 def ids_meant(job: AttributesJob, attribute: int) -> str:
-    """A file of the ids that are given a value of a unique attribute that an entity of the database has, with that
-    entity. Empty where there are none."""
+    """A file of the ids with a unique value that an entity of the database has, and that entity; "" for none."""
     snapshot = job.database.open()
     claims, _ = settled(claims_of(job, attribute, ids=True), many=job.attributes[attribute].is_many)
     if not len(claims.e) or not snapshot.has_data(attribute):
@@ -119,8 +115,7 @@ def ids_meant(job: AttributesJob, attribute: int) -> str:
     ids, entities = claims.e[found], holders[at[found]]
     order = np.lexsort((entities, ids))
     ids, entities = ids[order], entities[order]
-    first = np.ones(len(ids), np.bool_)
-    first[1:] = ids[1:] != ids[:-1]
+    first = run_starts(ids)
     return write_arrays(job.folder, f"meant-{attribute}", {"ids": ids[first], "entities": entities[first]})
 
 
@@ -152,11 +147,15 @@ def claims_of(
             Claims(e, codes, np.full(len(e), at, np.int32), rows, np.full(len(e), number, np.int16))
             for number, rows, e, codes in found
         ]
-        timed = "t" in values
-        times += [(values["t"][rows], values["added"][rows]) if timed else None for _, rows, _, _ in found]
+        times += [(values["t"][rows], values["added"][rows]) if "t" in values else None for _, rows, _, _ in found]
     if not parts:
         none = NOTHING.astype(np.int32)
         return TimedClaims(Claims(NOTHING, NOTHING, none, none, NOTHING.astype(np.int16)), None, None)
+    return timed(parts, times)
+
+
+def timed(parts: Sequence[Claims], times: Sequence[tuple[Int64s, Bools] | None]) -> TimedClaims:
+    """All parts together. times: of each part, or None: all its claims hold from the beginning."""
     claims = Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     if not any(times):
         return TimedClaims(claims, None, None)

@@ -5,7 +5,6 @@ Nearly always the first round is the last. Knows counts and names of files, neve
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
 from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
@@ -139,10 +138,7 @@ class Decider:
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
         manifest = found.prepared.manifest.only(wanted)
-        key = uuid4().hex
-        path = Path(self.folder) / f"database-{key}"
-        path.write_bytes(pickle.dumps(manifest, protocol=5))
-        return ShippedSnapshot(key, None, str(path))
+        return shipped_in(Path(self.folder) / f"database-{uuid4().hex}", manifest)
 
     def job(
         self,

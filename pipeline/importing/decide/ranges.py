@@ -1,9 +1,9 @@
 """The third step for attributes that are too large for one task: the same by ranges of entities, then of values.
 
-Chunks' claims are sorted, each chunk's by itself, and cut by samples of them. A task takes what all chunks have of
-a range of entities: what is claimed there, what that changes, what is at fault. Others then take ranges of values:
-who claims what is unique, and the other direction of the segments. Each attribute is one new base in the end. What
-goes through the driver is names of files, counts, and samples.
+Chunks' claims are sorted, each chunk's by itself, and cut by samples of them. A task takes a range of entities from
+all chunks: its claims, its changes, its faults. Others then take ranges of values: claims of unique values, and the
+other direction of the segments. Each attribute becomes one new base. Only names of files, counts and samples go
+through the driver.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from adalog.pipeline.importing.decide.claims import (
     claimed,
     claims_of,
     settled,
+    timed,
 )
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.runner import ImportRunner
@@ -47,7 +48,7 @@ from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.columns import Bools, Columns
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import (
     Fold,
     Pair,
@@ -61,6 +62,7 @@ from adalog.store.tries.fold_pieces import (
 )
 from adalog.store.tries.signed import order_of
 from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
 
 
@@ -238,14 +240,7 @@ def _between(sources: Sequence[str], low: int, high: int) -> TimedClaims:
         which = slice(*arrays["e"].searchsorted([low, high]).tolist())
         parts.append(Claims(*(arrays[name][which] for name in Claims._fields)))
         times.append((arrays["t"][which], arrays["added"][which]) if "t" in arrays else None)
-    claims = Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    if not any(times):
-        return TimedClaims(claims, None, None)
-    stamped = [
-        (np.zeros(len(part.e), np.int64), np.ones(len(part.e), np.bool_)) if time is None else time
-        for part, time in zip(parts, times, strict=True)
-    ]
-    return TimedClaims(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
+    return timed(parts, times)
 
 
 class _InRanges:

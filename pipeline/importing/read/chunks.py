@@ -1,8 +1,7 @@
-"""The first step: rows of one source, some hundred thousand at a time, typed and written as a chunk.
+"""The first step: some hundred thousand rows of one source are typed and written as a chunk.
 
-A chunk has its values as numbers into lists of keys of its own. The lists are cut into buckets by the keys' hashes,
-so that all chunks' lists of one bucket can be made one (`keys`). Rows that cannot be read are named, and give no
-values.
+A chunk's values are numbers into its own lists of keys. The lists are cut into buckets by the keys' hashes, so that
+a later step can unite the lists of one bucket over all chunks (`keys`). Unreadable rows are rejected.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -19,7 +17,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
-from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s, TypedColumn, ValuePart, typed
+from adalog.pipeline.importing.read.typed_columns import (
+    INLINE,
+    Int32s,
+    Int64s,
+    TypedColumn,
+    ValuePart,
+    typed,
+    united,
+)
+from adalog.store.tries.signed import run_starts
 from adalog.store.values import layout
 from adalog.store.values.dictionary import hashes_of
 
@@ -27,13 +34,13 @@ ROWS: Final = 1 << 19
 """Rows of a chunk."""
 _MOST_BYTES: Final = 1 << 28
 MALFORMED: Final = "malformed"
-"""A column of truth values, of rows that are not what their format says."""
+"""A boolean column: rows that break their format."""
 
-# What a key is wanted for, by some identity attribute: bits.
+# What a key is used for, by an identity attribute: bits.
 NAMED: Final = 1
 """A row's entity has it."""
 CREATED: Final = 2
-"""A ref means the entity that has it, and has it made where there is none."""
+"""A ref means the entity that has it, and creates it if there is none."""
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -53,10 +60,10 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """One mapped column. name: in the frame that is read; None: `key` of `domain` for every row.
+    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row.
 
-    identity: the number of the identity attribute whose values these are, where they name entities: the row's own
-    in the first column of a source, in others those that a ref means.
+    identity: the number of the identity attribute whose values name entities: the row's own in the first column of
+    a source, in others those that a ref means.
     """
 
     name: str | None
@@ -71,7 +78,7 @@ class ColumnPlan:
 
 
 class RowValues(NamedTuple):
-    """Rows as values by column, those that cannot be read, and what else is to be known of rows, an entry each."""
+    """Values by column, rejected rows, and more arrays with an entry for each row."""
 
     parts: list[tuple[int, ValuePart]]
     rejects: Rejects
@@ -79,16 +86,15 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    """Who knows what rows say."""
+    """Reads rows that are not an entity each."""
 
-    def read(self, rows: RowBatch) -> RowValues:
-        """The rows' values."""
+    def read(self, rows: RowBatch) -> RowValues: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SourceJob:
-    """What the tasks that read one source share. columns: that of the entity comes first. reader: of rows that are
-    not an entity each, with a column for each attribute."""
+    """What the tasks that read one source share. columns: the entity's first. reader: of rows that are not an
+    entity each, with a column for each attribute."""
 
     number: int
     columns: tuple[ColumnPlan, ...]
@@ -100,10 +106,7 @@ class SourceJob:
 
 
 class RowChunk(NamedTuple):
-    """A chunk as the driver knows it: where its files are, and what there is of it.
-
-    order: source, partition, number. values: how many per column. rejects: how many rows were rejected in reading.
-    """
+    """A chunk's files and sizes. order: source, partition, number. values: how many per column."""
 
     order: tuple[int, int, int]
     values_path: str
@@ -115,7 +118,7 @@ class RowChunk(NamedTuple):
 
 
 class RowBatch(NamedTuple):
-    """Some rows of a source. places: of each row its file's hash and the start of its block; None: not known."""
+    """Some rows of a source, with the hash of each one's file and the start of its block."""
 
     columns: Mapping[str, pa.Array]
     size: int
@@ -124,7 +127,7 @@ class RowBatch(NamedTuple):
 
 
 class Rejects(NamedTuple):
-    """Rejected rows of a chunk, in order, each once, with the column at fault and why."""
+    """Rejected rows of a chunk, in order, each once, with the column at fault and the reason."""
 
     rows: Int32s
     columns: Int32s
@@ -141,8 +144,7 @@ def rejects_of(parts: Sequence[Rejects]) -> Rejects:
     rows, columns, reasons = (np.concatenate(each) for each in zip(*parts, strict=True))
     order = np.lexsort((columns, reasons, rows))
     rows, columns, reasons = rows[order], columns[order], reasons[order]
-    first = np.ones(len(rows), np.bool_)
-    first[1:] = rows[1:] != rows[:-1]
+    first = run_starts(rows)
     return Rejects(rows[first], columns[first], reasons[first])
 
 
@@ -229,11 +231,7 @@ def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
 
 
 def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> Rejects:
-    found = [
-        Rejects(column.bad, np.full(len(column.bad), number, np.int32), np.full(len(column.bad), Reason.UNREADABLE))
-        for number, column in enumerate(read)
-        if len(column.bad)
-    ]
+    rejected = [rejects_for(column.bad, number, Reason.UNREADABLE) for number, column in enumerate(read)]
     has_entity = np.zeros(count, np.bool_)
     for part in read[0].parts:
         has_entity[part.rows] = True
@@ -241,21 +239,19 @@ def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> R
         if empty is not None:
             has_entity[part.rows[part.index == empty]] = False
     has_entity[read[0].bad] = True
-    nobody = np.flatnonzero(~has_entity).astype(np.int32)
-    if len(nobody):
-        found.append(Rejects(nobody, np.zeros(len(nobody), np.int32), np.full(len(nobody), Reason.NO_ENTITY)))
+    rejected.append(rejects_for(np.flatnonzero(~has_entity).astype(np.int32), 0, Reason.NO_ENTITY))
     if len(malformed):
-        # Whatever else is wrong with such a row comes of it.
-        found = [_without(each, malformed) for each in found]
-        found.append(
-            Rejects(malformed, np.zeros(len(malformed), np.int32), np.full(len(malformed), Reason.MALFORMED))
-        )
-    return Rejects(*(each.astype(np.int32) for each in rejects_of(found)))
+        # Other faults of such a row follow from this one.
+        others = [np.isin(each.rows, malformed, invert=True) for each in rejected]
+        rejected = [Rejects(*(col[own] for col in each)) for each, own in zip(rejected, others, strict=True)]
+        rejected.append(rejects_for(malformed, 0, Reason.MALFORMED))
+    return rejects_of(rejected)
 
 
-def _without(rejects: Rejects, rows: Int32s) -> Rejects:
-    kept = ~np.isin(rejects.rows, rows)
-    return Rejects(*(each[kept] for each in rejects))
+def rejects_for(rows: Int32s, column: int, reason: Reason) -> Rejects:
+    """Rows that are rejected because of one column for one reason."""
+    count = len(rows)
+    return Rejects(rows, np.full(count, column, np.int32), np.full(count, reason, np.int32))
 
 
 def _empty(part: ValuePart) -> int | None:
@@ -271,9 +267,7 @@ def _empty(part: ValuePart) -> int | None:
 
 def _places(rows: RowBatch, ordinals: dict[tuple[int, int], int]) -> Arrays:
     """Runs of rows of one block of a file: first row, file, block, and the first row's number within the block."""
-    change = np.ones(rows.size, np.bool_)
-    change[1:] = (rows.file[1:] != rows.file[:-1]) | (rows.block[1:] != rows.block[:-1])
-    first = np.flatnonzero(change)
+    first = np.flatnonzero(run_starts(rows.file, rows.block))
     ends = np.append(first[1:], rows.size)
     ordinal = []
     for start, end in zip(first.tolist(), ends.tolist(), strict=True):
@@ -300,7 +294,7 @@ def _numbered(parts: Sequence[tuple[int, ValuePart]], job: SourceJob) -> tuple[A
             by_domain[part.domain].append((number, part))
     keys: Arrays = {}
     for domain, own in by_domain.items():
-        every, numbers = _united([part for _, part in own])
+        every, numbers = united([part for _, part in own])
         values[f"size.{domain}"] = np.array([len(every)], np.int64)
         usage: dict[int, NDArray[np.uint8]] = {}
         used = np.zeros(len(every), np.bool_)
@@ -315,16 +309,6 @@ def _numbered(parts: Sequence[tuple[int, ValuePart]], job: SourceJob) -> tuple[A
                 flags[index] |= np.uint8(NAMED if number == 0 else CREATED if column.create else 0)
         keys |= _bucketed(domain, every, np.flatnonzero(used), usage, job)
     return values, keys
-
-
-def _united(parts: Sequence[ValuePart]) -> tuple[Int64s | pa.LargeBinaryArray, list[Int32s]]:
-    """The distinct keys of all parts, and per part the number there of each of its keys."""
-    inline = parts[0].domain == INLINE
-    every = pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts]).dictionary_encode()
-    numbers = every.indices.to_numpy()
-    ends = np.cumsum([0, *(len(part.keys) for part in parts)])
-    united = every.dictionary.to_numpy() if inline else every.dictionary
-    return united, [numbers[start:stop] for start, stop in pairwise(ends.tolist())]
 
 
 def _bucketed(

@@ -1,6 +1,6 @@
-"""What an import of datoms begins with: which attributes there are, what its numbers mean here, its chunks.
+"""Datoms of lines or of an export: their attributes, the meaning of their numbers here, their chunks.
 
-The driver's part; rows are read by `datoms`, in tasks.
+The driver's part of an import of datoms; tasks read the rows (`datoms`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, Da
 from adalog.pipeline.importing.read.edn_columns import TupleShape
 from adalog.pipeline.importing.read.export_files import by_part, read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
-from adalog.pipeline.importing.read.intake import ImportBasis
+from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
 from adalog.store.checkpoint.adoption import PreparedImport
@@ -41,8 +41,8 @@ _TRIES: Final = 5
 
 
 class _Placed(NamedTuple):
-    """An export's schema in this database. forms: with ids of it. idents: the end of those that idents have. known:
-    those before this one mean themselves. table: the export's ids with what they are here."""
+    """An export's schema here. forms: with ids of this database. idents: the end of the ids of idents. known: ids
+    below it mean themselves. table: the export's ids, and their ids here."""
 
     forms: Sequence[EdnMap]
     idents: int
@@ -67,7 +67,6 @@ class DatomIntake:
         runner.buckets = max(runner.buckets, len(self._parts))
 
     def look(self) -> None:
-        """Looks at the lines, once: what attributes they name."""
         if self._exported is not None:
             # Its schema declares them.
             self._named = {name: set() for name in self._exported.attributes}
@@ -79,14 +78,14 @@ class DatomIntake:
     # The transaction's forms
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        """What the transaction finds, which declares what is used first. forms: of the mapping's own schema."""
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
-            prepared = self._prepared([*forms, *placed.forms], placed.idents, hold)
+            declarations = partial(_implied, self._named)
+            prepared = prepare_declared(self._database, [*forms, *placed.forms], hold, declarations, placed.idents)
             now = self._placed(prepared.snapshot)
             if now == placed:
                 break
-            # Somebody made idents meanwhile.
+            # Another transaction made idents meanwhile.
             placed = now
         else:
             raise AdalogError(
@@ -101,18 +100,6 @@ class DatomIntake:
         columns = [self._columns] * len(self._sources)
         reading = [replace(column, attribute=0) for column in self._columns], self._places, ids.table()
         return ImportBasis(prepared, [IDS], columns, reading, ids, upserts)
-
-    def _prepared(self, forms: Sequence[Any], idents: int, hold: ExclusiveWriter | None) -> PreparedImport:
-        prepared = self._database.prepare(forms, hold, idents)
-        more = _implied(self._named, prepared.schema)
-        if not more:
-            return prepared
-        if self._database.schema == "strict":
-            names = ", ".join(str(form[_IDENT]) for form in more)
-            raise AdalogError(
-                Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
-            )
-        return self._database.prepare([*forms, *more], hold, idents)
 
     def _placed(self, snapshot: Snapshot) -> _Placed:
         first = next_ident = snapshot.origin.next_ident
@@ -169,7 +156,7 @@ class DatomIntake:
         self._columns = tuple(columns)
 
     def _check(self, attribute: Attribute, shape: TupleShape, prepared: PreparedImport) -> None:
-        """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
+        """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
         exported = self._exported
         preds = set(map(str, attribute.preds))
         if preds and (exported is None or exported.preds(attribute.ident) != preds):
@@ -185,7 +172,6 @@ class DatomIntake:
     # What loading asks for
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
-        """What the tasks that read each source are told."""
         reader = DatomReader(self._places, found.ids, database)
         return [
             SourceJob(number, self._columns, folder, self._runner.buckets, found.prepared.secrets, reader=reader)
@@ -193,7 +179,6 @@ class DatomIntake:
         ]
 
     def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
-        """Reads the sources."""
         if self._exported is not None:
             read = partial(read_part, jobs[0])
             return [chunk for part in self._runner.each("reading", read, self._parts) for chunk in part]
@@ -204,7 +189,6 @@ class DatomIntake:
         ]
 
     def files(self) -> dict[int, str]:
-        """The names of the files by what rows call them."""
         if self._exported is not None:
             return {part.number: part.path for part in self._parts}
         return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
@@ -212,7 +196,6 @@ class DatomIntake:
     def quarantine(
         self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
     ) -> None:
-        """Writes the rejected rows. rejected: of each chunk the files that name them."""
         reasons = self._reasons()
         for number, source in enumerate(self._sources):
             rows = rejected_rows(number, chunks, rejected)
@@ -228,31 +211,26 @@ class DatomIntake:
         where = "below 2^41, and no number of adalog's own" if self.keep else "as numbers or idents"
         entity = [
             f"the entity is none: entities are named {where}",
-            none,
-            none,
-            none,
-            none,
+            *(none,) * 4,
             'the line is no datom; one is [1 :person/name "Ada"], or [1 :person/name "Ada" 7 true]',
             "the attribute is adalog's own, or none; a schema is given in the mapping's `schema`",
         ]
         reasons = [entity]
-        for each in self._attributes:
-            value_type = str(each.value_type)
-            article = "an" if value_type[0] in "aeiou" else "a"
-            reasons.append(
-                [
-                    none,
-                    f"{each.ident}: the value is not {article} {value_type}",
-                    none,
-                    f"{each.ident} has cardinality one, and an earlier row gives this entity another value",
-                    f"{each.ident} is unique, and another entity has this value",
-                ]
-            )
+        reasons += [
+            [
+                none,
+                f"{each.ident}: the value is not {with_article(str(each.value_type))}",
+                none,
+                f"{each.ident} has cardinality one, and an earlier row gives this entity another value",
+                f"{each.ident} is unique, and another entity has this value",
+            ]
+            for each in self._attributes
+        ]
         return reasons
 
     def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
-        """Raises ARG_INVALID where composite tuples would not be what they are made of: they are taken as they were
-        exported, which fits only where nothing of them is here, and no row was rejected."""
+        """Raises ARG_INVALID if composite tuples might not match their parts: they are taken as they were exported,
+        which is right only if the database has none of them, and no row was rejected."""
         prepared = found.prepared
         schema = prepared.schema
         for composite in schema.composites:

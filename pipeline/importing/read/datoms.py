@@ -1,6 +1,6 @@
-"""Rows that are datoms, as values of the columns that attributes are: lines of EDN, or the columns of an export.
+"""Datoms as values by attribute: from lines of EDN, or from the columns of an export.
 
-For tasks. What the entities are is settled later (`ids`, `keys`); here their numbers are keys like any other.
+For tasks. Entities are resolved later (`ids`, `keys`); here their numbers are keys like any other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
-from adalog.pipeline.importing.read.chunks import Reason, Rejects, RowBatch, RowValues, rejects_of
+from adalog.pipeline.importing.read.chunks import Reason, RowBatch, RowValues, rejects_for, rejects_of
 from adalog.pipeline.importing.read.edn_columns import LIMITS, TupleShape, bigdec, bigint, spelt_of, values_of
 from adalog.pipeline.importing.read.ids import NOBODY, Ids
 from adalog.pipeline.importing.read.typed_columns import (
@@ -40,7 +40,7 @@ LINE: Final = "line"
 IGNORED: Final = ":db/txInstant"
 """An import has an instant of its own."""
 
-# [e a v] or [e a v t added]: as everybody writes it; any other line is read as a form.
+# [e a v] or [e a v t added] in the usual form; any other line is read by the EDN reader.
 _DATOM: Final = (
     r'^\s*\[\s*(?P<e>-?[0-9]{1,18}|:[^\s,"\[\]{}();]+)[\s,]+(?P<a>:[^\s,"\[\]{}();]+)[\s,]+(?P<v>.*?)'
     r"(?:[\s,]+(?P<t>[0-9]{1,18})[\s,]+(?P<added>true|false))?[\s,]*\]\s*$"
@@ -50,8 +50,8 @@ _NO_T: Final = 0
 
 
 class DatomTexts(NamedTuple):
-    """Lines as datoms: of each that is one its row, and the texts of its places; nowhere t and added where none of
-    them has any. bad: rows of other lines."""
+    """The rows of lines that are datoms, and the texts of their places; t and added are None if no line has them.
+    bad: the rows of other lines."""
 
     rows: Int32s
     e: pa.Array
@@ -89,7 +89,7 @@ def cut(lines: pa.Array) -> DatomTexts:
 
 
 def _form(line: str) -> tuple[str, str, str, str, str] | None:
-    """The places of a line that is written in another way; None for what is no datom."""
+    """The places of a line in another form; None if it is no datom."""
     try:
         form = edn.read(line, LIMITS)
     except AdalogError:
@@ -109,7 +109,7 @@ def _form(line: str) -> tuple[str, str, str, str, str] | None:
 
 
 def named(batches: Iterable[pa.Array]) -> dict[str, set[str]]:
-    """The attributes that lines name, with the types of their values as they are written."""
+    """The attributes that lines name, with the types of their written values."""
     found: dict[str, set[str]] = {}
     for lines in batches:
         datoms = cut(lines)
@@ -121,7 +121,7 @@ def named(batches: Iterable[pa.Array]) -> dict[str, set[str]]:
 
 
 def _kinds(texts: pa.Array) -> pa.Array:
-    """The type of each text; empty where it is none that an attribute can hold."""
+    """The type of each text; "" for what no attribute can hold."""
     kinds = pa.nulls(len(texts), pa.string())
     for kind, pattern in (
         ("string", r'^"[^"\\]*"$'),
@@ -163,8 +163,8 @@ class DatomColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class DatomReader:
-    """Reads the rows of a source. places: of attributes, by their names with a colon. own: the one attribute that
-    all rows are of, where they do not name it. database: where idents are looked up."""
+    """Reads the rows of a source. places: by attribute, with its colon. own: the attribute of all rows, if they do
+    not name one. database: for idents."""
 
     places: Mapping[str, DatomColumn]
     ids: Ids
@@ -175,10 +175,10 @@ class DatomReader:
         if self.own is not None:
             return self._columns(rows, self.places[self.own])
         datoms = cut(rows.columns[LINE])
-        rejected = [_rejects(datoms.bad, 0, Reason.NO_DATOM)]
+        rejected = [rejects_for(datoms.bad, 0, Reason.NO_DATOM)]
         parts: list[tuple[int, ValuePart]] = []
         keys, known = self._entities(datoms.e)
-        rejected.append(_rejects(datoms.rows[~known], 0, Reason.NO_ENTITY))
+        rejected.append(rejects_for(datoms.rows[~known], 0, Reason.NO_ENTITY))
         encoded = datoms.a.dictionary_encode()
         which = encoded.indices.to_numpy()
         about = known.copy()
@@ -188,13 +188,13 @@ class DatomReader:
             if place is None:
                 about[own] = False
                 if name != IGNORED:
-                    rejected.append(_rejects(datoms.rows[own], 0, Reason.OWN_ATTRIBUTE))
+                    rejected.append(rejects_for(datoms.rows[own], 0, Reason.OWN_ATTRIBUTE))
                 continue
             if not len(own):
                 continue
             found = self._texts(datoms.v.take(pa.array(own)), datoms.rows[own], place)
             parts += [(place.number, part) for part in found.parts]
-            rejected.append(_rejects(found.bad, place.number, Reason.UNREADABLE))
+            rejected.append(rejects_for(found.bad, place.number, Reason.UNREADABLE))
         parts.append((0, of_codes(datoms.rows[about], keys[about])))
         more: dict[str, NDArray[Any]] = {}
         if datoms.t is not None:
@@ -212,7 +212,7 @@ class DatomReader:
         return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
 
     def _entities(self, texts: pa.Array, *, value: bool = False) -> tuple[Int64s, NDArray[np.bool_]]:
-        """Keys of entities, and which of the texts mean any."""
+        """The keys of the entities that texts name, and which texts name one."""
         plain = pc.match_substring_regex(texts, _NUMBER)
         if pc.all(plain).as_py():
             return self._known(texts.cast(pa.int64()).to_numpy(), value=value)
@@ -231,12 +231,12 @@ class DatomReader:
         keys = self.ids.read(numbers)
         known = keys != NOBODY if self.ids.keep else np.ones(len(keys), np.bool_)
         if self.ids.keep and not value:
-            # Nothing is said of what is built in.
+            # Built-in entities get no datoms.
             known &= ~((keys > SCHEMA_BASE) & (keys < FIRST_OWN_IDENT))
         return keys, known
 
     def _named(self, text: str, *, value: bool) -> int | None:
-        """The key of the entity with an ident, or of a number in another notation."""
+        """The key of an entity named by an ident, or by a number in another notation."""
         try:
             said = edn.read(text, LIMITS)
         except AdalogError:
@@ -273,8 +273,8 @@ class DatomReader:
                 "added": np.array(rows.columns["added"].to_numpy(zero_copy_only=False)),
             }
         rejects = [
-            _rejects(every[~known], 0, Reason.NO_ENTITY),
-            _rejects(found.bad, place.number, Reason.UNREADABLE),
+            rejects_for(every[~known], 0, Reason.NO_ENTITY),
+            rejects_for(found.bad, place.number, Reason.UNREADABLE),
         ]
         return RowValues(parts, rejects_of(rejects), more)
 
@@ -293,8 +293,3 @@ class DatomReader:
 
 
 _NUMBERS: Final = {"bigint": bigint, "bigdec": bigdec}
-
-
-def _rejects(rows: Int32s, column: int, reason: Reason) -> Rejects:
-    count = len(rows)
-    return Rejects(rows.astype(np.int32), np.full(count, column, np.int32), np.full(count, reason, np.int32))

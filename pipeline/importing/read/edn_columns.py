@@ -16,7 +16,6 @@ from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt
 from adalog.pipeline.importing.read.typed_columns import (
-    INLINE,
     Int32s,
     SpeltKey,
     TypedColumn,
@@ -25,10 +24,11 @@ from adalog.pipeline.importing.read.typed_columns import (
     of_doubles,
     of_keys,
     one_by_one,
+    spelt_key,
+    united,
 )
 from adalog.store.values import layout
 from adalog.store.values.coercion import coerced, coerced_tuple
-from adalog.store.values.keys import spell
 
 LIMITS: Final = edn.Limits(size=1 << 30)
 
@@ -41,23 +41,23 @@ _DASHES: Final = frozenset({8, 13, 18, 23})
 
 @dataclass(frozen=True, slots=True)
 class TupleShape:
-    """What an attribute's tuples are made of: types, or one type for all items; neither: whatever they hold."""
+    """The types of a tuple's items, or one type of all of them; neither: any."""
 
     types: tuple[str, ...] | None = None
     each: str | None = None
 
     def types_of(self, length: int) -> tuple[str, ...] | None:
-        """The items' types of a tuple of a length; None where any will do."""
+        """The types of the items of a tuple of this length; None: any."""
         return self.types or (None if self.each is None else (self.each,) * length)
 
     @property
     def refers(self) -> bool:
-        """Whether there are entities among the items."""
+        """Whether items are entities."""
         return "ref" in (self.types or (self.each,))
 
 
 Entity = Callable[[int], int | None]
-"""The entity here of a number; None where there is none."""
+"""The entity here of a number, if there is one."""
 
 
 def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape, entity: Entity) -> TypedColumn:
@@ -79,10 +79,10 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape,
     if not len(others):
         return TypedColumn(parts, rows[:0])
     found = one_by_one(texts.take(pa.array(others)), rows[others], _reader(value_type, shape, entity))
-    return TypedColumn(_united([*parts, *found.parts]), found.bad)
+    return TypedColumn(_by_domain([*parts, *found.parts]), found.bad)
 
 
-def _united(parts: Sequence[ValuePart]) -> list[ValuePart]:
+def _by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
     """The parts, one for each domain."""
     by_domain: dict[int, list[ValuePart]] = {}
     for part in parts:
@@ -91,25 +91,20 @@ def _united(parts: Sequence[ValuePart]) -> list[ValuePart]:
 
 
 def _one(parts: Sequence[ValuePart]) -> ValuePart:
-    inline = parts[0].domain == INLINE
-    keys = pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts]).dictionary_encode()
-    starts = np.cumsum([0, *(len(part.keys) for part in parts[:-1])])
-    index = np.concatenate([part.index + start for part, start in zip(parts, starts.tolist(), strict=True)])
-    distinct = keys.dictionary.to_numpy() if inline else keys.dictionary
-    rows = np.concatenate([part.rows for part in parts])
-    return ValuePart(parts[0].domain, rows, keys.indices.to_numpy()[index], distinct)
+    keys, numbers = united(parts)
+    index = np.concatenate([own[part.index] for part, own in zip(parts, numbers, strict=True)])
+    return ValuePart(parts[0].domain, np.concatenate([part.rows for part in parts]), index, keys)
 
 
 def spelt_of(value: Any, value_type: str, shape: TupleShape, entity: Entity) -> SpeltKey | None:
-    """A value as a type, spelt; None where it cannot be one."""
+    """The key of a value as this type; None if it cannot be one."""
     value = _tuple_of(value, shape, entity) if value_type == "tuple" else coerced(value_type, value)
     if value is None:
         return None
     try:
-        tag, key = spell(value)
+        return spelt_key(value)
     except (UnicodeEncodeError, OverflowError, TypeError, AdalogError):
         return None
-    return (INLINE, key) if isinstance(key, int) else (tag, key)
 
 
 def _reader(value_type: str, shape: TupleShape, entity: Entity) -> Callable[[str], SpeltKey | None]:
@@ -133,16 +128,16 @@ def _tuple_of(value: Any, shape: TupleShape, entity: Entity) -> tuple[Any, ...] 
     if type(value) is not tuple:
         return None
     types = shape.types_of(len(value))
-    if types is None or len(types) != len(value):
-        return value if types is None else None
-    items = []
-    for kind, item in zip(types, value, strict=True):
-        here = item
+    if types is None:
+        return value
+    if len(types) != len(value):
+        return None
+    items = list(value)
+    for place, (kind, item) in enumerate(zip(types, value, strict=True)):
         if kind == "ref" and item is not None:
-            here = entity(item) if type(item) is int else None
-            if here is None:
+            items[place] = entity(item) if type(item) is int else None
+            if items[place] is None:
                 return None
-        items.append(here)
     return coerced_tuple(types, tuple(items))
 
 

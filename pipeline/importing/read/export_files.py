@@ -46,7 +46,7 @@ class PartFile(NamedTuple):
     @property
     def path(self) -> str:
         """Where it is, as it may be said."""
-        return self.origin.told(self.name)
+        return self.origin.shown(self.name)
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def read_export(source: DatomSource) -> ExportListing:
     try:
         forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
     except (OSError, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} cannot be read: {error}") from None
+        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} cannot be read: {error}") from None
     if type(forms) is not tuple or not all(isinstance(form, EdnMap) for form in forms):
-        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} is no vector of maps")
+        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} is no vector of maps")
     named = [
         (f"{each.folder}/{file.name}", each.attribute)
         for each in manifest.attributes

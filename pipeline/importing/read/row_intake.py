@@ -1,12 +1,13 @@
-"""Rows of files, each about an entity: what becomes of their columns, and whether the schema allows that.
+"""Rows of files, each about an entity: what their columns become, and whether the schema allows that.
 
-The driver's part of an import of rows; the rows themselves are read by `chunks`, in tasks.
+The driver's part of an import of rows; tasks read the rows (`chunks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +17,10 @@ from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
-from adalog.pipeline.importing.read.intake import ImportBasis
+from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
 from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, rejected_rows
 from adalog.pipeline.importing.read.typed_columns import constant
-from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
@@ -33,7 +33,7 @@ _CARDINALITY: Final = Keyword("db/cardinality")
 
 @dataclass(frozen=True, slots=True)
 class _Resolved:
-    """A source with its columns as the tasks want them, and the names in files of those that are read."""
+    """A source with the plans of its columns. names: the files' columns by those of the plans."""
 
     source: RowSource
     columns: tuple[ColumnPlan, ...]
@@ -56,7 +56,8 @@ class RowIntake:
         self._plan = replace(self._plan, sources=tuple(sources))
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        prepared = self._prepared(forms, hold)
+        declarations = partial(_declarations, self._plan, self._files)
+        prepared = prepare_declared(self._database, forms, hold, declarations)
         identities = _identities(self._plan, prepared.schema)
         self._sources = [
             _resolved(source, columns, prepared.schema, identities)
@@ -65,18 +66,6 @@ class RowIntake:
         columns = [each.columns for each in self._sources]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
         return ImportBasis(prepared, identities, columns, reading)
-
-    def _prepared(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> PreparedImport:
-        prepared = self._database.prepare(forms, hold)
-        more = _declarations(self._plan, self._files, prepared.schema)
-        if not more:
-            return prepared
-        if self._database.schema == "strict":
-            names = ", ".join(str(form[_ID]) for form in more)
-            raise AdalogError(
-                Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
-            )
-        return self._database.prepare([*forms, *more], hold)
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         return [
@@ -107,8 +96,7 @@ class RowIntake:
 
 
 def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
-    """A source of JSON without the attributes that none of its rows has, where it is a part of many; they may have
-    a type yet."""
+    """A source of JSON that is a part of many without the attributes that none of its rows has."""
     if not source.part or source.format != "jsonl":
         return source
     return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
@@ -157,7 +145,7 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
 
 
 def _identities(plan: ImportPlan, schema: Schema) -> list[int]:
-    """The attributes by whose values the sources name entities, or mean them."""
+    """The attributes whose values name the sources' entities, or those that refs mean."""
     idents = [source.entity.attribute for source in plan.sources]
     idents += [column.ref for source in plan.sources for column in source.columns if column.ref is not None]
     found = []
@@ -177,7 +165,7 @@ def _resolved(
     source: RowSource, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
 ) -> _Resolved:
     names: dict[str, str] = {}
-    wanted = []
+    plans = []
     for number, column in enumerate((source.entity, *source.columns)):
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
@@ -185,25 +173,20 @@ def _resolved(
         meant = attribute if column.ref is None else schema.get(column.ref)
         assert meant is not None
         value_type = str(meant.value_type)
-        name, domain, key = None, 0, 0
-        if column.column is not None:
-            name = f"c{number}"
-            names[name] = _found(source, column.column, columns)
         read_as = column.type or value_type
-        made = ColumnPlan(name, attribute.id, read_as, value_type, column.split)
-        if number == 0:
-            made = replace(made, identity=identities.index(attribute.id))
-        elif column.ref is not None:
-            made = replace(made, identity=identities.index(meant.id), create=column.create)
-        if name is None:
+        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        if number == 0 or column.ref is not None:
+            plan = replace(plan, identity=identities.index(meant.id), create=column.create)
+        if column.column is not None:
+            plan = replace(plan, name=f"c{number}")
+            names[f"c{number}"] = _found(source, column.column, columns)
+        else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
-                raise _wrong(source, column, f"{column.value!r} cannot be read as {_a(read_as)}")
-            domain, given = spelt
-            made = replace(made, domain=domain, key=given)
-        wanted.append(made)
-        del domain, key
-    return _Resolved(source, tuple(wanted), names)
+                raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
+            plan = replace(plan, domain=spelt[0], key=spelt[1])
+        plans.append(plan)
+    return _Resolved(source, tuple(plans), names)
 
 
 def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
@@ -218,7 +201,7 @@ def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> 
 
 
 def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
-    """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
+    """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
     if entity and attribute.unique != "identity":
         raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
     if attribute.id < FIRST_OWN_IDENT:
@@ -245,8 +228,7 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
 
 
 def check_alone(plan: ImportPlan) -> None:
-    """Raises ARG_INVALID where one source gives what another names its entities by: who is who would be open; and
-    for a source that has no end."""
+    """Raises ARG_INVALID if one source writes what another names its entities by, and for a source without end."""
     for source in plan.sources:
         if source.format == KAFKA:
             raise AdalogError(
@@ -268,10 +250,6 @@ def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
     return AdalogError(Code.ARG_INVALID, f"source {source.name}: {column.attribute} {why}")
 
 
-def _a(value_type: str) -> str:
-    return f"an {value_type}" if value_type[0] in "aeiou" else f"a {value_type}"
-
-
 def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
     given = (resolved.source.entity, *resolved.source.columns)
     reasons = []
@@ -280,8 +258,10 @@ def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
         reasons.append(
             [
                 f"there is no value for {name}, which names the entity",
-                f"{name}: a value cannot be read as {_a(wanted.read_as)}"
-                + (f" and kept as {_a(wanted.value_type)}" if wanted.read_as != wanted.value_type else ""),
+                f"{name}: a value cannot be read as {with_article(wanted.read_as)}"
+                + (
+                    f" and kept as {with_article(wanted.value_type)}" if wanted.read_as != wanted.value_type else ""
+                ),
                 f"{name}: no entity has this {ref}, in the database or in this import",
                 f"{name} has cardinality one, and an earlier row gives this entity another value",
                 f"{name} is unique, and another entity has this value",

@@ -22,6 +22,7 @@ from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSo
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
 from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
 from adalog.store.files.permissions import opener
+from adalog.store.tries.signed import run_starts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -266,10 +267,8 @@ def _ordinals(batch: pa.RecordBatch, ordinals: dict[tuple[str, int], int]) -> np
     """The number of each row within its block of its file."""
     files = batch.column(_FILE).dictionary_encode()
     codes, blocks = files.indices.to_numpy(), batch.column(_BLOCK).to_numpy()
-    change = np.ones(len(codes), np.bool_)
-    change[1:] = (codes[1:] != codes[:-1]) | (blocks[1:] != blocks[:-1])
     result = np.empty(len(codes), np.int64)
-    starts = [*np.flatnonzero(change).tolist(), len(codes)]
+    starts = [*np.flatnonzero(run_starts(codes, blocks)).tolist(), len(codes)]
     for start, stop in pairwise(starts):
         key = (files.dictionary[int(codes[start])].as_py(), int(blocks[start]))
         first = ordinals.get(key, 0)

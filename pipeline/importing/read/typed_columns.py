@@ -35,9 +35,9 @@ _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 @dataclass(frozen=True, eq=False)
 class ValuePart:
-    """Values of one domain: row rows[i] has the value number index[i] of `keys`; inline, keys are codes.
+    """Values of one domain: row rows[i] has keys[index[i]].
 
-    keys: int64[n] where the domain is INLINE; else large binary, distinct.
+    keys: codes, int64[n], if the domain is INLINE; else distinct large binaries.
     """
 
     domain: int
@@ -52,7 +52,7 @@ class ValuePart:
 
 @dataclass(frozen=True, eq=False)
 class TypedColumn:
-    """A column's values by domain. bad: the rows with a value that cannot be read, in order, each once."""
+    """A column's values by domain. bad: the rows with an unreadable value, in order, each once."""
 
     parts: list[ValuePart]
     bad: Int32s
@@ -61,8 +61,7 @@ class TypedColumn:
 def typed(
     values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, split: str | None = None
 ) -> TypedColumn:
-    """The values of a column, those of row i at place i; nulls are none, and so is text that is empty or blank
-    unless it is read as a string."""
+    """The values of a column, row i at place i. Nulls are no values; nor is blank text unless read as a string."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
@@ -89,13 +88,8 @@ def typed(
     short = _short(array, rows, read_as, value_type)
     if short is not None:
         return TypedColumn(short, bad)
-    found = one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
+    found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type))
     return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
-
-
-def constant(value: Any, read_as: str, value_type: str) -> SpeltKey | None:
-    """(domain, code or key) of a value for all rows; None where it cannot be read."""
-    return _spelt(value, read_as, value_type)
 
 
 def _exploded(array: pa.Array) -> tuple[pa.Array, Int32s]:
@@ -180,18 +174,22 @@ def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
     return ValuePart(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
 
 
-def _spelt(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
+def constant(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
+    """(domain, code or key) of a single value; None if it cannot be read."""
     value = from_file(read_as, raw)
     if value is not None and read_as != value_type:
         value = coerced(value_type, value)
-    if value is None:
-        return None
+    return None if value is None else spelt_key(value)
+
+
+def spelt_key(value: Any) -> SpeltKey:
+    """(domain, code or key) of a value."""
     tag, key = spell(value)
     return (INLINE, key) if isinstance(key, int) else (tag, key)
 
 
 def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], SpeltKey | None]) -> TypedColumn:
-    """The values of a column, each distinct one read by itself; None where it cannot be."""
+    """The values of a column, each distinct one read by `spelt_as`."""
     try:
         encoded = array.dictionary_encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -203,7 +201,9 @@ def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], SpeltKey
     of_value = domains[index]
     for domain in np.unique(domains[domains >= 0]).tolist():
         own = np.flatnonzero(domains == domain)
-        keys, place = _distinct([spelt[at][1] for at in own.tolist()], domain)  # type: ignore[index]
+        written = [spelt[at][1] for at in own.tolist()]  # type: ignore[index]
+        # Texts that differ may mean one value.
+        keys, place = distinct_keys(pa.array(written, pa.int64() if domain == INLINE else pa.large_binary()))
         number = np.zeros(len(spelt), np.int32)
         number[own] = place
         which = of_value == domain
@@ -211,8 +211,17 @@ def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], SpeltKey
     return TypedColumn(parts, np.unique(rows[of_value < 0]))
 
 
-def _distinct(keys: Sequence[int | bytes], domain: int) -> tuple[Int64s | pa.LargeBinaryArray, Int32s]:
-    """Distinct keys, and which of them each is: texts that differ may mean one value."""
-    encoded = pa.array(keys, pa.int64() if domain == INLINE else pa.large_binary()).dictionary_encode()
+def distinct_keys(keys: pa.Array) -> tuple[Int64s | pa.LargeBinaryArray, Int32s]:
+    """Distinct keys as a part has them, and the number of each key among these."""
+    encoded = keys.dictionary_encode()
     distinct = encoded.dictionary
-    return (distinct.to_numpy() if domain == INLINE else distinct), encoded.indices.to_numpy()
+    return (distinct.to_numpy() if pa.types.is_int64(distinct.type) else distinct), encoded.indices.to_numpy()
+
+
+def united(parts: Sequence[ValuePart]) -> tuple[Int64s | pa.LargeBinaryArray, list[Int32s]]:
+    """The distinct keys of parts of one domain, and per part the number there of each of its keys."""
+    inline = parts[0].domain == INLINE
+    keys, numbers = distinct_keys(
+        pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts])
+    )
+    return keys, np.split(numbers, np.cumsum([len(part.keys) for part in parts])[:-1])

@@ -18,7 +18,7 @@ from adalog.gateway.settings.setting import SettingError
 _REFUSED, _USAGE, _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 1, 2, 3, 130, 141
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """The commands, of which an interrupted one, and one whose reader is gone, end without a word."""
 
     def invoke(self, ctx: click.Context) -> Any:

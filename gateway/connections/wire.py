@@ -21,7 +21,7 @@ from adalog.executor.bounds.beside import NOBODY
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import networks
+from adalog.gateway.settings.value_types import networks
 
 # What a whole IPv6 network's holder has to himself.
 _IPV6_PREFIX: Final = 64

@@ -21,8 +21,8 @@ from starlette.types import Scope
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.identity.principal import ANYONE, Principal, RefusedTokenError
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import ROLES
 from adalog.gateway.settings.setting import SettingError
+from adalog.gateway.settings.value_types import ROLES
 
 if TYPE_CHECKING:
     from adalog.gateway.identity.jwt_tokens import JsonWebTokens

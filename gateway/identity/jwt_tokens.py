@@ -21,8 +21,8 @@ from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.jwt_keys import FixedKeys, Key, Keys, RemoteKeys, keys_of_file
 from adalog.gateway.identity.principal import Principal, RefusedTokenError, now
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import ROLES, jwt_algorithms, jwt_roles
 from adalog.gateway.settings.setting import PREFIX, SettingError
+from adalog.gateway.settings.value_types import ROLES, jwt_algorithms, jwt_roles
 
 MOST_BYTES: Final = 16 * 1024
 _MOST_NAME: Final = 256

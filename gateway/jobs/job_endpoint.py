@@ -44,7 +44,7 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JobKind:
     """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
 
     check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is
@@ -65,7 +65,7 @@ class Kind:
 class JobEndpoint:
     """An ASGI app."""
 
-    def __init__(self, kind: Kind, answering: Answering, settings: Settings) -> None:
+    def __init__(self, kind: JobKind, answering: Answering, settings: Settings) -> None:
         self._kind = kind
         self._answering = answering
         self._request_bytes = settings.request_bytes

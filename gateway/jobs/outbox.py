@@ -104,7 +104,7 @@ class ThreadsOutbox(Outbox):
             self._room.notify_all()
 
 
-class Told:
+class ProgressEvents:
     """How far a job is, as events. The reporting job hears when no client wants them any more."""
 
     def __init__(self, outbox: Outbox) -> None:

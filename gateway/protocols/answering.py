@@ -26,7 +26,7 @@ from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.request_ids import request_id
 from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, check_write
 from adalog.gateway.observe.metrics import Metrics
-from adalog.gateway.process.ending import Stop
+from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.schema.documents.operations import Answer, Operations, PreparedDocument, root_fields
 from adalog.schema.live.stream import RefusedError
@@ -64,7 +64,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
 
     request: GraphQLRequest
@@ -90,7 +90,7 @@ class Answering:
         services: Services,
         tokens: Tokens,
         metrics: Metrics,
-        stop: Stop,
+        stop: StoppedAnswers,
         buckets: Buckets | None = None,
         *,
         log_requests: bool = False,
@@ -110,7 +110,7 @@ class Answering:
         meter = None if self._buckets is None else self._buckets.of(name)
         ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
 
-    async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
+    async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
         """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""
         meter = ASKING.get().meter
         if meter is not None:
@@ -118,13 +118,13 @@ class Answering:
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
-            return Asked(request, prepared, None, [])
-        asked = Asked(request, prepared, operation.operation.value, root_fields(operation))
+            return ReadRequest(request, prepared, None, [])
+        asked = ReadRequest(request, prepared, operation.operation.value, root_fields(operation))
         if asked.writes:
             check_write(principal)
         return asked
 
-    async def answer(self, asked: Asked, context: Context, gone: Gone | None = None) -> Answer:
+    async def answer(self, asked: ReadRequest, context: Context, gone: Gone | None = None) -> Answer:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
         request = asked.request
@@ -146,7 +146,9 @@ class Answering:
             self.metrics.rows(context.rows)
         return answer
 
-    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Subscription:
+    async def subscribe(
+        self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None
+    ) -> Subscription:
         """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
 
         `resume`: the token of the last event that the client has, where its transport tells.
@@ -215,7 +217,7 @@ class Answering:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
 
 
-def _about(asked: Asked) -> dict[str, str]:
+def _about(asked: ReadRequest) -> dict[str, str]:
     return {"graphql.operation.type": asked.kind or "unknown", "adalog.fields": " ".join(asked.fields)}
 
 

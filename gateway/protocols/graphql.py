@@ -16,12 +16,25 @@ from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.conditional import unchanged, validated
-from adalog.gateway.connections.direct import direct_way
+from adalog.gateway.connections.event_transport import direct_way
 from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
 from adalog.gateway.protocols import events, negotiation
-from adalog.gateway.protocols.answering import Answering, Asked, ClientGoneError, StoppedError, chunks, retry_after
-from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
+from adalog.gateway.protocols.answering import (
+    Answering,
+    ClientGoneError,
+    ReadRequest,
+    StoppedError,
+    chunks,
+    retry_after,
+)
+from adalog.gateway.protocols.negotiation import (
+    EVENTS,
+    GRAPHQL_JSON,
+    AcceptedTypes,
+    BadRequestError,
+    GraphQLRequest,
+)
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -119,7 +132,7 @@ class GraphQLEndpoint:
         await _send(send, status, body, media, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, asked: Asked, accepted: Accepted, sending: ExitStack
+        self, scope: Scope, receive: Receive, asked: ReadRequest, accepted: AcceptedTypes, sending: ExitStack
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
         context = Context(self.answering.services)
@@ -135,7 +148,13 @@ class GraphQLEndpoint:
         return _status(answer, media), body, _retry_after(retry_after(errors))
 
     async def _stream(
-        self, scope: Scope, receive: Receive, send: Send, asked: Asked, principal: Principal, resume: str | None
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        asked: ReadRequest,
+        principal: Principal,
+        resume: str | None,
     ) -> None:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:

@@ -6,9 +6,9 @@ import os
 
 from adalog.datalog.errors import quoted
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import is_loopback, jwt_algorithms
 from adalog.gateway.settings.setting import PREFIX, SettingError
 from adalog.gateway.settings.sources import check
+from adalog.gateway.settings.value_types import is_loopback, jwt_algorithms
 from adalog.store.files.folder import is_address
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from adalog.cluster.status import STATES, SessionStatus
 from adalog.executor.bounds.beside import Beside
-from adalog.gateway.workers.fills import SharedFills
+from adalog.gateway.workers.shared_buckets import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
 # state, cores, tasks and microseconds of a job that does nothing.

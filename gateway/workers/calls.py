@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.gateway.workers.post import Post
+from adalog.gateway.workers.supervisor_link import SupervisorLink
 
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
 
@@ -30,7 +30,7 @@ _log = logging.getLogger("adalog.server")
 class Calls:
     """Both sides. `services`: what this worker does for others, by name."""
 
-    def __init__(self, post: Post, services: dict[str, Service]) -> None:
+    def __init__(self, post: SupervisorLink, services: dict[str, Service]) -> None:
         self._post = post
         self._services = services
         post.answer = self._answer

@@ -28,7 +28,7 @@ Answerer = Callable[[Line], None]
 Taker = Callable[[socket.socket], None]
 
 
-class Post:
+class SupervisorLink:
     """The worker's end of the channel. Lines may be said on any thread; what is handed over is taken on the event
     loop, from `open` to `close`."""
 

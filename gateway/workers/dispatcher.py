@@ -26,7 +26,7 @@ _REST_SECONDS: Final = 1.0
 _log = logging.getLogger("adalog.server")
 
 
-class Door:
+class Dispatcher:
     """`turn` now and then; `accept` when the listener is readable, of which the selector tells."""
 
     def __init__(

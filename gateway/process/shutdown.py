@@ -31,7 +31,7 @@ GONE: Final = 3.5
 _log = logging.getLogger("adalog.server")
 
 
-class Stop:
+class StoppedAnswers:
     """Tells clients that wait for an answer, or follow one, that none will come. Lives on the event loop."""
 
     def __init__(self, database: Database, pool: Pool, hub: Hub) -> None:
@@ -69,7 +69,7 @@ class Stop:
         waiting.cancel()
 
 
-class Ending:
+class Shutdown:
     """Takes SIGTERM and SIGINT: the first ends the process in order and in time, the second at once."""
 
     def __init__(self) -> None:

@@ -76,6 +76,6 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 \
     CMD ["python3", "-I", "-S", "-c", "import os, urllib.request; urllib.request.urlopen('http://localhost:' + os.environ['ADALOG_PORT'] + '/healthz', timeout=4)"]
-# Spark's processes have children of their own, which somebody has to wait for.
+# Spark's processes start children of their own; tini reaps them.
 ENTRYPOINT ["tini", "--", "adalog-entrypoint"]
 CMD ["serve"]

@@ -1,4 +1,12 @@
-"""The aggregates of `:find`, over a list of values that may repeat. None of them sees a group without values."""
+"""The aggregates of `:find` and of rule heads, over a list of values that may repeat and has at least one.
+
+To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/queries.md`
+lists it for users. An entry needs a name and a function over a group's values, and that is enough everywhere: the
+parser knows the name, and every engine decodes the values of a group and calls the function. The other fields of
+`Aggregate` say what else holds of it, so that engines may do better: a compiled `Fold`, live groups moved by
+differences, partial results on Spark, recursion. No other file names an aggregate
+(`tests/datalog/test_one_table_of_aggregates.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
+from enum import Enum
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
@@ -22,23 +31,64 @@ from adalog.datalog.watched import in_order
 
 MAX_TAKEN = 1_000_000
 
-CHANCE = frozenset({"rand", "sample"})
-"""Aggregates that do not always answer the same."""
+
+class Fold(Enum):
+    """What an aggregate is on columns of numbers: the engine computes it there without decoding values.
+
+    A fold gives what the aggregate's function gives, to the last bit; where values are no longs or doubles, the
+    engine calls the function.
+    """
+
+    COUNT = "the number of tuples; the values are not read"
+    COUNT_DISTINCT = "the number of different values"
+    SUM = "the exact sum, rounded once"
+    MEAN = "the exact sum through the number of tuples, rounded once"
+    BEST = "the value that is best by `better`"
+
+
+INVERTIBLE = frozenset({Fold.COUNT, Fold.SUM, Fold.MEAN})
+"""Folds that follow from counts and exact sums, from which tuples can also be taken away."""
+
+COMBINABLE = INVERTIBLE | {Fold.BEST}
+"""Folds that follow from a few rows of each part of a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`min_args` and `max_args` count the constants before the variable: 1 in `(min 3 ?x)`.
+    """One aggregate: `call` takes the values of a group and the constants before the variable, and gives its value.
+
+    `min_args` and `max_args` count these constants: 1 in `(min 3 ?x)`. `in_find`, `in_heads`: where it may stand.
+
+    `fold`: what it is on columns of numbers, without constants. `result_type`: from the value type of its variable
+    (`"edn"` where that is not known) to its own, without constants; None where that varies. `items`: of how many
+    values the collection consists that it makes of a group of this size, by the constant.
 
     `counts_repeats`: each of several equal values is meant to count, so that one that fell together with another is
-    missed. Not so for `count`: how many different values there are is what it answers.
+    missed; `call` then takes as its second argument how often each value counts. Not so for `count`: how many
+    different values there are is what it answers. `better`: -1 where the result is the least value, 1 where it is
+    the greatest, so that a recursion may be monotone in it. `idempotent`: the result for some values can stand for
+    these, any number of times, so that it may be part of a recursion. `by_chance`: it does not always answer the
+    same, so that no answer with it is cached or maintained, and no stored query may use it.
     """
 
     name: str
-    min_args: int
-    max_args: int
     call: Callable[..., Value]
+    min_args: int = 0
+    max_args: int = 0
+    in_find: bool = True
+    in_heads: bool = True
+    fold: Fold | None = None
+    result_type: Callable[[str], str | None] = lambda _: None
+    items: Callable[[int, int], int] | None = None
     counts_repeats: bool = False
+    better: int = 0
+    idempotent: bool = False
+    by_chance: bool = False
+
+    @property
+    def is_weighable(self) -> bool:
+        """Whether its value, without constants, follows from the values of a group and how often each occurs."""
+        return self.in_find and not self.by_chance
 
 
 def check_arguments(name: str, args: Sequence[Value]) -> None:
@@ -58,20 +108,11 @@ def aggregate(name: str, args: Sequence[Value], values: Sequence[Value], weights
     `weights` say how often each value counts, which but for sums is from 1 on; only aggregates of numbers look at
     them.
     """
-    if name not in AGGREGATES:
-        return merged(name, values)
     check_arguments(name, args)
-    if weights is not None and name in WEIGHTED:
-        return WEIGHTED[name](values, weights)
-    return AGGREGATES[name].call(values, *args)
-
-
-def merged(name: str, values: Sequence[Value]) -> Value:
-    """The aggregate of a rule's head over the values of a group, of which one may itself be such an aggregate.
-
-    That is what makes these idempotent, so that they may be part of a recursion.
-    """
-    return HEAD_AGGREGATES[name](values)
+    known = AGGREGATES[name]
+    if weights is not None and known.counts_repeats:
+        return known.call(values, weights)
+    return known.call(values, *args)
 
 
 # Counting and choosing
@@ -210,26 +251,6 @@ def _stddev(values: Sequence[Value], weights: Weights = None) -> float:
     return math.nan if spread is None else exact.rounded_root(*spread)
 
 
-WEIGHTED = MappingProxyType({"sum": _sum, "avg": _avg, "median": _median, "variance": _variance, "stddev": _stddev})
-"""The aggregates of numbers: they also take how often each value counts."""
-
-AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
-    {
-        known.name: known
-        for known in (
-            Aggregate("count", 0, 0, len),
-            Aggregate("count-distinct", 0, 0, _count_distinct),
-            *(Aggregate(name, 0, 0, call, counts_repeats=True) for name, call in WEIGHTED.items()),
-            Aggregate("min", 0, 1, _min),
-            Aggregate("max", 0, 1, _max),
-            Aggregate("distinct", 0, 0, EdnSet),
-            Aggregate("rand", 0, 1, _rand),
-            Aggregate("sample", 1, 1, _sample),
-        )
-    }
-)
-
-
 # Aggregates of rule heads
 
 
@@ -255,7 +276,60 @@ def _union(values: Sequence[Value]) -> EdnSet:
     return EdnSet(item for value in values for item in value)
 
 
-HEAD_AGGREGATES: Mapping[str, Callable[[Sequence[Value]], Value]] = MappingProxyType(
-    {"min": _min, "max": _max, "and": _all_true, "or": _any_true, "union": _union, "choice": _min}
+# The table
+
+
+def _is_number(value_type: str) -> str | None:
+    return value_type if value_type in ("long", "double") else None
+
+
+def _is_mean(value_type: str) -> str | None:
+    return "double" if _is_number(value_type) else None
+
+
+AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
+    {
+        known.name: known
+        for known in (
+            Aggregate("count", len, fold=Fold.COUNT, result_type=lambda _: "long"),
+            Aggregate("count-distinct", _count_distinct, fold=Fold.COUNT_DISTINCT, result_type=lambda _: "long"),
+            Aggregate("sum", _sum, fold=Fold.SUM, result_type=_is_number, counts_repeats=True),
+            Aggregate("avg", _avg, fold=Fold.MEAN, result_type=_is_mean, counts_repeats=True),
+            Aggregate("median", _median, counts_repeats=True),
+            Aggregate("variance", _variance, counts_repeats=True),
+            Aggregate("stddev", _stddev, counts_repeats=True),
+            Aggregate(
+                "min",
+                _min,
+                max_args=1,
+                fold=Fold.BEST,
+                result_type=lambda value_type: value_type,
+                items=min,
+                better=-1,
+                idempotent=True,
+            ),
+            Aggregate(
+                "max",
+                _max,
+                max_args=1,
+                fold=Fold.BEST,
+                result_type=lambda value_type: value_type,
+                items=min,
+                better=1,
+                idempotent=True,
+            ),
+            Aggregate("distinct", EdnSet, items=lambda size, _: size),
+            Aggregate("rand", _rand, max_args=1, in_heads=False, items=lambda _, number: number, by_chance=True),
+            Aggregate("sample", _sample, min_args=1, max_args=1, in_heads=False, items=min, by_chance=True),
+            Aggregate("and", _all_true, in_find=False, idempotent=True),
+            Aggregate("or", _any_true, in_find=False, idempotent=True),
+            Aggregate("union", _union, in_find=False, idempotent=True),
+            # Any of the values would do; the least makes it the same on every engine.
+            Aggregate("choice", _min, in_find=False, idempotent=True),
+        )
+    }
 )
-"""`choice` may be any of the values; the least makes it the same on every engine."""
+
+FIND_AGGREGATES = tuple(known.name for known in AGGREGATES.values() if known.in_find)
+HEAD_AGGREGATES = tuple(known.name for known in AGGREGATES.values() if known.in_heads)
+IDEMPOTENT = frozenset(known.name for known in AGGREGATES.values() if known.idempotent)

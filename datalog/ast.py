@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from adalog.datalog.aggregates import AGGREGATES, Aggregate, Fold
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.terms import Blank as Blank
@@ -171,6 +172,16 @@ class FindAggregate:
     def label(self) -> str:
         """As it is written."""
         return f"({' '.join([self.name, *(str(each.value) for each in self.args), self.var.name])})"
+
+    @property
+    def known(self) -> Aggregate:
+        """What holds of this aggregate."""
+        return AGGREGATES[self.name]
+
+    @property
+    def fold(self) -> Fold | None:
+        """What it is on columns of numbers, if that is a known fold."""
+        return None if self.args else self.known.fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The engine: one question in, its answer out, on the thread of whoever asks.
+"""The engine: one question in, its answer out, on the caller's thread.
 
 Plans the question, chooses where it runs, binds it, runs it there, and makes its pulls, with memory that the
 process lends it. It knows neither of turns nor of answers that were given before.

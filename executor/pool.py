@@ -256,7 +256,7 @@ class Pool:
         return await self.turns.threaded(cancel, work, cost)
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
-        """`threaded` for who does not wait."""
+        """`threaded` as a future."""
         return self.turns.submit(cancel, work, cost)
 
 

@@ -7,18 +7,11 @@ from dataclasses import dataclass, replace
 
 from adalog.datalog import ast
 from adalog.datalog.ast import Const, LookupRef
-from adalog.planner.delta.reactions import (
-    Moves,
-    Reaction,
-    is_derived,
-    lasting_dependencies,
-    moving_database,
-    reactions,
-    with_derived,
-)
+from adalog.planner.delta.reactions import Reaction, lasting_dependencies, reactions
 from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
 from adalog.planner.delta.rules import named
 from adalog.planner.delta.rules import refusal as refusal_of_rules
+from adalog.planner.delta.versions import Moves, is_derived, moving_database, with_derived
 from adalog.planner.feeds import FEED, FedBody, fed
 from adalog.planner.model.logical import AndNode, RelationAtom, everything
 from adalog.planner.model.places import VariablePlaces

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import Fold
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.dependencies import dependencies_of
@@ -26,11 +27,6 @@ from adalog.planner.stages import (
     ScopedQuery,
     SimplifiedQuery,
     StratifiedQuery,
-)
-
-# Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
-WEIGHABLE = frozenset(
-    {"count", "sum", "avg", "variance", "stddev", "median", "min", "max", "count-distinct", "distinct"}
 )
 
 
@@ -144,8 +140,8 @@ def _counted(checked: CheckedQuery) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
     elements = checked.query.find.elements
     aggregates = [each for each in elements if isinstance(each, ast.FindAggregate)]
-    if not aggregates or any(each.name not in WEIGHABLE or each.args for each in aggregates):
+    if not aggregates or any(not each.known.is_weighable or each.args for each in aggregates):
         return frozenset()
     shown = {each.var.name for each in elements if not isinstance(each, ast.FindAggregate)}
-    shown |= {each.var.name for each in aggregates if each.name != "count"}
+    shown |= {each.var.name for each in aggregates if each.fold is not Fold.COUNT}
     return frozenset(checked.answer) - shown

@@ -18,8 +18,8 @@ strawberry.enum(encoding.Encoding, description="How values are written as JSON."
 def build_schema() -> strawberry.Schema:
     """The schema with the contract's fields, as far as they are built."""
     return strawberry.Schema(
-        query=fields.Query,
-        mutation=fields.Mutation,
-        subscription=subscriptions.Subscription,
+        query=fields.QueryFields,
+        mutation=fields.MutationFields,
+        subscription=subscriptions.SubscriptionFields,
         config=StrawberryConfig(scalar_map=scalars.SCALARS),
     )

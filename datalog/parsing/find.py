@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import AGGREGATES
+from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
@@ -51,7 +51,7 @@ def is_aggregate(form: Form) -> bool:
     """`(count ?x)`, or a pull, rather than a list of variables."""
     if form.kind != "list" or not form.items or not is_symbol(form.items[0]):
         return False
-    return form.items[0].value.name in (*AGGREGATES, "pull")
+    return form.items[0].value.name in (*FIND_AGGREGATES, "pull")
 
 
 def _element(form: Form) -> ast.FindElement:
@@ -70,8 +70,8 @@ def _aggregate(form: Form) -> ast.FindElement:
     if name == "pull":
         return _pull(form)
     known = AGGREGATES.get(name)
-    if known is None:
-        raise invalid(head, f"there is no aggregate {name}{nearest(name, AGGREGATES)}")
+    if known is None or not known.in_find:
+        raise invalid(head, f"there is no aggregate {name}{nearest(name, FIND_AGGREGATES)}")
     if not rest or not is_variable(rest[-1]):
         raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
     constants = rest[:-1]

@@ -8,17 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import AGGREGATES
+from adalog.datalog.aggregates import FIND_AGGREGATES, HEAD_AGGREGATES
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser
 from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown
 from adalog.datalog.parsing.nested import ParseInner
-
-RULE_AGGREGATES = frozenset(
-    ("count", "count-distinct", "sum", "avg", "median", "variance", "stddev", "min", "max", "distinct")
-) | {"and", "or", "union", "choice"}
-"""The aggregates that a head may have, all of one argument."""
 
 _SHAPE = "[(rule ?a ?b) clause …]"
 
@@ -89,10 +84,10 @@ def _place(form: Form) -> ast.Var | ast.FindAggregate:
     if len(form.items) != 2 or not is_symbol(form.items[0]) or not is_variable(form.items[1]):
         raise invalid(form, f"a place of a rule's head is ?x or an aggregate such as (min ?x), not {shown(form)}")
     name = form.items[0].value.name
-    if name not in RULE_AGGREGATES:
-        if name in AGGREGATES:
+    if name not in HEAD_AGGREGATES:
+        if name in FIND_AGGREGATES:
             raise invalid(form, f"({name} …) cannot stand in a rule's head; use it in :find")
-        raise invalid(form.items[0], f"there is no aggregate {name}{nearest(name, RULE_AGGREGATES)}")
+        raise invalid(form.items[0], f"there is no aggregate {name}{nearest(name, HEAD_AGGREGATES)}")
     return ast.FindAggregate(name, (), _variable(form.items[1]), position=form.position)
 
 

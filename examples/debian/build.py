@@ -1,6 +1,6 @@
 """Builds `packages.parquet` from the text that `apt-cache dumpavail` prints.
 
-For whoever refreshes the sample data: `apt-cache dumpavail | python -m adalog.examples.debian.build`. One row a
+To refresh the sample data: `apt-cache dumpavail | python -m adalog.examples.debian.build`. One row a
 package, sorted by name; references to other packages are their names. It knows nothing of databases: that is
 `load`.
 """
@@ -136,7 +136,7 @@ def _record(package: Paragraph, resolver: Resolver) -> dict[str, object]:
         "summary": package["Description"],
         "source": package.get("Source", package["Package"]).split(" ")[0],
         "section": package["Section"],
-        # Names only: nobody needs people's addresses to try a database.
+        # Names only: a sample database needs no addresses.
         "maintainer": _EMAIL.sub("", package["Maintainer"]).strip('"'),
         "priority": package["Priority"],
         "architecture": package["Architecture"],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import WEIGHTED, aggregate
+from adalog.datalog.aggregates import Fold, aggregate
 from adalog.datalog.ast import FindAggregate, FindElement
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import WatchedList
@@ -80,7 +80,7 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         cancel.check()
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
-        elif element.name == "count":
+        elif element.fold is Fold.COUNT:
             made.append(_count(groups))  # its variable may have been dropped: the weights are left
         else:
             made.append(_one(element, rows.columns[element.var.name], groups))
@@ -92,7 +92,7 @@ def _count(groups: Groups) -> Column:
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
-    if element.name == "count-distinct":
+    if element.fold is Fold.COUNT_DISTINCT:
         with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
             _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
@@ -115,17 +115,17 @@ def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
 
 def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
     group, weight, values = groups.group, groups.weight, groups.values
-    if element.args or element.name not in ("sum", "avg", "min", "max"):
+    if element.fold not in (Fold.SUM, Fold.MEAN, Fold.BEST):
         return None
     low, high = int(codes.min()), int(codes.max())
     if low < LONG_MIN or high > LONG_MAX:
         return None
-    if element.name in ("min", "max"):
-        return group_kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
+    if element.fold is Fold.BEST:
+        return group_kernels.best_by_group(group, codes, groups.count, -element.known.better)
     if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
     total = group_kernels.sum_by_group(group, codes * weight, groups.count)
-    if element.name == "sum":
+    if element.fold is Fold.SUM:
         return _longs(total, values)
     return _doubles(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)), values)
 
@@ -140,12 +140,12 @@ def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArr
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
-    if element.args or element.name not in ("sum", "avg"):
+    if element.fold not in (Fold.SUM, Fold.MEAN):
         return None
     tags = tags_of(codes)
     if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
         return None
-    average = element.name == "avg"
+    average = element.fold is Fold.MEAN
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
         where, firsts = group_kernels.group_rows(stack((codes,)), groups.cancel.check)
         numbers = _as_doubles(codes[firsts], groups.values)[where]
@@ -165,12 +165,12 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     values, cancel = groups.values, groups.cancel
     arguments = [argument.value for argument in element.args]
     sizes = np.bincount(groups.group, minlength=groups.count)
-    with Held(cancel.budget, _GROUPING * len(codes) + _ITEM * _most_items(element.name, arguments, sizes)) as held:
+    with Held(cancel.budget, _GROUPING * len(codes) + _ITEM * _most_items(element, sizes)) as held:
         number = int(arguments[0]) if arguments else 0
         order = np.argsort(groups.group, kind="stable")
         objects = decoded(codes[order], values, cancel, held)
         repeats = groups.weight[order]
-        weighty = element.name in WEIGHTED and bool((repeats != 1).any())
+        weighty = element.known.counts_repeats and bool((repeats != 1).any())
         ends = np.cumsum(sizes).tolist()
 
         def results() -> Iterator[Any]:
@@ -193,11 +193,10 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
         return values.intern_many(results())
 
 
-def _most_items(name: str, arguments: Sequence[Any], sizes: NDArray[np.int64]) -> int:
+def _most_items(element: FindAggregate, sizes: NDArray[np.int64]) -> int:
     """The most values that the collections which an aggregate makes have together."""
-    if name == "distinct":
-        return int(sizes.sum())
-    if not arguments:
+    items = element.known.items
+    if items is None or len(element.args) < element.known.max_args:
         return 0
-    number = int(arguments[0])
-    return number * len(sizes) if name == "rand" else int(np.minimum(sizes, number).sum())
+    number = int(element.args[0].value) if element.args else 0
+    return sum(items(size, number) for size in sizes.tolist())

@@ -1,4 +1,4 @@
-"""The answer to a query: columns of codes, decoded when somebody looks."""
+"""The answer to a query: columns of codes, decoded on demand."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from adalog.datalog import ast
@@ -47,14 +47,14 @@ _MARK_SECONDS: Final = 1.0
 # Entities whose pull's key is made on the event loop.
 _INLINE_ENTITIES: Final = 4_000
 _WATCH_SECONDS: Final = 0.05
-# What went wrong for another's reasons: his deadline, his leaving, his place in the queue.
+# Errors that concern only the request that computed: its deadline, its cancellation, its place in the queue.
 _LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
 # How much larger an answer may be here than as an entry of Redis, which is compressed.
 _UNFOLDED: Final = 8
 
 
 class AnswerEngine(Protocol):
-    """What computes answers, on the thread of whoever asks."""
+    """Computes answers, on the calling thread."""
 
     def run(self, question: Question, cancel: Cancel) -> Result:
         """The answer with its pulls."""
@@ -67,39 +67,43 @@ class AnswerEngine(Protocol):
 
 
 class WorkRunner(Protocol):
-    """What runs work on other threads, when there is a place; RATE_LIMITED where too many wait."""
+    """Runs work on other threads, when there is a slot; RATE_LIMITED if too many wait."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
-        """The outcome, for who does not wait for it."""
+        """The outcome as a future."""
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
         """The outcome; cancelling the task stops the work."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Want:
-    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `take` reads it from an
+class _Lookup:
+    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `read` takes it from an
     entry of Redis, and returns None if the entry holds something else."""
 
     key: CacheKey
     text: str
     compute: Callable[[Cancel], CachedValue]
-    take: Callable[[CacheEntry], CachedValue | None]
+    read: Callable[[CacheEntry], CachedValue | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Had:
+class _Outcome:
     """A value and how it came. `computed`: now, not earlier. `waited`: the seconds that its computation waited for
-    a place, in the queue `lane`."""
+    a slot, in the queue `lane`."""
 
-    kept: CachedValue
+    value: CachedValue
     computed: bool
     waited: float = 0.0
     lane: str | None = None
 
 
 class ResultCache:
-    """Thread-safe; `close` ends its threads and connections."""
+    """Thread-safe; `close` ends its threads and connections.
+
+    The algorithm is written once, in coroutines. An event loop awaits them with a `_LoopDriver`. A thread runs
+    them with a `_ThreadDriver`, which never suspends, so that they end where they begin.
+    """
 
     def __init__(
         self, database: Database, settings: CacheSettings, engine: AnswerEngine, turns: WorkRunner
@@ -109,267 +113,141 @@ class ResultCache:
         self.tally = Tally()
         self.memory: Recent[bytes, CachedValue] = Recent(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
-        self._engine = engine
-        self._turns = turns
+        self.engine = engine
+        self.turns = turns
+        self.keys = CacheKeys(database, Recent(settings.shape_bytes))
+        self.flights: Flights[_Outcome] = Flights()
+        # Look-ups in Redis that no request owns.
+        self.tasks: set[asyncio.Task[None]] = set()
         self._database = database
-        self._keys = CacheKeys(database, Recent(settings.shape_bytes))
-        self._flights: Flights[_Had] = Flights()
-        self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()
 
     def close(self) -> None:
         if self.redis is not None:
             self.redis.close()
 
-    # For a thread
-
     def run(self, question: Question, cancel: Cancel) -> Result:
-        """Returns the answer, computed on this thread if nobody has it."""
-        asked = self._keys.asked(question)
-        if asked is None:
-            self.tally.add("query", "bypass")
-            return self._engine.run(question, cancel)
-        had = self._obtain(self._rows(asked), cancel)
-        result = _shown(asked, had.kept)
-        all_had = [had]
-        pulled: dict[int, PulledColumn] = {}
-        for place in asked.pulls:
-            want = self._pull(asked, result, place)
-            had = self._obtain(want, cancel)
-            all_had.append(had)
-            pulled[place] = _pulled(asked, result, had.kept)
-        return self._answer(asked, result, pulled, all_had)
-
-    def _obtain(self, want: _Want, cancel: Cancel) -> _Had:
-        kept = self._remembered(want)
-        while kept is None:
-            flight, first = self._flights.join(want.key.name, want.text, cancel.deadline)
-            if first:
-                return self._lead_here(flight, want, cancel)
-            self.tally.add("query", "shared")
-            try:
-                return replace(self._watched(flight, cancel), computed=False)
-            except AdalogError as error:
-                cancel.check()
-                _raise_unless_lost(flight, want, error)
-        return _Had(kept, computed=False)
-
-    def _lead_here(self, flight: Flight[_Had], want: _Want, cancel: Cancel) -> _Had:
-        try:
-            kept, computed = self.memory.get(want.key.name), False
-            if kept is None and self.redis is not None and self.redis.usable:
-                shared = self._shared(want.key)
-                kept = None if shared is None else self._taken(want, self.redis.get(shared))
-            if kept is None:
-                kept, computed = self._computed(want, cancel), True
-            had = _Had(kept, computed)
-        except BaseException as error:
-            self._flights.land(flight, error)
-            raise
-        self._flights.land(flight, had)
-        return had
-
-    def _watched(self, flight: Flight[_Had], cancel: Cancel) -> _Had:
-        while True:
-            try:
-                return flight.landed.result(_WATCH_SECONDS)
-            except FutureTimeoutError:
-                try:
-                    cancel.check()
-                except AdalogError:
-                    self._flights.leave(flight)
-                    raise
-
-    # For an event loop
+        """Returns the answer, computed on this thread if no cache has it."""
+        return _finished(self._answer(question, _ThreadDriver(self, cancel)))
 
     async def arun(self, question: Question) -> Result:
-        """Returns the answer, computed when it is its turn if nobody has it. If one waiter is cancelled, the
-        computation continues for the others."""
-        asked = self._keys.asked(question) if self._keys.knows(question) else await self._asked_elsewhere(question)
-        if asked is None:
+        """Returns the answer, computed in its turn if no cache has it. If one waiter is cancelled, the computation
+        continues for the others."""
+        return await self._answer(question, _LoopDriver(self, Cancel(question.deadline)))
+
+    # The algorithm
+
+    async def _answer(self, question: Question, driver: _Driver) -> Result:
+        keyed = await driver.keyed(question)
+        if keyed is None:
             self.tally.add("query", "bypass")
-            return await self._turns.threaded(
-                Cancel(question.deadline), lambda cancel: self._engine.run(question, cancel)
-            )
-        had = await self._aobtain(self._rows(asked), question.deadline)
-        result = _shown(asked, had.kept)
-        all_had = [had]
+            return await driver.uncached(question)
+        outcomes = [await self._obtain(self._rows(keyed), driver)]
+        result = _shown(keyed, outcomes[0].value)
+        start, stop = window(question.request.shown, len(result))
         pulled: dict[int, PulledColumn] = {}
-        for place in asked.pulls:
-            start, stop = window(question.request.shown, len(result))
-            if stop - start <= _INLINE_ENTITIES:
-                want = self._pull(asked, result, place)
-            else:
-                want = await asyncio.to_thread(self._pull, asked, result, place)
-            had = await self._aobtain(want, question.deadline)
-            all_had.append(had)
-            pulled[place] = _pulled(asked, result, had.kept)
-        return self._answer(asked, result, pulled, all_had)
+        for place in keyed.pulls:
+            lookup = await driver.prepared(stop - start, partial(self._pull, keyed, result, place))
+            outcome = await self._obtain(lookup, driver)
+            outcomes.append(outcome)
+            pulled[place] = PulledColumn(start, outcome.value.maps)
+        return self._completed(keyed, result, pulled, outcomes)
 
-    def _asked_elsewhere(self, question: Question) -> Awaitable[KeyedQuestion | None]:
-        def asked() -> KeyedQuestion | None:
-            with watching(Cancel(question.deadline).check):
-                return self._keys.asked(question)
-
-        return asyncio.to_thread(asked)
-
-    async def _aobtain(self, want: _Want, deadline: float | None) -> _Had:
-        kept = self._remembered(want)
-        while kept is None:
-            flight, first = self._flights.join(want.key.name, want.text, deadline)
+    async def _obtain(self, lookup: _Lookup, driver: _Driver) -> _Outcome:
+        """A value from this process, from a computation that is under way, or from one that begins here."""
+        value = self.memory.get(lookup.key.name)
+        self.tally.add("process", "miss" if value is None else "hit")
+        while value is None:
+            flight, first = self.flights.join(lookup.key.name, lookup.text, driver.cancel.deadline)
             if first:
-                self._send_off(flight, want)
+                await driver.lead(flight, lookup)
             else:
                 self.tally.add("query", "shared")
                 if flight.cancel.turn is not None:
                     flight.cancel.turn.share(ASKING.get())
-            await self._until_landed(flight, deadline)
-            failure = flight.landed.exception()
+            failure = await driver.landed(flight)
             if failure is None:
-                had = flight.landed.result()
-                return had if first else replace(had, computed=False)
+                outcome = flight.landed.result()
+                return outcome if first else replace(outcome, computed=False)
+            # A failure of another caller is not raised here: clearing the frames of its traceback would end this
+            # coroutine, which may go on.
             if first or not isinstance(failure, AdalogError):
                 raise failure
-            if deadline is not None and time.monotonic() > deadline:
-                raise timed_out()
-            # The failure is not raised here: whoever empties the frames that it came through would end this one,
-            # which may go on.
-            _raise_unless_lost(flight, want, failure)
-        return _Had(kept, computed=False)
+            driver.cancel.check()
+            _raise_unless_lost(flight, lookup, failure)
+        return _Outcome(value, computed=False)
 
-    def _send_off(self, flight: Flight[_Had], want: _Want) -> None:
-        """Starts a computation that belongs to no request: it goes on if the request that began it is cancelled."""
-        if self.redis is None or not self.redis.usable:
-            self._compute_elsewhere(flight, want)
-            return
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(self._look_and_compute(self.redis, flight, want))
-        self._looking.add(task)
-        task.add_done_callback(self._looking.discard)
-        flight.abandon = lambda: None if loop.is_closed() else _ignored(loop.call_soon_threadsafe(task.cancel))
+    async def fetched(self, lookup: _Lookup, driver: _Driver) -> CachedValue | None:
+        """The value as this process or Redis has it."""
+        # Another flight may have landed since the first look.
+        value = self.memory.get(lookup.key.name)
+        if value is None and self.redis is not None and self.redis.usable:
+            name = await driver.shared_name(lookup.key)
+            entry = None if name is None else await driver.entry(self.redis, name)
+            value = None if entry is None else lookup.read(entry)
+            if value is not None:
+                self.memory.put(lookup.key.name, value, value.nbytes)
+        return value
 
-    async def _look_and_compute(self, redis: RedisLayer, flight: Flight[_Had], want: _Want) -> None:
-        try:
-            shared = self._known_shared(want.key)
-            if shared is None:
-                # The thread goes on, and the next one has what it finds.
-                with suppress(TimeoutError):
-                    shared = await asyncio.wait_for(asyncio.to_thread(self._shared, want.key), _MARK_SECONDS)
-            kept = None if shared is None else self._taken(want, await redis.aget(shared))
-        except asyncio.CancelledError:
-            self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
-            raise
-        except Exception as error:  # noqa: BLE001 - goes to those who wait
-            self._flights.land(flight, error)
-            return
-        if kept is None:
-            self._compute_elsewhere(flight, want)
-        else:
-            self._flights.land(flight, _Had(kept, computed=False))
-
-    def _compute_elsewhere(self, flight: Flight[_Had], want: _Want) -> None:
-        def fly(cancel: Cancel) -> _Had:
-            # It may have landed between the look into memory and the beginning of this flight.
-            kept, computed = self.memory.get(want.key.name), False
-            if kept is None:
-                kept, computed = self._computed(want, cancel), True
-            return _Had(kept, computed, cancel.waited, cancel.lane)
-
-        def ended(future: Future[_Had]) -> None:
-            if future.cancelled():
-                self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
-            else:
-                failure = future.exception()
-                self._flights.land(flight, future.result() if failure is None else failure)
-
-        try:
-            future = self._turns.submit(flight.cancel, fly)
-        except AdalogError as error:
-            self._flights.land(flight, error)
-            return
-        flight.abandon = None
-        future.add_done_callback(ended)
-
-    async def _until_landed(self, flight: Flight[_Had], deadline: float | None) -> None:
-        try:
-            there = await arrived(flight.landed, deadline)
-        except asyncio.CancelledError:
-            self._flights.leave(flight)
-            raise
-        if not there:
-            self._flights.leave(flight)
-            raise timed_out()
-
-    # Either way
-
-    def _remembered(self, want: _Want) -> CachedValue | None:
-        kept = self.memory.get(want.key.name)
-        self.tally.add("process", "miss" if kept is None else "hit")
-        return kept
-
-    def _taken(self, want: _Want, entry: CacheEntry | None) -> CachedValue | None:
-        """Reads an entry of Redis, and keeps its value in this process, too."""
-        kept = None if entry is None else want.take(entry)
-        if kept is not None:
-            self.memory.put(want.key.name, kept, kept.nbytes)
-        return kept
-
-    def _computed(self, want: _Want, cancel: Cancel) -> CachedValue:
+    def computed(self, lookup: _Lookup, cancel: Cancel) -> _Outcome:
+        """Computes a value, unless another flight has landed with it meanwhile, and keeps it."""
+        value = self.memory.get(lookup.key.name)
+        if value is not None:
+            return _Outcome(value, computed=False, waited=cancel.waited, lane=cancel.lane)
         started = time.perf_counter()
-        kept = want.compute(cancel)
+        value = lookup.compute(cancel)
         seconds = time.perf_counter() - started
-        if not self.memory.put(want.key.name, kept, kept.nbytes):
+        if not self.memory.put(lookup.key.name, value, value.nbytes):
             self.tally.add("process", "too large")
         if self.redis is not None and self.redis.usable:
-            if kept.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
+            if value.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
                 self.tally.add("redis", "too large")
             else:
-                shared = self._known_shared(want.key)
-                if shared is not None:
-                    self.redis.put(shared, kept.entry, seconds)
-        return kept
+                name = self.known_name(lookup.key)
+                if name is not None:
+                    self.redis.put(name, value.entry, seconds)
+        return _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
 
-    def _rows(self, asked: KeyedQuestion) -> _Want:
-        question = asked.question
+    def _rows(self, keyed: KeyedQuestion) -> _Lookup:
+        question = keyed.question
         codes = question.snapshot.codes
-        return _Want(
-            asked.key,
+        return _Lookup(
+            keyed.key,
             question.text,
-            lambda cancel: kept_rows(self._engine.rows(question, cancel), codes),
+            lambda cancel: kept_rows(self.engine.rows(question, cancel), codes),
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
-    def _pull(self, asked: KeyedQuestion, result: Result, place: int) -> _Want:
-        question = asked.question
+    def _pull(self, keyed: KeyedQuestion, result: Result, place: int) -> _Lookup:
+        question = keyed.question
         start, stop = window(question.request.shown, len(result))
 
         def compute(cancel: Cancel) -> CachedValue:
-            return kept_maps(self._engine.pulled(question, result, place, cancel).maps)
+            return kept_maps(self.engine.pulled(question, result, place, cancel).maps)
 
-        key = self._keys.pull_key(asked, result, place)
+        key = self.keys.pull_key(keyed, result, place)
         if key is None:
             compute(Cancel())
             raise AssertionError("a pull that has no key is refused")
-        return _Want(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
+        return _Lookup(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
 
-    def _answer(
-        self, asked: KeyedQuestion, result: Result, pulled: Mapping[int, PulledColumn], all_had: Sequence[_Had]
+    def _completed(
+        self, keyed: KeyedQuestion, result: Result, pulled: Mapping[int, PulledColumn], outcomes: list[_Outcome]
     ) -> Result:
-        computed = any(had.computed for had in all_had)
+        computed = any(each.computed for each in outcomes)
         self.tally.add("query", "miss" if computed else "hit")
         result.pulled = pulled
-        result.question = asked.question
+        result.question = keyed.question
         result.cache = "MISS" if computed else "HIT"
-        result.elapsed_ms = (time.perf_counter() - asked.question.started) * 1000
-        result.waited_ms = sum(had.waited for had in all_had) * 1000
+        result.elapsed_ms = (time.perf_counter() - keyed.question.started) * 1000
+        result.waited_ms = sum(each.waited for each in outcomes) * 1000
         # HEAVY comes before LIGHT.
-        result.lane = min((had.lane for had in all_had if had.lane is not None), default=None)
+        result.lane = min((each.lane for each in outcomes if each.lane is not None), default=None)
         return result
 
-    # The names that all gateways over one database have in common
-
-    def _shared(self, key: CacheKey) -> bytes | None:
-        """None where the log would have to say, and cannot be read: this answer is kept here alone."""
+    def shared_name(self, key: CacheKey) -> bytes | None:
+        """The name that all gateways over one database give a key in Redis. None if the log has to be read for it,
+        and cannot be: then only this process keeps the value."""
         mark = self._marks.get(key.newest)
         if mark is None:
             try:
@@ -380,42 +258,191 @@ class ResultCache:
                 self._marks.popitem(last=False)
         return hashlib.blake2b(mark.encode(), key=key.name, digest_size=KEY_BYTES).digest()
 
-    def _known_shared(self, key: CacheKey) -> bytes | None:
-        return self._shared(key) if key.newest in self._marks else None
+    def known_name(self, key: CacheKey) -> bytes | None:
+        """The same where it takes no time, else None."""
+        return self.shared_name(key) if key.newest in self._marks else None
+
+
+@dataclass(frozen=True, slots=True)
+class _ThreadDriver:
+    """For a thread: it does every step itself, and no coroutine suspends."""
+
+    cache: ResultCache
+    cancel: Cancel
+
+    async def keyed(self, question: Question) -> KeyedQuestion | None:
+        return self.cache.keys.asked(question)
+
+    async def uncached(self, question: Question) -> Result:
+        return self.cache.engine.run(question, self.cancel)
+
+    async def prepared(self, entities: int, prepare: Callable[[], _Lookup]) -> _Lookup:
+        return prepare()
+
+    async def shared_name(self, key: CacheKey) -> bytes | None:
+        return self.cache.shared_name(key)
+
+    async def entry(self, redis: RedisLayer, name: bytes) -> CacheEntry | None:
+        return redis.get(name)
+
+    async def lead(self, flight: Flight[_Outcome], lookup: _Lookup) -> None:
+        cache = self.cache
+        try:
+            value = await cache.fetched(lookup, self)
+            outcome = cache.computed(lookup, self.cancel) if value is None else _Outcome(value, computed=False)
+        except BaseException as error:
+            cache.flights.land(flight, error)
+            raise
+        # This thread is the one that waited, and says so itself.
+        cache.flights.land(flight, replace(outcome, waited=0.0, lane=None))
+
+    async def landed(self, flight: Flight[_Outcome]) -> BaseException | None:
+        while True:
+            try:
+                return flight.landed.exception(_WATCH_SECONDS)
+            except TimeoutError:
+                try:
+                    self.cancel.check()
+                except AdalogError:
+                    self.cache.flights.leave(flight)
+                    raise
+
+
+@dataclass(frozen=True, slots=True)
+class _LoopDriver:
+    """For an event loop: steps that take long are done on other threads. A computation belongs to no request: it
+    goes on if the request that began it is cancelled."""
+
+    cache: ResultCache
+    cancel: Cancel
+
+    async def keyed(self, question: Question) -> KeyedQuestion | None:
+        keys = self.cache.keys
+        if keys.knows(question):
+            return keys.asked(question)
+
+        def asked() -> KeyedQuestion | None:
+            with watching(self.cancel.check):
+                return keys.asked(question)
+
+        return await asyncio.to_thread(asked)
+
+    async def uncached(self, question: Question) -> Result:
+        engine = self.cache.engine
+        return await self.cache.turns.threaded(self.cancel, lambda cancel: engine.run(question, cancel))
+
+    async def prepared(self, entities: int, prepare: Callable[[], _Lookup]) -> _Lookup:
+        return prepare() if entities <= _INLINE_ENTITIES else await asyncio.to_thread(prepare)
+
+    async def shared_name(self, key: CacheKey) -> bytes | None:
+        name = self.cache.known_name(key)
+        if name is None:
+            # The thread goes on, and the next request has what it finds.
+            with suppress(TimeoutError):
+                name = await asyncio.wait_for(asyncio.to_thread(self.cache.shared_name, key), _MARK_SECONDS)
+        return name
+
+    async def entry(self, redis: RedisLayer, name: bytes) -> CacheEntry | None:
+        return await redis.aget(name)
+
+    async def lead(self, flight: Flight[_Outcome], lookup: _Lookup) -> None:
+        cache = self.cache
+        if cache.redis is None or not cache.redis.usable:
+            self._submit(flight, lookup)
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._fetch_or_submit(flight, lookup))
+        cache.tasks.add(task)
+        task.add_done_callback(cache.tasks.discard)
+
+        def abandon() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
+
+        flight.abandon = abandon
+
+    async def _fetch_or_submit(self, flight: Flight[_Outcome], lookup: _Lookup) -> None:
+        try:
+            value = await self.cache.fetched(lookup, self)
+        except asyncio.CancelledError:
+            self.cache.flights.land(flight, _cancelled())
+            raise
+        except Exception as error:  # noqa: BLE001 - the waiters get it
+            self.cache.flights.land(flight, error)
+            return
+        if value is None:
+            self._submit(flight, lookup)
+        else:
+            self.cache.flights.land(flight, _Outcome(value, computed=False))
+
+    def _submit(self, flight: Flight[_Outcome], lookup: _Lookup) -> None:
+        cache = self.cache
+
+        def ended(future: Future[_Outcome]) -> None:
+            failure = _cancelled() if future.cancelled() else future.exception()
+            cache.flights.land(flight, future.result() if failure is None else failure)
+
+        try:
+            future = cache.turns.submit(flight.cancel, lambda cancel: cache.computed(lookup, cancel))
+        except AdalogError as error:
+            cache.flights.land(flight, error)
+            return
+        flight.abandon = None
+        future.add_done_callback(ended)
+
+    async def landed(self, flight: Flight[_Outcome]) -> BaseException | None:
+        try:
+            there = await arrived(flight.landed, self.cancel.deadline)
+        except asyncio.CancelledError:
+            self.cache.flights.leave(flight)
+            raise
+        if not there:
+            self.cache.flights.leave(flight)
+            raise timed_out()
+        return flight.landed.exception()
+
+
+_Driver = _ThreadDriver | _LoopDriver
+"""Does what takes long where its caller can wait for it: keys, look-ups in Redis, computations, waiting."""
+
+
+def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The outcome of a coroutine that does not suspend."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        outcome: T = done.value
+        return outcome
+    raise AssertionError("a thread's driver does not suspend")
+
+
+def _cancelled() -> AdalogError:
+    return AdalogError(Code.CANCELLED, "the query was cancelled")
 
 
 def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
-    # Where there is no Redis, nobody waits for redis-py to be imported.
+    # Without Redis, redis-py is not imported.
     from adalog.executor.cache.redis_layer import RedisLayer
 
     return RedisLayer(settings, tally)
 
 
-def _shown(asked: KeyedQuestion, kept: CachedValue) -> Result:
+def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:
     """The rows as this query asks for them: under its names, in its shape, at its basis."""
     assert kept.result is not None
-    find = asked.question.query.find
+    find = keyed.question.query.find
     columns = tuple(
         ResultColumn(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
     shape = "maps" if find.keys else find.shape
-    return kept.result.under(columns, shape, find.keys, asked.question.snapshot.t)
+    return kept.result.under(columns, shape, find.keys, keyed.question.snapshot.t)
 
 
-def _pulled(asked: KeyedQuestion, result: Result, kept: CachedValue) -> PulledColumn:
-    return PulledColumn(window(asked.question.request.shown, len(result))[0], kept.maps)
-
-
-def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
-    """Raises the refusal of a shared computation, if this request would get the same. If the refusal speaks of
-    another text, or only the request that computed was cancelled, late or without units, this request computes the
-    value again."""
-    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == want.text:
+def _raise_unless_lost(flight: Flight[_Outcome], lookup: _Lookup, error: AdalogError) -> None:
+    """Raises the error of a shared computation if this request would get the same. It computes the value again if
+    the error quotes another text, or if only the other request was cancelled, late or without units."""
+    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == lookup.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
         ) from error
-
-
-def _ignored(_: Any) -> None:
-    return None

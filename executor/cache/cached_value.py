@@ -1,4 +1,4 @@
-"""What the cache keeps of an answer: the same for whoever asks, under whatever names.
+"""What the cache keeps of an answer, whatever names a query gives its columns.
 
 In this process columns stay the codes they are; what comes from Redis is values.
 """

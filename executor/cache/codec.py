@@ -64,7 +64,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """One column of an entry; values are made when somebody looks."""
+    """One column of an entry; its values are made when they are read."""
 
     type: str
     array: pa.Array
@@ -130,7 +130,7 @@ class Seal(Protocol):
 
 
 class Checksum:
-    """Finds damage; whoever can write to Redis can make one."""
+    """Finds damage, but no forgery: any client of Redis can make one."""
 
     magic: bytes = b"adalog" + bytes((VERSION,))
     size: int = 16

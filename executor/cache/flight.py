@@ -1,4 +1,4 @@
-"""One computation for all who ask the same at once, until the last of them has gone."""
+"""One computation for all concurrent requests for the same value, until the last of them has left."""
 
 from __future__ import annotations
 

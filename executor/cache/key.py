@@ -1,4 +1,4 @@
-"""From a question to the keys of its answer: what is asked, of what, and up to where that was touched."""
+"""The keys of an answer: the question, its databases, and the last transactions that touched what it reads."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """The beginning of keys of one shape, for who asks the same of the same snapshots. They are not kept alive."""
+    """The beginning of the keys of one shape on the same snapshots, which it does not keep alive."""
 
     said: tuple[bool, int | None, str]
     databases: Mapping[str, ref[Snapshot]]
@@ -124,7 +124,7 @@ class CacheKeys:
                     given.append(pack_as_written(value))
                     named.update(lookups_in(value))
         except (TypeError, ValueError, OverflowError):
-            return None  # not a value of the language: whoever runs the query says so
+            return None  # not a value of the language: the engine raises the error
         begun = self._begun(question, shape, named)
         made = begun.digest.copy()
         made.add(*given)

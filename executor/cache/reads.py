@@ -12,7 +12,6 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import CHANCE
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
@@ -79,7 +78,7 @@ class _Collector:
             if isinstance(each, ast.SourceInput):
                 self.of(names.get(each.name, each.name))
         for element in query.find.elements:
-            if isinstance(element, ast.FindAggregate) and element.name in CHANCE:
+            if isinstance(element, ast.FindAggregate) and element.known.by_chance:
                 self.chance = True
         _Query(self, query, names).all(names.get("$", "$"))
 
@@ -154,7 +153,7 @@ class _Query:
 
     def rule(self, rule: ast.Rule, source: str) -> None:
         for place in rule.head:
-            if isinstance(place, ast.FindAggregate) and place.name in CHANCE:
+            if isinstance(place, ast.FindAggregate) and place.known.by_chance:
                 self.to.chance = True
         self.clauses(rule.clauses, source, frozenset())
 

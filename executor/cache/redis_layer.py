@@ -1,7 +1,7 @@
 """Answers shared through Redis, which is never needed: it is slow, full, wiped or gone, and no answer differs.
 
-A look-up has a bounded time and no second try. One that fails opens a circuit breaker, and nobody waits for Redis
-until the background thread, which also writes, has heard from it again. Only here is redis-py imported.
+A look-up has a bounded time and no retry. One that fails opens a circuit breaker: no request waits for Redis until
+the background thread, which also writes, has heard from it again. Only here is redis-py imported.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class RedisLayer:
             return None
 
     async def aget(self, key: bytes) -> CacheEntry | None:
-        """`get`, without holding a thread of whoever asks."""
+        """`get` for an event loop."""
         future = self._asked(key)
         if future is None:
             return None

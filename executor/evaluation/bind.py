@@ -17,7 +17,7 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.nested import SEED, Derive, NestedCall
+from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
@@ -27,7 +27,7 @@ from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, row
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.disjunction import Branch, Nest, OrExtender
 from adalog.executor.join.driver import Driver
@@ -98,7 +98,7 @@ class Binding:
     _nests: int = field(default=0, init=False)
 
     def join(self, *, seeded: bool = False) -> GenericJoin | None:
-        """The bound join, or None where a part without variables already fails. `seeded`: its rows keep SEED."""
+        """The bound join, or None where a part without variables already fails. `seeded`: its rows keep ORIGIN."""
         return self.join_of(self.plan.body.items, self.plan.given, self.plan.levels, self.plan.weighted, seeded)
 
     def join_of(
@@ -119,7 +119,7 @@ class Binding:
             if not body:
                 return None
             body = Conjunction(())
-        extra = frozenset((SEED,)) if seed else frozenset()
+        extra = frozenset((ORIGIN,)) if seed else frozenset()
         return GenericJoin(
             body,
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
@@ -384,10 +384,10 @@ class Binding:
         mask = np.zeros(batch.size, np.bool_)
 
         def mark(found: Batch) -> bool:
-            mask[found.columns[SEED]] = True
+            mask[found.columns[ORIGIN]] = True
             return not mask.all()
 
-        Driver(join, mark, self.run.cancel).run(batch.having(SEED, np.arange(batch.size)))
+        Driver(join, mark, self.run.cancel).run(batch.having(ORIGIN, np.arange(batch.size)))
         return mask
 
 

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.ast import FindAggregate, FindVar, Var
 from adalog.datalog.terms import Const
-from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.duplicates import dropped
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
@@ -24,8 +22,16 @@ from adalog.executor.evaluation.bind import Binding, RecentReader
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD
 from adalog.executor.extenders.relation import RelationExtender
-from adalog.executor.facts.facts import DerivedRelation, FactRows, Facts, RowFacts, check_size
-from adalog.executor.facts.grouped import GroupFacts
+from adalog.executor.facts.facts import (
+    DerivedRelation,
+    FactRows,
+    Facts,
+    RecursiveRule,
+    RowFacts,
+    check_size,
+    rounds,
+)
+from adalog.executor.facts.grouped import GroupFacts, aggregated_head
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -46,6 +52,10 @@ _WALKED_AT_ONCE = 1 << 19
 _STEPS_AT_ONCE = 1 << 22
 # Bytes for each pair of a closure: in a piece, and both columns.
 _REACHED = 24
+
+
+GrowingFacts = RowFacts | GroupFacts
+"""The facts of a derived relation while its rules run."""
 
 
 @dataclass
@@ -83,20 +93,19 @@ class Fixpoint:
             once = [_Rule(self, stratum, rule, facts[rule.target].add) for rule in stratum.once]
             for each in once:
                 each.run()
-            added = sum(each.turn() for each in facts.values())
-            self.counts[-1].rounds.append(added)
-            if stratum.recursive and added:
-                if stratum.closure is not None:
-                    self._close(stratum.closure, facts)
-                else:
-                    self._rounds(stratum.rounds, stratum, facts)
-                    facts |= self._settled(stratum, facts)
+            if stratum.closure is None or not stratum.recursive:
+                self._rounds(stratum.rounds, stratum, facts)
+                facts |= self._settled(stratum, facts)
+            else:
+                self._close(stratum.closure, facts)
             for relation in stratum.relations:
                 held = facts[relation.name].whole()
                 if relation.aggregates and not stratum.recursive:
                     rules = [rule for rule in once if rule.plan.target == relation.name]
                     self._count_dropped(relation, held, rules)
-                    held = self._aggregated(relation, held)
+                    held = FactRows(
+                        aggregated_head(relation.aggregates, held.columns, self.run.values, self.run.cancel)
+                    )
                 self.relations[relation.name] = DerivedRelation.of([held] if len(held) else [])
                 self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
@@ -130,66 +139,50 @@ class Fixpoint:
             return 0
         return (bound.forward() if bound.first == variable else bound.backward()).counts(values)
 
-    def _facts(self, relation: RuleRelation, stratum: Stratum) -> Facts:
+    def _facts(self, relation: RuleRelation, stratum: Stratum) -> GrowingFacts:
         if relation.aggregates and stratum.recursive:
             return GroupFacts(relation.aggregates, self.run.values, self.run.cancel)
         return RowFacts(relation.arity, self.run.cancel)
 
-    def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
+    def _rounds(
+        self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts], *, counts_first: bool = True
+    ) -> None:
+        """Runs the rules of a recursion round by round. `counts_first`: what was pending counts as a round, too."""
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
-        read = {
-            (leaf.relation, leaf.version)
-            for plan in plans
-            for leaf in everything(plan.body)
-            if isinstance(leaf, RelationAtom)
-        }
-        added = 1
-        while added:
-            self.run.cancel.check()
-            for name, each in facts.items():
-                versions: dict[Version, Sequence[FactRows]] = {Version.RECENT: [each.recent()]}
-                if (name, Version.ALL) in read:
-                    versions[Version.ALL] = each.all()
-                if (name, Version.OLDER) in read:
-                    versions[Version.OLDER] = each.older()
-                self.relations[name] = DerivedRelation(versions)
-            for rule in rules:
-                if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
-                    rule.run()
-            added = sum(each.turn() for each in facts.values())
-            self.counts[-1].rounds.append(added)
+        read: dict[str, set[Version]] = {name: {Version.RECENT} for name in facts}
+        for leaf in (leaf for plan in plans for leaf in everything(plan.body)):
+            if isinstance(leaf, RelationAtom) and leaf.relation in read:
+                read[leaf.relation].add(leaf.version)
+        recursive = [RecursiveRule(each.plan.delta, each.run) for each in rules]
+        for added in rounds(facts, recursive, self.run.cancel.check):
+            if counts_first:
+                self.counts[-1].rounds.append(added)
+            counts_first = True
+            if added and plans:
+                # A round reads the versions at its beginning.
+                for name, versions in read.items():
+                    self.relations[name] = DerivedRelation({each: facts[name].parts(each) for each in versions})
 
-    def _settled(self, stratum: Stratum, facts: Mapping[str, Facts]) -> Mapping[str, Facts]:
+    def _settled(self, stratum: Stratum, facts: Mapping[str, GrowingFacts]) -> Mapping[str, GrowingFacts]:
         """The plain relations of a stratum with aggregates, derived again from the values that these came to.
 
         On the way there they were also derived from values that better ones have displaced since.
         """
         plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
-        if not plain or not any(each.aggregates for each in stratum.relations):
+        if not stratum.recursive or not plain or not any(each.aggregates for each in stratum.relations):
             return {}
         fresh = {name: RowFacts(facts[name].arity, self.run.cancel) for name in plain}
         for name, each in facts.items():
             self.relations[name] = DerivedRelation.of(
-                [RowFacts(each.arity, self.run.cancel).recent() if name in plain else each.whole()],
+                fresh[name].parts(Version.RECENT) if name in plain else each.parts(Version.ALL),
                 *(Version.ALL, Version.OLDER, Version.RECENT),
             )
-        rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
-        for rule in rules:
-            _Rule(self, stratum, rule, fresh[rule.target].add).run()
-        if sum(each.turn() for each in fresh.values()):
-            again = [rule for rule in stratum.rounds if rule.target in plain and rule.delta in (None, *plain)]
-            self._rounds(again, stratum, fresh)
+        for rule in (*stratum.once, *stratum.rounds):
+            if rule.target in plain:
+                _Rule(self, stratum, rule, fresh[rule.target].add).run()
+        again = [rule for rule in stratum.rounds if rule.target in plain and rule.delta in (None, *plain)]
+        self._rounds(again, stratum, fresh, counts_first=False)
         return fresh
-
-    def _aggregated(self, relation: RuleRelation, rows: FactRows) -> FactRows:
-        """The aggregates of a head over the distinct tuples of its variables."""
-        names = [str(i) for i in range(relation.arity)]
-        elements = [
-            FindVar(Var(name)) if aggregate is None else FindAggregate(aggregate, (), Var(name))
-            for name, aggregate in zip(names, relation.aggregates, strict=True)
-        ]
-        batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
-        return FactRows(aggregated(batch, elements, self.run.values, self.run.cancel))
 
     def _count_dropped(self, relation: RuleRelation, rows: FactRows, rules: Sequence[_Rule]) -> None:
         """Notes how many values fell together into the rows of a relation that one rule derives."""
@@ -207,9 +200,12 @@ class Fixpoint:
 
     # Closures
 
-    def _close(self, closure: Closure, facts: Mapping[str, Facts]) -> None:
+    def _close(self, closure: Closure, facts: Mapping[str, GrowingFacts]) -> None:
+        self.counts[-1].rounds.append(sum(each.turn() for each in facts.values()))
         known = facts[closure.relation]
         assert isinstance(known, RowFacts)
+        if not len(known):
+            return
         rows = known.whole().columns
         trie = self._step(closure)
         starts = distinct(rows[closure.fixed])

@@ -36,7 +36,7 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import Run
 from adalog.executor.extenders.functions import Argument
 from adalog.executor.facts.facts import DerivedRelation
-from adalog.executor.join.batch import Batch, Column, concatenate, stack
+from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
@@ -46,8 +46,6 @@ from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import NIL, tags_of
-
-SEED = "#seed"
 
 # Argument tuples that one join begins with, and rows of all of them that become values.
 _TOGETHER = 4096
@@ -237,7 +235,7 @@ class NestedCall:
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
         query = self.plan.query
-        elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
+        elements: tuple[FindElement, ...] = (FindVar(Var(ORIGIN)), *query.find.elements)
         if any(isinstance(element, FindAggregate) for element in elements):
             return aggregated(rows, elements, self.run.values, self.run.cancel)
         names = [element.var.name for element in elements]
@@ -265,14 +263,14 @@ class NestedCall:
 
     def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((SEED, *self.plan.answer)), most, self.position, held)
+        gathered = Gathered(frozenset((ORIGIN, *self.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
         }
         constants = constant_codes(self.plan, self._database, self.run.values)
         columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
-        start = Batch(len(asked), {**columns, SEED: np.arange(len(asked))})
+        start = Batch(len(asked), {**columns, ORIGIN: np.arange(len(asked))})
         join = self._join_from(start)
         if join is not None:
             Driver(join, gathered, self.run.cancel).run(start)

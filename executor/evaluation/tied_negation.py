@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.nested import SEED
 from adalog.executor.extenders.relation import Levels, RelationExtender
-from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -47,7 +46,7 @@ class TiedJoin:
                 return whole
             known = run.made[id(self), "column"] = Levels([self._column(run)])
         relation = RelationExtender([self.variable], known, {self.variable: 0})
-        level = Level(self.variable, keep=frozenset((SEED,)))
+        level = Level(self.variable, keep=frozenset((ORIGIN,)))
         return GenericJoin(Conjunction([relation, *self.ties]), [level], budget=self.budget, check=whole.check)
 
     def _column(self, run: Run) -> Column:

@@ -123,29 +123,37 @@ class UnionExtender:
     """
 
     def __init__(self, parts: Sequence[RelationExtender]) -> None:
-        self.parts = tuple(parts)
+        self._parts = tuple(parts)
         self.variables = parts[0].variables
+
+    @property
+    def parts(self) -> Sequence[RelationExtender]:
+        """At least one."""
+        return self._parts
 
     def participates(self, variable: str) -> bool:
         return self.parts[0].participates(variable)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        total = self.parts[0].count(batch, variable)
-        for part in self.parts[1:]:
+        first, *others = self.parts
+        total = first.count(batch, variable)
+        for part in others:
             total = total + part.count(batch, variable)
         return total
 
     def propose(self, batch: Batch, variable: str) -> Batch:
         found = [part.extensions(batch, variable) for part in self.parts]
-        parent = np.concatenate([each[0] for each in found])
-        value = np.concatenate([each[1] for each in found])
-        parent, value = sorted_columns((parent, value))
+        if len(found) == 1:
+            parent, value = found[0]
+            return batch.extend(parent, variable, value)
+        parent, value = sorted_columns([np.concatenate(each) for each in zip(*found, strict=True)])
         fresh = np.ones(len(parent), np.bool_)
         fresh[1:] = (parent[1:] != parent[:-1]) | (value[1:] != value[:-1])
         return batch.extend(parent[fresh], variable, value[fresh])
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        mask = self.parts[0].holds(batch, variable)
-        for part in self.parts[1:]:
+        first, *others = self.parts
+        mask = first.holds(batch, variable)
+        for part in others:
             mask |= part.holds(batch, variable)
         return batch.keep(mask)

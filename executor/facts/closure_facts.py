@@ -12,9 +12,10 @@ from typing import Final
 import numpy as np
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.maintained import MaintainedFacts, Marks
+from adalog.executor.facts.facts import RowTable, resized
+from adalog.executor.facts.maintained import DerivationClock, MaintainedFacts, Marks
 from adalog.executor.join.batch import Column, Mask
-from adalog.executor.kernels import kept_kernels, walk_kernels
+from adalog.executor.kernels import walk_kernels
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.seed import SEED
 from adalog.store.tries.trie import EMPTY, Trie, distinct
@@ -27,7 +28,7 @@ _STEPS: Final = 1 << 22
 _PAIRS: Final = 4096
 
 
-class Edges:
+class Edges(RowTable):
     """A graph that changes: the tries of one moment, from starts to ends and back, and the pairs that differ."""
 
     def __init__(self, ahead: Trie, back: Trie) -> None:
@@ -35,12 +36,10 @@ class Edges:
         self.ahead, self.back = (
             (trie.base.keys, trie.base.dense, trie.base.offsets, trie.base.values) for trie in self._tries
         )
-        self._count = 0
-        self._pairs: Ints = np.empty((2, 8), np.int64)
-        self._holds: Marks = np.zeros(8, np.uint8)
-        self._chains: Ints = np.full((2, 8), -1, np.int64)
-        self._table: Ints = np.zeros(16, np.int64)
-        self._heads: Ints = np.zeros((2, 16), np.int64)
+        super().__init__(2, 2, lambda _: None)
+        self._holds: Marks = np.zeros(self.rows.shape[1], np.uint8)
+        self._chains: Ints = np.empty(self.rows.shape, np.int64)
+        self._heads: Ints = np.zeros((2, len(self.table)), np.int64)
         for level in reversed(ahead.levels):
             starts = np.repeat(level.keys, np.diff(level.offsets))
             self.put(starts[level.added], level.values[level.added], 1)
@@ -49,55 +48,46 @@ class Edges:
     @property
     def overlay(self) -> tuple[Ints, Marks, Ints, Ints, Ints, int]:
         """What differs, as the kernels take it."""
-        return self._pairs, self._holds, self._table, self._heads, self._chains, self._count
+        return self.rows, self._holds, self.table, self._heads, self._chains, self.count
 
     @property
     def is_stale(self) -> bool:
         """Whether so much differs that the tries of now are a better base."""
-        return self._count > max(_PAIRS, len(self._tries[0].base.values) // 4)
+        return self.count > max(_PAIRS, len(self._tries[0].base.values) // 4)
 
     def nbytes(self) -> int:
         """Bytes of what differs; the tries are the database's."""
-        own = (self._pairs, self._holds, self._chains, self._table, self._heads)
+        own = (self.rows, self._holds, self._chains, self.table, self._heads)
         return sum(each.nbytes for each in own)
 
     def put(self, starts: Column, ends: Column, holds: int) -> None:
         """Says of pairs whether they hold from now on."""
-        if not len(starts):
-            return
-        wanted = self._count + len(starts)
-        if 2 * wanted > len(self._table):
-            self._make_room(wanted)
-        self._count = walk_kernels.put(*self.overlay, starts, ends, holds, SEED)
+        if len(starts):
+            self.reserve(len(starts))
+            self.count = walk_kernels.put(*self.overlay, starts, ends, holds, SEED)
 
-    def _make_room(self, wanted: int) -> None:
-        size = len(self._table)
-        while size < 2 * wanted:
-            size *= 2
-        n = self._count
-        pairs, holds = self._pairs, self._holds
-        self._pairs = np.empty((2, size // 2), np.int64)
-        self._holds = np.zeros(size // 2, np.uint8)
-        self._chains = np.full((2, size // 2), -1, np.int64)
-        self._pairs[:, :n], self._holds[:n] = pairs[:, :n], holds[:n]
-        self._table = np.zeros(size, np.int64)
-        self._heads = np.zeros((2, size), np.int64)
-        kept_kernels.put(self._table, self._pairs, np.arange(2), np.arange(n), SEED)
-        self._link(0)
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._holds = resized(self._holds, self.count, capacity)
+        self._chains = resized(self._chains, self.count, capacity)
 
-    def _link(self, start: int) -> None:
-        for side in (0, 1):
-            walk_kernels.link(self._heads[side], self._pairs[side], self._chains[side], start, self._count, SEED)
+    def index(self, more: int) -> None:
+        super().index(more)
+        self._heads = np.zeros((2, len(self.table)), np.int64)
+        for heads, nodes, chain in zip(self._heads, self.rows, self._chains, strict=True):
+            walk_kernels.link(heads, nodes, chain, 0, self.count, SEED)
 
 
 class ClosureFacts(MaintainedFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(self, fixed: int, take: Callable[[int], None] | None = None) -> None:
-        super().__init__(2, take)
+    def __init__(
+        self, fixed: int, clock: DerivationClock | None = None, take: Callable[[int], None] = lambda _: None
+    ) -> None:
+        super().__init__(2, clock, take)
         self._fixed = fixed
-        self._chain: Ints = np.empty(self._rows.shape[1], np.int64)
-        self._heads: Ints = np.zeros(len(self._table), np.int64)
+        self._chain: Ints = np.empty(self.rows.shape[1], np.int64)
+        self._heads: Ints = np.zeros(len(self.table), np.int64)
         self._linked = 0
 
     def nbytes(self) -> int:
@@ -112,15 +102,12 @@ class ClosureFacts(MaintainedFacts):
         rows = self.find(columns)
         return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
-    def exits(self, columns: Sequence[Column], time: int) -> Column:
-        """Gives rows an exit: the numbers of those that did not hold."""
-        if not len(columns[0]):
-            return EMPTY.values
-        rows = distinct(self.enter(columns))
-        self._marks[rows] |= EXIT
-        rows = self.missing(rows)
-        self._hold(rows, time)
-        return rows
+    def exits(self, columns: Sequence[Column]) -> None:
+        """Gives rows an exit, and has them hold."""
+        if len(columns[0]):
+            rows = distinct(self.enter(columns))
+            self._marks[rows] |= EXIT
+            self.hold(self.missing(rows))
 
     def close(self, rows: Column) -> None:
         """Takes the exits of rows away."""
@@ -128,14 +115,14 @@ class ClosureFacts(MaintainedFacts):
 
     def clear(self) -> None:
         super().clear()
-        self._marks[: self._count] &= ~np.uint8(EXIT)
+        self._marks[: self.count] &= ~np.uint8(EXIT)
 
     # Along the edges
 
     def met(self, starts: Column, ends: Column, *, held: bool) -> list[Column]:
         """The columns of what follows along some edges from facts that hold: of facts that do, or that do not."""
         self._link()
-        facts = self._rows, self._marks, self._table, self._fixed
+        facts = self.rows, self._marks, self.table, self._fixed
         return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, held, SEED))
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
@@ -149,17 +136,15 @@ class ClosureFacts(MaintainedFacts):
         self._touch(gone)
         return gone, bool(too_many)
 
-    def again(self, gone: Column, edges: Edges, time: int) -> Column:
-        """Has those of some rows hold again that follow from what holds: their numbers."""
-        if not len(gone):
-            return gone
-        held: Mask = walk_kernels.supported(self._facts, edges.back, edges.overlay, gone, SEED)
-        rows = gone[held]
-        self._hold(rows, time)
-        return rows
+    def again(self, gone: Column, edges: Edges) -> None:
+        """Has those of some rows hold again that follow from what holds."""
+        if len(gone):
+            supported: Mask = walk_kernels.supported(self._facts, edges.back, edges.overlay, gone, SEED)
+            self.hold(gone[supported])
 
-    def gain(self, rows: Column, edges: Edges, clock: int, cancel: Cancel) -> int:
-        """Follows rows along the edges, and what they lead to; the time of the last fact derived."""
+    def gain(self, edges: Edges, cancel: Cancel) -> None:
+        """Follows the recent rows along the edges, and what they lead to."""
+        rows = self.recent
         done, tail = 0, len(rows)
         queue: Ints = rows
         overlay = edges.overlay
@@ -168,7 +153,7 @@ class ClosureFacts(MaintainedFacts):
             cancel.check()
             self._link()
             at = done
-            done, tail, count, clock = walk_kernels.gain(
+            done, tail, count, self.clock.time = walk_kernels.gain(
                 self._facts,
                 self._heads,
                 self._chain,
@@ -177,41 +162,38 @@ class ClosureFacts(MaintainedFacts):
                 queue,
                 done,
                 tail,
-                self._count,
-                clock,
+                self.count,
+                self.clock.time,
                 _STEPS,
                 SEED,
             )
-            self._count = self._linked = count
+            self.count = self._linked = count
             if done == at:
                 # The next fact leads to more than there was room for.
-                more = max(2 * more, self._count)
-                self._reserve(more)
+                more = max(2 * more, self.count)
+                self.reserve(more)
                 queue = np.concatenate((queue[:tail], np.empty(more, np.int64)))
         self.size += tail - len(rows)
         if tail > len(rows):
             self._touch(queue[len(rows) : tail])
-        return clock
 
     @property
     def _facts(self) -> tuple[Ints, Ints, Marks, Ints, int]:
-        return self._rows, self._times, self._marks, self._table, self._fixed
+        return self.rows, self._times, self._marks, self.table, self._fixed
 
     def _link(self) -> None:
         """Puts new rows into the chains of their nodes."""
-        if len(self._heads) != len(self._table):
-            self._heads = np.zeros(len(self._table), np.int64)
+        if len(self._heads) != len(self.table):
+            self._heads = np.zeros(len(self.table), np.int64)
             self._linked = 0
-        if len(self._chain) < self._rows.shape[1]:
-            chain = np.empty(self._rows.shape[1], np.int64)
-            chain[: self._linked] = self._chain[: self._linked]
-            self._chain = chain
-        if self._linked < self._count:
-            nodes = self._rows[1 - self._fixed]
-            walk_kernels.link(self._heads, nodes, self._chain, self._linked, self._count, SEED)
-            self._linked = self._count
+        if len(self._chain) < self.rows.shape[1]:
+            self._chain = resized(self._chain, self._linked, self.rows.shape[1])
+        if self._linked < self.count:
+            nodes = self.rows[1 - self._fixed]
+            walk_kernels.link(self._heads, nodes, self._chain, self._linked, self.count, SEED)
+            self._linked = self.count
 
     def _renumber(self) -> None:
         super()._renumber()
-        self._heads = np.zeros(len(self._table), np.int64)
+        self._heads = np.zeros(len(self.table), np.int64)
         self._linked = 0

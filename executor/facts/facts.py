@@ -1,17 +1,17 @@
-"""What rules have derived so far: rows that only grow, read as all, as older, or as what the last round added.
+"""The facts of one derived relation: what every table of facts offers, and the set of rows that only grows.
 
-Rows lie in the order in which they came, so each version is a range of them. What is older is kept as a few sorted
-runs whose sizes grow geometrically: a round sorts what it adds, and a row is sorted again a logarithmic number of
-times.
+Rows lie in the order in which they came, so each version is a range of them. Older rows lie in a few sorted parts
+whose sizes grow geometrically: a round sorts what it adds, and a row is sorted again a logarithmic number of times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Held
@@ -35,11 +35,14 @@ STRIDE = 1 << 18
 # After so many frontiers of a closure all touched rows are written out at once.
 _MOST_FRONTIERS = 32
 
-Run = tuple[int, int]
+T = TypeVar("T", bound=np.generic)
 
 
 class Facts(Protocol):
-    """The rows of one derived relation."""
+    """The rows of one derived relation, which a semi-naive evaluation adds to and reads.
+
+    A row that `add` takes is pending until `turn`, then recent for one round, and older after that.
+    """
 
     arity: int
 
@@ -50,19 +53,37 @@ class Facts(Protocol):
         """Takes rows that a rule derived; those already known are dropped."""
 
     def turn(self) -> int:
-        """Ends a round: the rows taken since the last turn become the recent ones. How many they are."""
+        """Ends a round: pending rows become the recent ones. Returns their number."""
 
-    def all(self) -> list[FactRows]:
-        """What is known, in parts."""
+    def parts(self, version: Version) -> Sequence[FactRows]:
+        """The rows of a version, in disjoint parts."""
 
-    def older(self) -> list[FactRows]:
-        """What was known before the last round."""
 
-    def recent(self) -> FactRows:
-        """What the last round added."""
+@dataclass(frozen=True, slots=True)
+class RecursiveRule:
+    """A rule within a recursion: `derive` adds what it derives to its facts. `delta`: the relation whose recent
+    rows it reads, if any."""
 
-    def whole(self) -> FactRows:
-        """What is known, in one part."""
+    delta: str | None
+    derive: Callable[[], None]
+
+
+def rounds(facts: Mapping[str, Facts], rules: Sequence[RecursiveRule], check: Callable[[], None]) -> Iterator[int]:
+    """The semi-naive evaluation: runs rules round by round until a round adds nothing.
+
+    Yields how many rows each round added, first those that were pending; between two rounds the caller may publish
+    the new versions. `check` raises when the evaluation should stop.
+    """
+    while True:
+        recent = {name: each.turn() for name, each in facts.items()}
+        added = sum(recent.values())
+        yield added
+        if not added or not rules:
+            return
+        check()
+        for rule in rules:
+            if rule.delta is None or recent[rule.delta]:
+                rule.derive()
 
 
 class FactRows:
@@ -121,17 +142,49 @@ def check_size(rows: int) -> None:
         )
 
 
-class RowTable:
-    """Rows in growing columns, found by a hash of their first `keys` columns; of the query's budget."""
+class SortedParts:
+    """The rows of growing columns in disjoint parts, each with its own sorted levels.
 
-    def __init__(self, arity: int, keys: int, cancel: Cancel) -> None:
+    A part takes in those before it that are at most `share` times as long, so there are few.
+    """
+
+    def __init__(self, share: int) -> None:
+        self._share = share
+        self._parts: list[tuple[int, FactRows]] = []
+        self.stop = 0
+
+    def __iter__(self) -> Iterator[FactRows]:
+        return (rows for _, rows in self._parts)
+
+    def append(self, columns: Ints, rows: FactRows) -> None:
+        """Takes `rows`, which follow those before them in `columns`."""
+        first = start = self.stop
+        self.stop += len(rows)
+        while self._parts and self._share * (self.stop - start) >= len(self._parts[-1][1]):
+            start, _ = self._parts.pop()
+        self._parts.append((start, rows if start == first else FactRows(list(columns[:, start : self.stop]))))
+
+
+class RowTable:
+    """Rows in growing columns, found by a hash of their first `keys` columns.
+
+    `take` is told how many bytes are about to be held, and may refuse them. `beside`: bytes of a row that are not
+    of its columns.
+    """
+
+    beside = 0
+
+    def __init__(
+        self, arity: int, keys: int, take: Callable[[int], None], check: Callable[[], None] = lambda: None
+    ) -> None:
         self.arity = arity
         self.keys = keys
-        self.cancel = cancel
+        self.check = check
         self.count = 0
-        self._held = Held(cancel.budget)
+        self._take = take
         self.rows = np.empty((arity, 64), np.int64)
         self.table = np.zeros(128, np.int64)
+        self._taken = 2 * self.rows.nbytes + self.table.nbytes + 64 * self.beside
 
     def has_room(self, more: int) -> bool:
         """Whether so many more rows leave the table as it is."""
@@ -144,9 +197,11 @@ class RowTable:
         if wanted > self.rows.shape[1]:
             capacity = max(wanted, 2 * self.rows.shape[1])
             self._hold(capacity, len(self.table))
-            grown = np.empty((self.arity, capacity), np.int64)
-            grown[:, : self.count] = self.rows[:, : self.count]
-            self.rows = grown
+            self.resize(capacity)
+
+    def resize(self, capacity: int) -> None:
+        """Moves the rows to columns of another length."""
+        self.rows = resized(self.rows, self.count, capacity)
 
     def reserve(self, more: int) -> None:
         """Makes room for so many more rows."""
@@ -163,16 +218,26 @@ class RowTable:
         self._hold(self.rows.shape[1], size)
         self.table = np.zeros(size, np.int64)
         for start in range(0, self.count, STRIDE):
-            self.cancel.check()
+            self.check()
             stop = min(start + STRIDE, self.count)
             row_kernels.rehash(self.table, self.rows, self.keys, start, stop, SEED)
 
     def _hold(self, capacity: int, places: int) -> None:
         """Counts what it holds; the rows twice, as they and their sorted levels, or they and those before them."""
-        self._held.become(16 * self.arity * capacity + 8 * places)
+        nbytes = (16 * self.arity + self.beside) * capacity + 8 * places
+        if nbytes > self._taken:
+            self._take(nbytes - self._taken)
+            self._taken = nbytes
 
     def range(self, start: int, stop: int) -> list[Column]:
         return [column[start:stop] for column in self.rows]
+
+
+def resized(array: NDArray[T], count: int, capacity: int) -> NDArray[T]:
+    """An array of another length with the first `count` elements of this one."""
+    copy: NDArray[T] = np.empty((*array.shape[:-1], capacity), array.dtype)
+    copy[..., :count] = array[..., :count]
+    return copy
 
 
 class RowFacts:
@@ -181,13 +246,12 @@ class RowFacts:
     def __init__(self, arity: int, cancel: Cancel) -> None:
         self.arity = arity
         self._cancel = cancel
-        self._store = RowTable(arity, arity, cancel)
+        self._store = RowTable(arity, arity, cancel.budget.take, cancel.check)
         self._bits = Held(cancel.budget)
         # Known rows as bits, where these take less room than the store's table, which is then not kept up.
         self._dense: DenseRows | None = None
-        self._older: list[tuple[Run, FactRows]] = []
-        self._recent = (0, 0)
-        self._recent_columns = FactRows(self._store.range(0, 0))
+        self._older = SortedParts(2)
+        self._recent = FactRows(self._store.range(0, 0))
 
     def __len__(self) -> int:
         return self._store.count
@@ -217,30 +281,22 @@ class RowFacts:
             store.count = row_kernels.insert(store.table, store.rows, store.count, rows, SEED)
 
     def turn(self) -> int:
-        if self._recent[1] > self._recent[0]:
-            self._older.append((self._recent, self._recent_columns))
-        while len(self._older) > 1 and 2 * _length(self._older[-1]) >= _length(self._older[-2]):
-            (_, stop), _ = self._older.pop()
-            (start, _), _ = self._older.pop()
-            self._older.append(((start, stop), FactRows(self._store.range(start, stop))))
-        self._recent = (self._recent[1], self._store.count)
-        self._recent_columns = FactRows(self._store.range(*self._recent))
-        return self._recent[1] - self._recent[0]
+        if len(self._recent):
+            self._older.append(self._store.rows, self._recent)
+        self._recent = FactRows(self._store.range(self._older.stop, self._store.count))
+        return len(self._recent)
 
-    def all(self) -> list[FactRows]:
-        return [*self.older(), self._recent_columns] if len(self._recent_columns) else self.older()
-
-    def older(self) -> list[FactRows]:
-        return [columns for _, columns in self._older]
-
-    def recent(self) -> FactRows:
-        return self._recent_columns
+    def parts(self, version: Version) -> list[FactRows]:
+        if version is Version.RECENT:
+            return [self._recent]
+        older = list(self._older)
+        return older if version is Version.OLDER or not len(self._recent) else [*older, self._recent]
 
     def whole(self) -> FactRows:
         """Every row, in one part."""
-        if len(self._older) == 1 and not len(self._recent_columns):
-            return self._older[0][1]
-        return FactRows(self._store.range(0, self._store.count))
+        count = self._store.count
+        known = next((rows for rows in self.parts(Version.ALL) if len(rows) == count), None)
+        return FactRows(self._store.range(0, count)) if known is None else known
 
     def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
@@ -285,11 +341,8 @@ class RowFacts:
 
     def replace(self, columns: Sequence[Column]) -> None:
         """Takes rows that are distinct and contain all that is known, in its place. Nothing can be added after."""
-        self._older = [((0, len(columns[0])), FactRows(columns))]
-        self._store.count = len(columns[0])
-        self._recent = (self._store.count, self._store.count)
-        self._recent_columns = FactRows([column[:0] for column in columns])
-
-
-def _length(part: tuple[Run, FactRows]) -> int:
-    return part[0][1] - part[0][0]
+        rows = FactRows(columns)
+        self._older = SortedParts(2)
+        self._older.append(self._store.rows, rows)
+        self._store.count = len(rows)
+        self._recent = FactRows([column[:0] for column in columns])

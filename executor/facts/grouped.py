@@ -11,19 +11,62 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import merged
+from adalog.datalog.aggregates import AGGREGATES, aggregate
+from adalog.datalog.ast import FindAggregate, FindVar, Var
+from adalog.datalog.values import sort_key
+from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.facts import MOST_ROWS, STRIDE, FactRows, RowTable, check_size
-from adalog.executor.join.batch import Column, stack
+from adalog.executor.facts.facts import MOST_ROWS, STRIDE, FactRows, RowTable, check_size, resized
+from adalog.executor.join.batch import Batch, Column, stack
 from adalog.executor.kernels import row_kernels
 from adalog.executor.kernels.seed import SEED
+from adalog.planner.model.version import Version
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 
 # Rows between two looks at the deadline where each is merged by itself, and bytes that one takes.
 _LOOK = 1024
 _ROW = 300
+
+
+def number_ranks(codes: Column, values: Scratch) -> tuple[bool, Column] | None:
+    """(whether they are doubles, int64[n] in the order of the numbers) of codes, at least one; None where they are
+    neither all longs nor all doubles."""
+    if int(codes.min()) >= LONG_MIN and int(codes.max()) <= LONG_MAX:
+        return False, codes
+    if not (tags_of(codes) == TAG_DOUBLE).all():
+        return None
+    numbers = values.doubles(codes)
+    if np.isnan(numbers).any():
+        return None
+    bits = numbers.view(np.int64)
+    return True, np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
+
+
+def value_ranks(codes: Column, values: Scratch) -> Column:
+    """int64[n]: numbers in the order of the values that the codes stand for."""
+    numbers = number_ranks(codes, values) if len(codes) else (False, codes)
+    if numbers is not None:
+        return numbers[1]
+    each, which = np.unique(codes, return_inverse=True)
+    decoded = values.decode_many(each)
+    order = sorted(range(len(each)), key=lambda i: sort_key(decoded[i]))
+    ranks = np.empty(len(each), np.int64)
+    ranks[order] = np.arange(len(each))
+    return ranks[which]
+
+
+def aggregated_head(
+    aggregates: Sequence[str | None], columns: Sequence[Column], values: Scratch, cancel: Cancel
+) -> list[Column]:
+    """The rows of a head with aggregates, over the distinct tuples of its variables."""
+    batch = Batch.of(columns)
+    elements = [
+        FindVar(Var(name)) if each is None else FindAggregate(each, (), Var(name))
+        for name, each in zip(batch.columns, aggregates, strict=True)
+    ]
+    return aggregated(batch, elements, values, cancel)
 
 
 class BestFacts:
@@ -41,10 +84,10 @@ class BestFacts:
         self._sign = sign
         self._values = values
         self._doubles: bool | None = None
-        self._store = RowTable(arity + 1, arity - 1, cancel)
+        self._store = RowTable(arity + 1, arity - 1, cancel.budget.take, cancel.check)
         self._current = np.zeros(self._store.rows.shape[1], np.bool_)
         self._from = 0
-        self._recent_columns = self._of(0, 0)
+        self._recent = self._of(0, 0)
         self._whole: FactRows | None = None
 
     def __len__(self) -> int:
@@ -52,18 +95,10 @@ class BestFacts:
 
     def ranks(self, codes: Column) -> Column | None:
         """int64[n] in the order of the values; None where they are not all longs or all doubles as those before."""
-        if not len(codes):
-            return codes
-        if int(codes.min()) >= LONG_MIN and int(codes.max()) <= LONG_MAX:
-            doubles, ranks = False, codes
-        elif (tags_of(codes) == TAG_DOUBLE).all():
-            numbers = self._values.doubles(codes)
-            if np.isnan(numbers).any():
-                return None
-            bits = numbers.view(np.int64)
-            doubles, ranks = True, np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
-        else:
+        numbers = number_ranks(codes, self._values)
+        if numbers is None:
             return None
+        doubles, ranks = numbers
         if self._doubles is None:
             self._doubles = doubles
         return ranks if self._doubles == doubles else None
@@ -77,7 +112,7 @@ class BestFacts:
             stop = min(start + STRIDE, rows.shape[1])
             self._reserve(stop - start)
             store = self._store
-            store.cancel.check()
+            store.check()
             store.count = row_kernels.improve(
                 store.table, store.rows, self._current, store.count, rows, store.keys, start, stop, self._sign, SEED
             )
@@ -90,9 +125,8 @@ class BestFacts:
             room = max(more, min(store.count, MOST_ROWS - store.count))
             store.reserve_rows(room)
             store.index(room)
-            grown = np.zeros(store.rows.shape[1], np.bool_)
-            grown[: store.count] = self._current[: store.count]
-            self._current = grown
+            self._current = resized(self._current, store.count, store.rows.shape[1])
+            self._current[store.count :] = False
 
     def _compact(self) -> None:
         store = self._store
@@ -109,18 +143,12 @@ class BestFacts:
         return FactRows([self._store.rows[i][which] for i in self._back])
 
     def turn(self) -> int:
-        self._recent_columns = self._of(self._from, self._store.count)
+        self._recent = self._of(self._from, self._store.count)
         self._from = self._store.count
-        return len(self._recent_columns)
+        return len(self._recent)
 
-    def all(self) -> list[FactRows]:
-        return [self.whole()]
-
-    def older(self) -> list[FactRows]:
-        return self.all()
-
-    def recent(self) -> FactRows:
-        return self._recent_columns
+    def parts(self, version: Version) -> list[FactRows]:
+        return [self._recent if version is Version.RECENT else self.whole()]
 
     def whole(self) -> FactRows:
         if self._whole is None:
@@ -139,7 +167,7 @@ class MergedFacts:
         self._held = Held(cancel.budget)
         self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._changed: dict[tuple[int, ...], None] = {}
-        self._recent_columns = _columns_of([], self.arity)
+        self._recent = _columns_of([], self.arity)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -166,22 +194,16 @@ class MergedFacts:
                 made.append(code)
             else:
                 earlier: list[Any] = [] if known is None else [decode(known[place])]
-                made.append(intern(merged(name, [*earlier, decode(code)])))
+                made.append(intern(aggregate(name, (), [*earlier, decode(code)])))
         return tuple(made)
 
     def turn(self) -> int:
-        self._recent_columns = _columns_of([self._known[group] for group in self._changed], self.arity)
+        self._recent = _columns_of([self._known[group] for group in self._changed], self.arity)
         self._changed = {}
-        return len(self._recent_columns)
+        return len(self._recent)
 
-    def all(self) -> list[FactRows]:
-        return [self.whole()]
-
-    def older(self) -> list[FactRows]:
-        return self.all()
-
-    def recent(self) -> FactRows:
-        return self._recent_columns
+    def parts(self, version: Version) -> list[FactRows]:
+        return [self._recent if version is Version.RECENT else self.whole()]
 
     def whole(self) -> FactRows:
         return _columns_of(list(self._known.values()), self.arity)
@@ -203,10 +225,9 @@ class GroupFacts:
         places = [i for i, name in enumerate(aggregates) if name is not None]
         self._place = places[0]
         self._facts: BestFacts | MergedFacts
-        if len(places) == 1 and aggregates[places[0]] in ("min", "max"):
-            self._facts = BestFacts(
-                self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1, values, cancel
-            )
+        better = AGGREGATES[str(aggregates[places[0]])].better
+        if len(places) == 1 and better:
+            self._facts = BestFacts(self.arity, places[0], -better, values, cancel)
         else:
             self._facts = MergedFacts(aggregates, values, cancel)
 
@@ -214,6 +235,8 @@ class GroupFacts:
         return len(self._facts)
 
     def add(self, columns: Sequence[Column]) -> None:
+        if not len(columns[0]):
+            return
         if isinstance(self._facts, BestFacts) and self._facts.ranks(columns[self._place]) is None:
             self._facts = self._moved(self._facts)
         self._facts.add(columns)
@@ -227,14 +250,8 @@ class GroupFacts:
     def turn(self) -> int:
         return self._facts.turn()
 
-    def all(self) -> list[FactRows]:
-        return self._facts.all()
-
-    def older(self) -> list[FactRows]:
-        return self._facts.older()
-
-    def recent(self) -> FactRows:
-        return self._facts.recent()
+    def parts(self, version: Version) -> list[FactRows]:
+        return self._facts.parts(version)
 
     def whole(self) -> FactRows:
         return self._facts.whole()

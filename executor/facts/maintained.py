@@ -1,22 +1,22 @@
-"""Facts that are kept from one moment to the next: rows that come and go, each with the time of its derivation.
+"""Facts that are maintained from moment to moment: rows that come and go, each with the time of its derivation.
 
-A row is entered once and stays where it is, so whoever refers to it does so by its number. What holds is marks
-beside the rows: a version is those with some mark, read through sorted parts that hold all rows and a look at the
-marks.
+A row is entered once and keeps its place, so its number refers to it. Marks beside the rows say what holds: a
+version is the rows with some mark. It is read through sorted parts that hold all rows, and a look at the marks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.extenders.patterns import Bound, rows_extender
-from adalog.executor.extenders.relation import RelationExtender, sorted_columns
-from adalog.executor.facts.facts import FactRows, check_size
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.extenders.relation import RelationExtender, UnionExtender
+from adalog.executor.facts.facts import FactRows, RowTable, SortedParts, resized
+from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.protocol import START
 from adalog.executor.kernels import kept_kernels
 from adalog.executor.kernels.range_kernels import Ints
@@ -33,13 +33,8 @@ BEFORE: Final = 2
 LEAVING: Final = 4
 """The mark of a row that holds no more, while what was derived from it is looked for."""
 
-ROW: Final = "#seed"
-"""The column of a batch that says which of the facts that are looked at a prefix belongs to."""
-
 # A part of rows is sorted again with the one before it when it has come to so large a share of that.
 _SHARE: Final = 8
-# Bytes for each row beside its columns.
-_BESIDE: Final = 64
 # Fewer rows that hold no more are not worth clearing away.
 _FEW: Final = 1024
 
@@ -48,26 +43,44 @@ _OTHERS: Final = np.uint8(~(NOW | BEFORE | LEAVING) & 255)
 _MARKS: Final = {Version.OLD: BEFORE, Version.NEW: NOW, Version.EARLIER: NOW}
 
 
-class MaintainedFacts:
-    """The rows of one relation. `size`: how many hold now.
+@dataclass(slots=True)
+class DerivationClock:
+    """The time of the newest derivation, for all relations of a stratum."""
 
-    Between `settle` and the next, OLD are the rows that held then, NEW those that hold now.
+    time: int = 0
+
+    def tick(self) -> int:
+        """A time later than all before it."""
+        self.time += 1
+        return self.time
+
+
+class MaintainedFacts(RowTable):
+    """The rows of one relation. `size`: how many hold now. `recent`: the numbers of those that the last round
+    added.
+
+    Between `settle` and the next, OLD are the rows that held then, NEW those that hold now. A fact that `add` takes
+    holds at once, with a time later than all facts that it can have been derived from.
     """
 
-    def __init__(self, arity: int, take: Callable[[int], None] | None = None) -> None:
+    # A time and marks.
+    beside = 9
+
+    def __init__(
+        self, arity: int, clock: DerivationClock | None = None, take: Callable[[int], None] = lambda _: None
+    ) -> None:
         """`take` is told how many bytes are about to be held, and may refuse them."""
-        self.arity = arity
-        self._take = take
+        super().__init__(arity, arity, take)
         self.size = 0
-        self._count = 0
-        self._rows: Ints = np.empty((arity, 64), np.int64)
+        self.clock = clock or DerivationClock()
+        self.recent = _NONE
         self._times: Ints = np.empty(64, np.int64)
         self._marks: Marks = np.zeros(64, np.uint8)
-        self._table: Ints = np.zeros(128, np.int64)
         self._places = np.arange(arity)
+        self._pending: list[Column] = []
         self._touched: list[Column] = []
         self._changed: tuple[Column, Column] | None = None
-        self._parts: list[tuple[int, int, FactRows]] = []
+        self._parts = SortedParts(_SHARE)
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
         self._numbered = 0
@@ -80,39 +93,34 @@ class MaintainedFacts:
     @property
     def extent(self) -> tuple[int, int]:
         """What numbers stand for: another one when rows have been numbered anew, or more of them have a number."""
-        return self._numbered, self._count
+        return self._numbered, self.count
 
     def nbytes(self) -> int:
         """Bytes held, sorted parts included."""
         parts = sum(
-            each.nbytes
-            for _, _, part in self._parts
-            for levels in part.made()
-            for each in levels.values + levels.offsets
+            each.nbytes for part in self._parts for levels in part.made() for each in levels.values + levels.offsets
         )
-        return self._rows.nbytes + self._times.nbytes + self._marks.nbytes + self._table.nbytes + parts
+        return self.rows.nbytes + self._times.nbytes + self._marks.nbytes + self.table.nbytes + parts
 
     # Rows by number
 
     def find(self, columns: Sequence[Column]) -> Column:
         """int64[n]: the number of each row, -1 of one that never was."""
-        return kept_kernels.find(self._table, self._rows, self._places, _stacked(columns), SEED)
+        return kept_kernels.find(self.table, self.rows, self._places, _stacked(columns), SEED)
 
     def enter(self, columns: Sequence[Column]) -> Column:
         """int64[n]: the number of each row; one that never was is given a number."""
         keys = _stacked(columns)
-        self._reserve(keys.shape[1])
+        self.reserve(keys.shape[1])
         found = np.empty(keys.shape[1], np.int64)
-        before, self._count = (
-            self._count,
-            kept_kernels.enter(self._table, self._rows, self._count, keys, found, SEED),
-        )
-        self._marks[before : self._count] = 0
+        before = self.count
+        self.count = kept_kernels.enter(self.table, self.rows, before, keys, found, SEED)
+        self._marks[before : self.count] = 0
         return found
 
     def columns_of(self, rows: Column) -> list[Column]:
         """The columns of rows by number."""
-        return [column[rows] for column in self._rows]
+        return [column[rows] for column in self.rows]
 
     def times_of(self, rows: Column) -> Column:
         """When each of these rows was derived: facts that it was derived from have earlier times."""
@@ -134,25 +142,29 @@ class MaintainedFacts:
 
     def all_holding(self) -> Column:
         """The numbers of all rows that hold now."""
-        return np.flatnonzero(self._marks[: self._count] & NOW)
+        return np.flatnonzero(self._marks[: self.count] & NOW)
 
     # What holds
 
-    def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
-        """Has rows hold from a time on: (the numbers of those that did not hold, of those that give way to
-        them)."""
-        if not len(columns[0]):
-            return _NONE, _NONE
-        rows = self.missing(distinct(self.enter(columns)))
-        self._hold(rows, time)
-        return rows, _NONE
+    def add(self, columns: Sequence[Column]) -> None:
+        """Has rows hold."""
+        if len(columns[0]):
+            self.hold(self.missing(distinct(self.enter(columns))))
 
-    def _hold(self, rows: Column, time: int) -> None:
+    def hold(self, rows: Column) -> None:
+        """Has rows by number, each once, hold that do not."""
+        time = self.clock.tick()
         if len(rows):
             self._marks[rows] |= NOW
             self._times[rows] = time
             self.size += len(rows)
+            self._pending.append(rows)
             self._touch(rows)
+
+    def turn(self) -> int:
+        """Ends a round: the rows added since the last one are the recent ones. Returns their number."""
+        self.recent, self._pending = joined(self._pending), []
+        return len(self.recent)
 
     def remove(self, rows: Column) -> None:
         """Has rows, which hold, hold no more."""
@@ -164,6 +176,7 @@ class MaintainedFacts:
     def clear(self) -> None:
         """Has no row hold any more."""
         self.remove(self.all_holding())
+        self._pending = []
 
     def leave(self, rows: Column) -> None:
         """Has rows be read with those that hold, until `forget`."""
@@ -194,9 +207,9 @@ class MaintainedFacts:
             marks = self._marks[rows]
             holds = marks & NOW
             self._marks[rows] = (marks & _OTHERS) | holds | holds << 1
-        self._touched = []
+        self._touched, self._pending, self.recent = [], [], _NONE
         self._changed = None
-        if self._count - self.size > max(_FEW, self.size):
+        if self.count - self.size > max(_FEW, self.size):
             self._compact()
 
     def came(self) -> Column:
@@ -218,46 +231,28 @@ class MaintainedFacts:
 
     # Room
 
-    def _reserve(self, more: int) -> None:
-        wanted = self._count + more
-        if wanted > self._rows.shape[1]:
-            check_size(wanted)
-            room = max(wanted, 2 * self._rows.shape[1])
-            if self._take is not None:
-                # The rows, as much again for what of them is sorted, and the places in tables.
-                self._take((16 * self.arity + _BESIDE) * (room - self._rows.shape[1]))
-            self._rows = _grown(self._rows, self._count, room)
-            self._times = _grown(self._times, self._count, room)
-            self._marks = _grown(self._marks, self._count, room)
-        if 2 * wanted > len(self._table):
-            self._index(wanted)
-
-    def _index(self, wanted: int) -> None:
-        size = len(self._table)
-        while size < 2 * wanted:
-            size *= 2
-        self._table = np.zeros(size, np.int64)
-        kept_kernels.put(self._table, self._rows, self._places, np.arange(self._count), SEED)
+    def resize(self, capacity: int) -> None:
+        super().resize(capacity)
+        self._times = resized(self._times, self.count, capacity)
+        self._marks = resized(self._marks, self.count, capacity)
 
     def _compact(self) -> None:
         """Clears away the rows without a mark. Numbers change."""
-        kept = np.flatnonzero(self._marks[: self._count])
-        room = max(64, len(kept) + len(kept) // 4)
-        self._rows = _grown(self._rows[:, kept], len(kept), room)
-        self._times = _grown(self._times[kept], len(kept), room)
-        self._marks = _grown(self._marks[kept], len(kept), room)
-        self._count = len(kept)
+        kept = np.flatnonzero(self._marks[: self.count])
+        self.count = len(kept)
+        self.rows, self._times, self._marks = self.rows[:, kept], self._times[kept], self._marks[kept]
+        self.resize(max(64, len(kept) + len(kept) // 4))
         self._plain = 0
-        self._table = np.zeros(128, np.int64)
+        self.table = np.zeros(128, np.int64)
         self._renumber()
 
     def recode(self, is_own: Callable[[Column], Mask], change: Callable[[Column], Column]) -> None:
         """Gives those codes in its rows others of which `is_own` says that they are not the database's."""
         assert not self._touched, "between two moments"
-        young = self._rows[:, self._plain : self._count]
+        young = self.rows[:, self._plain : self.count]
         masks = [is_own(column) for column in young]
         if not any(mask.any() for mask in masks):
-            self._plain = self._count
+            self._plain = self.count
             return
         for column, mask in zip(young, masks, strict=True):
             column[mask] = change(column[mask])
@@ -266,17 +261,20 @@ class MaintainedFacts:
     def _renumber(self) -> None:
         """Makes all that refers to rows by their numbers or their values anew."""
         self._numbered += 1
-        self._parts = []
-        self._index(self._count)
+        self._parts = SortedParts(_SHARE)
+        self.index(0)
 
     # Reading
 
-    def columns_at(self, version: Version) -> list[Column]:
-        """The rows of a version."""
-        return self.columns_of(np.flatnonzero(self._marks[: self._count] & _MARKS[version]))
+    def parts(self, version: Version) -> list[FactRows]:
+        """The rows of a version, in one part."""
+        numbers = self.recent
+        if version is not Version.RECENT:
+            numbers = np.flatnonzero(self._marks[: self.count] & _MARKS[version])
+        return [FactRows(self.columns_of(numbers))]
 
     def since(self, limits: Column) -> None:
-        """Says from which time on a row is none of EARLIER, for each of the facts that a batch's ROW numbers."""
+        """Says from which time on a row is none of EARLIER, for each of the facts that a batch's ORIGIN numbers."""
         self._limits = limits
 
     def extender(self, terms: Sequence[str | None], version: Version, rank: dict[str, int]) -> Bound:
@@ -284,31 +282,27 @@ class MaintainedFacts:
         names = [term for term in terms if term is not None]
         if len(set(names)) < len(terms):
             assert version is not Version.EARLIER, "the planner names every place"
-            return rows_extender(terms, self.columns_at(version), rank)
+            return rows_extender(terms, self.parts(version)[0].columns, rank)
         return MaintainedExtender(self, names, version, rank)
 
     def accepts(self, columns: Sequence[Column], version: Version, batch: Batch) -> Mask:
         """Which rows are of a version; of EARLIER for the fact that each row of the batch belongs to."""
         if version is Version.EARLIER:
             rows = self.find(columns)
-            limits = self._limits[batch.columns[ROW]]
+            limits = self._limits[batch.columns[ORIGIN]]
             return (rows >= 0) & self._marked(rows, NOW) & (self._times[rows] < limits)
         mark = self._shown if version is Version.NEW else _MARKS[version]
         accepted: Mask = kept_kernels.marked(
-            self._table, self._rows, self._places, self._marks, mark, _stacked(columns), SEED
+            self.table, self.rows, self._places, self._marks, mark, _stacked(columns), SEED
         )
         return accepted
 
-    def parts(self) -> list[FactRows]:
+    def sorted_parts(self) -> list[FactRows]:
         """Every row that ever was, in disjoint parts, of which there is one at least."""
-        parts = self._parts
-        start = parts[-1][1] if parts else 0
-        if start < self._count or not parts:
-            stop = self._count
-            while parts and _SHARE * (stop - start) >= parts[-1][1] - parts[-1][0]:
-                start = parts.pop()[0]
-            parts.append((start, stop, FactRows([column[start:stop] for column in self._rows])))
-        return [each for _, _, each in parts]
+        start = self._parts.stop
+        if start < self.count or not self.count:
+            self._parts.append(self.rows, FactRows(self.range(start, self.count)))
+        return list(self._parts)
 
 
 class BestMaintained(MaintainedFacts):
@@ -322,26 +316,42 @@ class BestMaintained(MaintainedFacts):
         arity: int,
         place: int,
         ranks: Callable[[Column], Column],
-        take: Callable[[int], None] | None = None,
+        clock: DerivationClock | None = None,
+        take: Callable[[int], None] = lambda _: None,
     ) -> None:
-        super().__init__(arity, take)
+        super().__init__(arity, clock, take)
         self._place = place
         self._ranks = ranks
         self._keys = np.array([i for i in range(arity) if i != place], np.int64)
         self._groups = np.zeros(128, np.int64)
         self._known = 0
+        self._displaced: list[Column] = []
 
     def nbytes(self) -> int:
         return super().nbytes() + self._groups.nbytes
 
-    def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
+    def turn(self) -> int:
+        super().turn()
+        self.recent = self.holding(self.recent)
+        return len(self.recent)
+
+    def displaced(self) -> Column:
+        """The numbers of the rows that have given way to better ones since the last call."""
+        rows, self._displaced = joined(self._displaced), []
+        return rows
+
+    def clear(self) -> None:
+        super().clear()
+        self._displaced = []
+
+    def add(self, columns: Sequence[Column]) -> None:
         if not len(columns[0]):
-            return _NONE, _NONE
+            return
         keys = [columns[i] for i in self._keys]
-        held = kept_kernels.find(self._groups, self._rows, self._keys, _stacked(keys, len(columns[0])), SEED)
+        held = kept_kernels.find(self._groups, self.rows, self._keys, _stacked(keys, len(columns[0])), SEED)
         is_held = (held >= 0) & (self._marks[held] & NOW != 0)
         value = columns[self._place]
-        ranks = self._ranks(np.concatenate((value, np.where(is_held, self._rows[self._place][held], value))))
+        ranks = self._ranks(np.concatenate((value, np.where(is_held, self.rows[self._place][held], value))))
         own, others = ranks[: len(value)], ranks[len(value) :]
         best = np.lexsort((own, *keys))
         first = np.ones(len(best), np.bool_)
@@ -353,10 +363,10 @@ class BestMaintained(MaintainedFacts):
         best = best[~is_held[best] | (own[best] < others[best])]
         displaced = held[best][is_held[best]]
         self.remove(displaced)
+        self._displaced.append(displaced)
         rows = self.enter([column[best] for column in columns])
-        self._hold(rows, time)
+        self.hold(rows)
         self._put(rows)
-        return rows, displaced
 
     def _put(self, rows: Column) -> None:
         if 2 * (self._known + len(rows)) > len(self._groups):
@@ -364,8 +374,8 @@ class BestMaintained(MaintainedFacts):
             while size < 2 * (self._known + len(rows)):
                 size *= 2
             self._groups = np.zeros(size, np.int64)
-            self._known = kept_kernels.put(self._groups, self._rows, self._keys, self.all_holding(), SEED)
-        self._known += kept_kernels.put(self._groups, self._rows, self._keys, rows, SEED)
+            self._known = kept_kernels.put(self._groups, self.rows, self._keys, self.all_holding(), SEED)
+        self._known += kept_kernels.put(self._groups, self.rows, self._keys, rows, SEED)
 
     def _renumber(self) -> None:
         super()._renumber()
@@ -374,8 +384,8 @@ class BestMaintained(MaintainedFacts):
         self._put(self.all_holding())
 
 
-class MaintainedExtender:
-    """A pattern with a variable in each place over a version of kept facts.
+class MaintainedExtender(UnionExtender):
+    """A pattern with a variable in each place over a version of maintained facts.
 
     Sorted parts propose, of rows that hold and rows that do not; where the last variable is bound the marks decide.
     """
@@ -390,7 +400,7 @@ class MaintainedExtender:
         self.variables = frozenset(names)
         self.order = sorted(names, key=rank.__getitem__)
         self.last = self.order[-1] if rank[self.order[-1]] >= 0 else START
-        self._made: list[RelationExtender] = []
+        self._extenders: list[RelationExtender] = []
         self._extent = (-1, -1)
 
     def participates(self, variable: str) -> bool:
@@ -398,55 +408,30 @@ class MaintainedExtender:
 
     def forget(self) -> None:
         """Lets go of parts that are none of the facts any more."""
-        if self._made and self._extent != self.facts.extent:
-            self._made, self._extent = [], (-1, -1)
+        if self._extenders and self._extent != self.facts.extent:
+            self._extenders, self._extent = [], (-1, -1)
 
-    def _parts(self) -> list[RelationExtender]:
+    @property
+    def parts(self) -> Sequence[RelationExtender]:
         if self._extent != self.facts.extent:
             self._extent = self.facts.extent
             places = tuple(self.names.index(name) for name in self.order)
-            self._made = [
-                RelationExtender(self.order, part.levels(places), self.rank) for part in self.facts.parts()
+            self._extenders = [
+                RelationExtender(self.order, part.levels(places), self.rank) for part in self.facts.sorted_parts()
             ]
-        return self._made
+        return self._extenders
 
     def known(self, batch: Batch) -> Batch:
         """The rows of a first batch for which there is a row, or may be: the bound variables come first."""
         bound = [name for name in self.order if self.rank[name] < 0]
-        if len(bound) == len(self.order):
-            return self._accepted(batch)
-        return self._under(batch, bound[-1])
-
-    def _under(self, batch: Batch, variable: str) -> Batch:
-        first, *others = self._parts()
-        mask = first.holds(batch, variable)
-        for part in others:
-            mask |= part.holds(batch, variable)
-        return batch.keep(mask)
-
-    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        first, *others = self._parts()
-        total = first.count(batch, variable)
-        for part in others:
-            total = total + part.count(batch, variable)
-        return total
+        return self._accepted(batch) if len(bound) == len(self.order) else super().intersect(batch, bound[-1])
 
     def propose(self, batch: Batch, variable: str) -> Batch:
-        parts = self._parts()
-        if len(parts) == 1:
-            parent, value = parts[0].extensions(batch, variable)
-        else:
-            found = [part.extensions(batch, variable) for part in parts]
-            parent, value = sorted_columns([np.concatenate(each) for each in zip(*found, strict=True)])
-            if variable != self.last:
-                fresh = np.ones(len(parent), np.bool_)
-                fresh[1:] = (parent[1:] != parent[:-1]) | (value[1:] != value[:-1])
-                parent, value = parent[fresh], value[fresh]
-        extended = batch.extend(parent, variable, value)
+        extended = super().propose(batch, variable)
         return self._accepted(extended) if variable == self.last else extended
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        return self._accepted(batch) if variable == self.last else self._under(batch, variable)
+        return self._accepted(batch) if variable == self.last else super().intersect(batch, variable)
 
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
@@ -454,8 +439,6 @@ class MaintainedExtender:
         columns = [batch.columns[name] for name in self.names]
         return batch.keep(self.facts.accepts(columns, self.version, batch))
 
-
-T = TypeVar("T", bound=np.generic)
 
 _NONE: Final = np.empty(0, np.int64)
 
@@ -466,7 +449,7 @@ def _stacked(columns: Sequence[Column], size: int | None = None) -> NDArray[np.i
     return np.array(columns)
 
 
-def _grown(array: NDArray[T], count: int, room: int) -> NDArray[T]:
-    made: NDArray[T] = np.empty((*array.shape[:-1], room), array.dtype)
-    made[..., :count] = array[..., :count]
-    return made
+def joined(parts: Sequence[Column]) -> Column:
+    """Rows by number, of which there are seldom any."""
+    parts = [rows for rows in parts if len(rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _NONE

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog import exact
+from adalog.datalog.aggregates import INVERTIBLE, Fold
 from adalog.datalog.ast import FindAggregate, FindElement, FindVar, Var
 from adalog.datalog.values import LONG_MAX, LONG_MIN
 from adalog.executor.answer.aggregates import aggregated
@@ -26,9 +27,6 @@ from adalog.executor.kernels.group_kernels import group_rows
 from adalog.planner.feeds import FEED
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import TAG_DOUBLE, tags_of
-
-KEPT: Final = frozenset({"count", "sum", "avg"})
-"""The aggregates that follow from counts and exact sums."""
 
 # Doubles are whole multiples of 2 to the minus this.
 _SCALE: Final = 1074
@@ -73,13 +71,13 @@ class Total:
             self.odd + sign * other.odd,
         )
 
-    def value(self, name: str) -> int | float | None:
+    def value(self, fold: Fold | None) -> int | float | None:
         """The sum or the average; None where it takes the values themselves to tell."""
         if self.odd or not LONG_MIN <= self.longs <= LONG_MAX:
             return None
-        divisor = 1 if name == "sum" else self.long_count + self.double_count
+        divisor = 1 if fold is Fold.SUM else self.long_count + self.double_count
         if not self.double_count:
-            return self.longs if name == "sum" else exact.rounded(self.longs, divisor)
+            return self.longs if fold is Fold.SUM else exact.rounded(self.longs, divisor)
         return exact.rounded((self.longs << _SCALE) + self.doubles, divisor << _SCALE)
 
 
@@ -115,8 +113,8 @@ class AnswerGroups:
         self._plain = {
             each.var.name: i for i, each in enumerate(self.elements) if not isinstance(each, FindAggregate)
         }
-        self.follows = all(each.name in KEPT and not each.args for each in aggregates)
-        self.summed = tuple(dict.fromkeys(each.var.name for each in aggregates if each.name != "count"))
+        self.follows = all(each.fold in INVERTIBLE for each in aggregates)
+        self.summed = tuple(dict.fromkeys(each.var.name for each in aggregates if each.fold is not Fold.COUNT))
 
     def forget(self) -> None:
         """Forgets all groups: something happened that their numbers do not show."""
@@ -247,8 +245,8 @@ class AnswerGroups:
                 shown.append(places[element.var.name])
                 continue
             value: int | float | None = numbers.tuples
-            if element.name != "count":
-                value = numbers.totals[self.summed.index(element.var.name)].value(element.name)
+            if element.fold is not Fold.COUNT:
+                value = numbers.totals[self.summed.index(element.var.name)].value(element.fold)
             if value is None:
                 return None
             shown.append(values.intern(value))

@@ -25,7 +25,7 @@ from adalog.store.values.layout import code_of
 @dataclass
 class _Rows:
     """The rows of one relation, the feed's number first. `columns`: all of them, but for the `young` ones, which
-    came since; `parts`: the same for joins. `came`, `went`: the rows since these were last taken, where somebody
+    came since; `parts`: the same for joins. `came`, `went`: the rows since these were last taken, if it
     `follows`."""
 
     width: int

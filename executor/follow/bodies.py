@@ -13,9 +13,9 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.maintained import ROW, MaintainedExtender, MaintainedFacts
+from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin
 from adalog.planner.model.logical import DatomAtom, RelationAtom
@@ -137,11 +137,11 @@ class Joins:
         mask = np.zeros(batch.size, np.bool_)
 
         def sink(rows: Batch) -> bool:
-            mask[rows.columns[ROW]] = True
+            mask[rows.columns[ORIGIN]] = True
             return not mask.all()
 
         if batch.size:
-            self._drive(joined, batch.having(ROW, np.arange(batch.size)), sink, seed=True)
+            self._drive(joined, batch.having(ORIGIN, np.arange(batch.size)), sink, seed=True)
         return mask
 
     def _drive(self, joined: BodyJoin, batch: Batch, sink: Callable[[Batch], bool], *, seed: bool) -> None:
@@ -229,6 +229,7 @@ class Changed:
 
 
 def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
+    """Facts by number, as rows of an atom."""
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

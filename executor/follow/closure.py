@@ -6,14 +6,12 @@ along an edge. Exits are maintained as those of any stratum; `executor.facts.clo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.closure_facts import ClosureFacts, Edges
-from adalog.executor.facts.maintained import MaintainedFacts
+from adalog.executor.facts.maintained import MaintainedFacts, joined
 from adalog.executor.follow.bodies import Changed, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
@@ -36,7 +34,7 @@ class ClosureStratum(MaintainedStratum):
         return self.stratum.closure
 
     def _new(self, relation: RuleRelation) -> MaintainedFacts:
-        self.facts = ClosureFacts(self._closure.fixed, self.joins.take)
+        self.facts = ClosureFacts(self._closure.fixed, self._clock, self.joins.take)
         self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
         step = self._closure.step
@@ -55,8 +53,10 @@ class ClosureStratum(MaintainedStratum):
     def afresh(self, step: Step) -> None:
         self.facts.clear()
         self.edges = self._edges_of(step)
-        bodies = [rule.once for rule in self.exits if rule.once is not None]
-        self._follow(step, [self.facts.exits(self.joins.once(body, step), self._tick()) for body in bodies])
+        for rule in self.exits:
+            if rule.once is not None:
+                self.facts.exits(self.joins.once(rule.once, step))
+        self._complete(step)
 
     def _step(self, step: Step, changed: Changed) -> None:
         facts, edges = self.facts, self.edges
@@ -71,18 +71,18 @@ class ClosureStratum(MaintainedStratum):
             edges.put(*went, 0)
         if len(came[0]):
             edges.put(*came, 1)
-        gone, too_many = facts.lose(_together(queue), edges, int(self._left))
+        gone, too_many = facts.lose(joined(queue), edges, int(self._left))
         if too_many:
             raise TooManyError
-        found = [facts.again(gone, edges, self._tick())]
+        facts.again(gone, edges)
         for rule in self.exits:
             for start in rule.entering:
                 batch = changed.rows(start)
                 if batch.size:
-                    found.append(facts.exits(self._joined(start, batch, step), self._tick()))
+                    facts.exits(self._joined(start, batch, step))
         if len(came[0]):
-            found.append(facts.add(facts.met(*came, held=False), self._tick())[0])
-        self._follow(step, found)
+            facts.add(facts.met(*came, held=False))
+        self._complete(step)
         if edges.is_stale or self._relation_of(step) is not self._relation:
             # Tries that were folded since would keep their files alive.
             self.edges = self._edges_of(step)
@@ -95,7 +95,7 @@ class ClosureStratum(MaintainedStratum):
                 batch = changed.rows(start)
                 if batch.size:
                     found.append(self.facts.leave_by(self._joined(start, batch, step)))
-        rows = distinct(_together(found))
+        rows = distinct(joined(found))
         if not len(rows):
             return rows
         held = np.zeros(len(rows), np.bool_)
@@ -105,15 +105,11 @@ class ClosureStratum(MaintainedStratum):
         self.facts.close(closed)
         return closed
 
-    def _follow(self, step: Step, found: list[Column]) -> None:
-        rows = _together(found)
-        if len(rows):
+    def _complete(self, step: Step) -> None:
+        """Follows what was added along the edges, in place of rounds."""
+        if self.facts.turn():
             assert self.edges is not None
-            self._time = self.facts.gain(rows, self.edges, self._time, step.run.cancel)
-
-    def _tick(self) -> int:
-        self._time += 1
-        return self._time
+            self.facts.gain(self.edges, step.run.cancel)
 
     def _pairs(self, start: DeltaJoin | None, changed: Changed) -> tuple[Column, Column]:
         """The edges that came or went, from start to end."""
@@ -143,9 +139,3 @@ class ClosureStratum(MaintainedStratum):
             return Edges(Trie(EMPTY), Trie(EMPTY))
         forward, backward = bound.forward(), bound.backward()
         return Edges(forward, backward) if bound.first == closure.start else Edges(backward, forward)
-
-
-def _together(found: Sequence[Column]) -> Column:
-    """Rows by number, of which there are seldom any."""
-    parts = [rows for rows in found if len(rows)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else EMPTY.values

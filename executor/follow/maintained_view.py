@@ -36,7 +36,8 @@ from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.delta.reactions import Call, database_of, looked_up
+from adalog.planner.delta.bodies import looked_up
+from adalog.planner.delta.versions import Call, database_of
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.places import PlaceKind
@@ -369,8 +370,8 @@ class MaintainedView:
         return [name for asked in self._asking() for name in asked.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
-        """The questions of which some argument may be an ident or a lookup ref; before there is a feed, that of
-        whoever asked first."""
+        """The questions of which some argument may be an ident or a lookup ref; before there is a feed, the
+        one that the view was made for."""
         if self._feeds:
             return [feed.asked for feed in self._naming.values()]
         return [self._asked] if self._may_name(self._asked) else []

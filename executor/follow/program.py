@@ -77,7 +77,7 @@ class MaintainedProgram:
             self._strata.append(kind(stratum, moving, self._kept, self._joins))
             below = below.union(each.name for each in stratum.relations)
 
-    # For those who read it
+    # What it shows
 
     def came(self, name: str) -> list[Column]:
         """The rows of a relation that hold at the second moment alone."""
@@ -91,7 +91,7 @@ class MaintainedProgram:
 
     def columns(self, name: str, version: Version = Version.NEW) -> list[Column]:
         """The rows of a relation at a moment."""
-        return self._kept[name].columns_at(version)
+        return list(self._kept[name].parts(version)[0].columns)
 
     def nbytes(self) -> int:
         """Bytes kept."""
@@ -124,7 +124,17 @@ class MaintainedProgram:
             self._pause -= 1
             raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
         try:
-            self._begin(databases, relations, run, constants)
+            self._empty()
+            for name in self._inputs:
+                given = relations.get(name, ())
+                if given and len(given[0]):
+                    self._kept[name].add(given)
+            self.relations = {**relations, **self._kept}
+            moments = {name: Moments(each, each) for name, each in databases.items()}
+            step = self._step(moments, run, constants)
+            for each in self._strata:
+                each.afresh(step)
+            self._settle()
         except BaseException as error:
             self._empty()
             if isinstance(error, AdalogError) and error.code is Code.LIMIT_EXCEEDED:
@@ -133,25 +143,6 @@ class MaintainedProgram:
                 self._refused, self._pause = error.message, min(2**self._refusals, _LONGEST_PAUSE)
             raise
         self._refusals = 0
-
-    def _begin(
-        self,
-        databases: Mapping[str, Snapshot],
-        relations: Mapping[str, Rows],
-        run: Run,
-        constants: Mapping[str, int],
-    ) -> None:
-        self._empty()
-        for name in self._inputs:
-            given = relations.get(name, ())
-            if given and len(given[0]):
-                self._kept[name].add(given, 0)
-        self.relations = {**relations, **self._kept}
-        moments = {name: Moments(each, each) for name, each in databases.items()}
-        step = self._step(moments, run, constants)
-        for each in self._strata:
-            each.afresh(step)
-        self._settle()
 
     def _empty(self) -> None:
         """Keeps nothing."""
@@ -186,7 +177,7 @@ class MaintainedProgram:
             kept.remove(kept.holding(found))
         for name, rows in (came or {}).items():
             if len(rows[0]):
-                self._kept[name].add(rows, 0)
+                self._kept[name].add(rows)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants)
         changed = Changed(step, self._kept, self._joins)

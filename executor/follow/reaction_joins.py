@@ -29,7 +29,8 @@ from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.delta.reactions import Atom, Reaction, at_version, moving_database, with_derived
+from adalog.planner.delta.reactions import Reaction
+from adalog.planner.delta.versions import Atom, at_version, moving_database, with_derived
 from adalog.planner.maintenance import Maintenance, ReactionPlan, plan_groups, plan_reaction
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.plan import Plan

@@ -46,7 +46,7 @@ class _Feed:
 
 @dataclass(slots=True)
 class RecomputedView:
-    """Any question's: `asked` is that of whoever came first."""
+    """The view of any question. `asked`: the question that it was made for."""
 
     asked: UndatedQuestion
     engine: QueryEngine

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adalog.datalog.ast import FindAggregate, FindVar, Var
-from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.facts.grouped import aggregated_head
 from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Joins, Step
 from adalog.executor.join.batch import Batch
@@ -23,15 +22,12 @@ class RuleGroups:
 
     def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: Joins) -> None:
         self.name = f"{relation.name} ungrouped"
-        self.rows = MaintainedFacts(relation.arity, joins.take)
+        self.rows = MaintainedFacts(relation.arity, take=joins.take)
+        self.aggregates = relation.aggregates
         self.result = result
         self.joins = joins
         self.names = tuple(f"place·{i}" for i in range(relation.arity))
         self.keys = tuple(name for name, each in zip(self.names, relation.aggregates, strict=True) if each is None)
-        self.elements = [
-            FindVar(Var(name)) if each is None else FindAggregate(each, (), Var(name))
-            for name, each in zip(self.names, relation.aggregates, strict=True)
-        ]
         self._own, self._shown = (
             BodyJoin(
                 AndNode((RelationAtom(name, self.names, derived=True, version=Version.NEW),)), self.keys, self.names
@@ -48,8 +44,7 @@ class RuleGroups:
         touched = Batch(len(changed), {name: columns[name] for name in self.keys}).distinct()
         before = self.result.find(self.joins.rows(self._shown, touched))
         rows = self.joins.rows(self._own, touched)
-        batch = Batch(len(rows[0]), dict(zip(self.names, rows, strict=True)))
-        made = aggregated(batch, self.elements, step.run.values, step.run.cancel)
-        after = self.result.enter(made)
+        grouped = aggregated_head(self.aggregates, rows, step.run.values, step.run.cancel)
+        after = self.result.enter(grouped)
         self.result.remove(np.setdiff1d(before, after))
-        self.result.add(made, 0)
+        self.result.add(grouped)

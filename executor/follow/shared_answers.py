@@ -1,7 +1,7 @@
 """The answers to many questions of one view at one moment, by one evaluation whose arguments are relations.
 
-Each answer is the one that asking by itself gives, to the last bit. What the evaluation is refused says nothing
-about any of the questions: whoever asks for it then asks one by one.
+Each answer equals that of the question by itself, to the last bit. A refusal of the evaluation says nothing about
+a single question: the caller then asks one by one.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _sizes(questions: Sequence[Question]) -> dict[str, int]:
 def _relations(
     bound: Sequence[Inputs], lists: frozenset[str], scalars: Sequence[str] | None, check: Callable[[], None]
 ) -> dict[str, list[Column]]:
-    """The arguments of all, each row with the number of who gave it in front, and the lists of the first."""
+    """The arguments of all, each row with the number of its question in front, and the lists of the first."""
     found = {name: columns for name, columns in bound[0].relations.items() if name in lists}
     for name in bound[0].relations.keys() - lists:
         found[name] = _numbered([inputs.relations[name] for inputs in bound], check)

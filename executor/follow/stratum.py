@@ -6,13 +6,15 @@ at which facts were derived are differential dataflow's, reduced to the first (M
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
-from adalog.datalog.values import sort_key
-from adalog.executor.facts.maintained import BestMaintained, MaintainedFacts
+from adalog.datalog.aggregates import AGGREGATES
+from adalog.executor.facts.facts import RecursiveRule, rounds
+from adalog.executor.facts.grouped import value_ranks
+from adalog.executor.facts.maintained import BestMaintained, DerivationClock, MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
 from adalog.executor.follow.rule_groups import RuleGroups
 from adalog.executor.join.batch import Batch, Column, Mask
@@ -20,8 +22,6 @@ from adalog.planner.delta.rules import BodyJoin, DeltaJoin, Moving, RuleBodies, 
 from adalog.planner.model.logical import RelationAtom
 from adalog.planner.model.program import RuleRelation, Stratum
 from adalog.store.tries.trie import distinct
-from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 
 # The share of a stratum's facts that may be taken away before all is derived afresh, at most and at least.
 _MOST, _LEAST = 1 / 2, 1 / 16
@@ -30,7 +30,7 @@ _FEW: Final = 1000
 
 
 class RowsByRelation:
-    """Rows by number, of several relations."""
+    """Rows by number, of several relations of one stratum."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Column]] = {}
@@ -71,13 +71,13 @@ class MaintainedStratum:
         self._kept = kept
         self._facts: dict[str, MaintainedFacts] = {}
         self._groups: dict[str, RuleGroups] = {}
-        self._time = 0
+        self._clock = DerivationClock()
         self._share = _MOST
         self._left: float | None = None
 
     def renew(self) -> None:
         """Begins with nothing."""
-        self._time = 0
+        self._clock = DerivationClock()
         for each in self.stratum.relations:
             self._kept[each.name] = self._facts[each.name] = self._new(each)
             if each.aggregates and not self.stratum.recursive:
@@ -90,12 +90,14 @@ class MaintainedStratum:
 
     def _new(self, relation: RuleRelation) -> MaintainedFacts:
         if not relation.aggregates or not self.stratum.recursive:
-            return MaintainedFacts(relation.arity, self.joins.take)
+            return MaintainedFacts(relation.arity, self._clock, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
-        sign = 1 if relation.aggregates[place] == "min" else -1
-        return BestMaintained(
-            relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
-        )
+        sign = -AGGREGATES[str(relation.aggregates[place])].better
+
+        def ranks(codes: Column) -> Column:
+            return sign * value_ranks(codes, self.joins.values)
+
+        return BestMaintained(relation.arity, place, ranks, self._clock, self.joins.take)
 
     # Everything
 
@@ -104,11 +106,10 @@ class MaintainedStratum:
         for facts in self._facts.values():
             facts.clear()
         self._left = None
-        added, displaced = RowsByRelation(), RowsByRelation()
         for rule in self.rules:
             if rule.once is not None:
-                self._take(rule, self.joins.once(rule.once, step), added, displaced)
-        self._complete(step, added, displaced)
+                self._facts[rule.target].add(self.joins.once(rule.once, step))
+        self._complete(step)
 
     # What changed
 
@@ -125,7 +126,7 @@ class MaintainedStratum:
             self.afresh(step)
 
     def _step(self, step: Step, changed: Changed) -> None:
-        pending, added, displaced = RowsByRelation(), RowsByRelation(), RowsByRelation()
+        pending = RowsByRelation()
         for rule in self.rules:
             facts = self._facts[rule.target]
             for start in rule.leaving:
@@ -138,44 +139,41 @@ class MaintainedStratum:
             for start in rule.entering:
                 batch = changed.rows(start)
                 if batch.size:
-                    self._take(rule, self._joined(start, batch, step), added, displaced)
-        self._again(step, gone, added, displaced)
-        self._complete(step, added, displaced)
+                    self._facts[rule.target].add(self._joined(start, batch, step))
+        self._again(step, gone)
+        self._complete(step)
 
-    def _complete(self, step: Step, added: RowsByRelation, displaced: RowsByRelation) -> None:
-        """Follows what was added, until nothing follows that is not known.
+    def _complete(self, step: Step) -> None:
+        """Runs rounds until nothing follows that is not known.
 
         What was derived from values that better ones have displaced is asked for another derivation.
         """
+        onward = [self._onward(rule, start, step) for rule in self.rules for start in rule.onward]
         while True:
-            while added:
-                step.run.cancel.check()
-                recent, added = added, RowsByRelation()
-                for name, rows in recent.items():
-                    for rule, start in self.onward[name]:
-                        assert isinstance(start.atom, RelationAtom)
-                        batch = of_atom(start.atom, self._facts[name], rows)
-                        self._take(rule, self._joined(start, batch, step), added, displaced)
+            for _ in rounds(self._facts, onward, step.run.cancel.check):
+                pass
+            displaced = RowsByRelation()
+            for name, facts in self._facts.items():
+                if isinstance(facts, BestMaintained):
+                    displaced.add(name, facts.displaced())
             if not displaced:
                 break
-            gone = self._taken_away(step, self._followers(step, displaced))
-            displaced = RowsByRelation()
-            self._again(step, gone, added, displaced)
+            self._again(step, self._taken_away(step, self._followers(step, displaced)))
         for groups in self._groups.values():
             groups.group(step)
 
+    def _onward(self, rule: RuleBodies, start: DeltaJoin, step: Step) -> RecursiveRule:
+        """What a rule derives from the recent facts of one atom."""
+        assert isinstance(start.atom, RelationAtom)
+        atom, read = start.atom, self._facts[start.atom.relation]
+
+        def derive() -> None:
+            self._facts[rule.target].add(self._joined(start, of_atom(atom, read, read.recent), step))
+
+        return RecursiveRule(atom.relation, derive)
+
     def _joined(self, start: DeltaJoin, batch: Batch, step: Step) -> list[Column]:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
-
-    def _take(
-        self, rule: RuleBodies, columns: Sequence[Column], added: RowsByRelation, displaced: RowsByRelation
-    ) -> None:
-        """Has derived rows hold, from a time on that is later than that of all they can have been derived from."""
-        if len(columns[0]):
-            self._time += 1
-            rows, worse = self._facts[rule.target].add(columns, self._time)
-            added.add(rule.target, rows)
-            displaced.add(rule.target, worse)
 
     def _taken_away(self, step: Step, pending: RowsByRelation) -> RowsByRelation:
         """Takes away those of the facts that are not derived from earlier ones, and what so loses its ground. All
@@ -244,7 +242,7 @@ class MaintainedStratum:
                 each.since(limits)
         held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
 
-    def _again(self, step: Step, gone: RowsByRelation, added: RowsByRelation, displaced: RowsByRelation) -> None:
+    def _again(self, step: Step, gone: RowsByRelation) -> None:
         """Has those hold again of what went that facts of any time derive; of a group that lost its value the best
         there is."""
         for name, rows in gone.items():
@@ -253,13 +251,13 @@ class MaintainedStratum:
                 for rule in self.rules_of[name]:
                     groups = self._groups_lost(step, rule, rows)
                     if groups.size:
-                        self._take(rule, self.joins.rows(rule.again, groups), added, displaced)
+                        facts.add(self.joins.rows(rule.again, groups))
                 continue
             rows = facts.missing(rows)
             held = np.zeros(len(rows), np.bool_)
             for rule in self.rules_of[name]:
                 self._ask(step, rule, rule.again, rows, held)
-            self._take(self.rules_of[name][0], facts.columns_of(rows[held]), added, displaced)
+            facts.hold(rows[held])
 
     def _groups_lost(self, step: Step, rule: RuleBodies, rows: Column) -> Batch:
         """A first batch with the groups of rows."""
@@ -273,20 +271,3 @@ class MaintainedStratum:
                     fits &= column == step.constants[name]
         batch = Batch(len(rows), {name: columns[name] for name in rule.again.given if name in columns}).keep(fits)
         return with_constants(batch.distinct(), rule.again, step) if batch.size else batch
-
-
-def _ranked(codes: Column, values: Scratch) -> Column:
-    """int64[n]: numbers in the order of the values that the codes stand for."""
-    if not len(codes) or (int(codes.min()) >= LONG_MIN and int(codes.max()) <= LONG_MAX):
-        return codes
-    if (tags_of(codes) == TAG_DOUBLE).all():
-        numbers = values.doubles(codes)
-        if not np.isnan(numbers).any():
-            bits = numbers.view(np.int64)
-            return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
-    each, which = np.unique(codes, return_inverse=True)
-    decoded = values.decode_many(each)
-    order = sorted(range(len(each)), key=lambda i: sort_key(decoded[i]))
-    ranks = np.empty(len(each), np.int64)
-    ranks[order] = np.arange(len(each))
-    return ranks[which]

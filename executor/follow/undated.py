@@ -52,7 +52,7 @@ class UndatedQuestion:
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
-        """The same for a plan that serves all who share a view: the variables of `:in` have no values, which cannot
+        """The same for a plan that all feeds of a view share: the variables of `:in` have no values, which cannot
         be wrong then."""
         pairs = [(each, UNBOUND if isinstance(each, ast.BindingInput) else value) for each, value in self.matched()]
         return self._settled(pairs, snapshot, check)
@@ -153,7 +153,7 @@ def _key(value: Any) -> Hashable:
     try:
         return identity(_plain(value))
     except TypeError:
-        return ("object", id(value))  # whoever runs the query refuses it
+        return ("object", id(value))  # running the query refuses it
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A question kept up to date: what every kind of view offers to those who hand its changes on."""
+"""A question kept up to date: what every kind of view offers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Interest:
 
 
 class LiveView(Protocol):
-    """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
+    """One question kept up to date, a feed for each tuple of arguments. Used by one thread at a time."""
 
     @property
     def intact(self) -> bool:

@@ -20,7 +20,7 @@ _MOST_LEAVES: Final = 4_000
 
 
 def view_of(question: Question, engine: QueryEngine) -> LiveView:
-    """The view for a question and all that have its key; nobody follows it yet.
+    """The view for a question and all that have its key, without feeds.
 
     Raises what planning the question raises.
     """

@@ -8,6 +8,7 @@ level have the same columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from adalog.executor.kernels.distinct_rows import first_rows
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+ORIGIN: Final = "#origin"
+"""The column that says, of a row of a join, which row of the first batch it extends."""
 
 # Far enough below 2^63 that rounding in the check cannot hide an overflow.
 _MOST = float(1 << 62)

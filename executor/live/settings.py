@@ -12,7 +12,7 @@ class LiveSettings:
     `mailbox_events`, `mailbox_bytes`: what waits for one subscriber before it is merged; `mailboxes_bytes`: for
     all of them. `replayed`: transactions of a gap that are told one by one. `chunk_rows`: of a snapshot.
     `memory_bytes`: what all views and unread snapshots may hold together, one of them half of it. `recent_bytes`,
-    `recent_events`: of the events that are kept for who joins. `timeout_ms`: of an answer and of a step.
+    `recent_events`: of the events that are kept for new subscribers. `timeout_ms`: of an answer and of a step.
     """
 
     subscriptions: int = 50_000

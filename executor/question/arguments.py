@@ -38,7 +38,7 @@ class _Unbound:
 
 
 UNBOUND: Final = _Unbound()
-"""Stands for the value of a variable of `:in` in a question that is planned for all who share a view."""
+"""Stands for the value of a variable of `:in` in a question that is planned for all feeds of a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class BasisArgument:
     suspicions: Callable[[], Iterable[Diagnostic]] = tuple
 
     def followed(self) -> BasisArgument:
-        """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
+        """The same for a live query: an instant in the future is reached with `$`, not before it."""
         return self if self.beside is None else replace(self, open=self.beside)
 
 
@@ -410,7 +410,7 @@ def _wanted(kinds: Sequence[PlaceContent], json: bool) -> str:
 
 
 def _items(value: Any) -> Sequence[Any] | None:
-    """The items of what may stand for a list; None where it is none, which whoever binds it refuses."""
+    """The items of a value that may stand for a list; None for any other, which is refused when it is bound."""
     if isinstance(value, tuple | list | EdnList):
         return value
     return tuple(value) if isinstance(value, EdnSet | set | frozenset) else None

@@ -9,7 +9,7 @@ from adalog.datalog.values import EdnSet
 from adalog.executor.question.arguments import GivenArgument
 
 VALUE_COST: Final = 200.0
-# Beyond so many nobody needs to know how many there are.
+# Values are counted up to this number.
 _COUNTED: Final = 10_000
 
 

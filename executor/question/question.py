@@ -1,7 +1,7 @@
 """A request made ready once: its text parsed, its arguments settled, its databases at hand.
 
-The cache makes its key of a question, the compiler its plan, the engine its inputs. What is suspicious about it is
-found when somebody asks.
+The cache makes its key of a question, the compiler its plan, the engine its inputs. Its diagnostics are made on
+demand.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class QueryRequest:
     from, or snapshots and moments for database sources.
 
     `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
-    `shown`: the first and the end of the rows that somebody will look at; pulls are run on those only.
+    `shown`: start and end of the rows of the page; pulls are run on those only.
     `cached`: an answer that was given on the same data will do.
     """
 

@@ -54,12 +54,7 @@ def _type_of(element: ast.FindElement, bound: dict[str, str]) -> str:
     known = bound.get(element.var.name, EDN)
     if isinstance(element, ast.FindVar):
         return known
-    if element.name in ("count", "count-distinct"):
-        return "long"
-    if element.name == "avg" and known in ("long", "double"):
-        return "double"
-    alone = element.name in ("min", "max") and not element.args
-    return known if alone or (element.name == "sum" and known in ("long", "double")) else EDN
+    return EDN if element.args else element.known.result_type(known) or EDN
 
 
 def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:

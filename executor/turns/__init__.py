@@ -1,1 +1,1 @@
-"""Who runs when: lanes, and fairness between clients."""
+"""The order in which queries run: lanes, and fairness between clients."""

@@ -1,7 +1,7 @@
-"""Those who wait for a place, in the order that is fair: between principals first, then between their requests.
+"""A fair queue of items that wait for a slot: fair between principals first, then between their requests.
 
-Whoever has the fewest places comes first, and of those whoever has had the least time. Within one request it is
-first come, first served. Knows nothing of what a place is; its user holds a lock.
+The principal with the fewest slots comes first, then the one that has used the least time. Within one request it is
+first come, first served. The owner of a queue holds a lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class _Share(Generic[T]):
-    """What one request has: places at the moment, seconds so far, and who waits."""
+    """What one request has: slots at the moment, seconds so far, and items that wait."""
 
     running: int = 0
     used: float = 0.0
@@ -98,13 +98,13 @@ class FairQueue(Generic[T]):
         return requests[number].waiting[0], Client(name, number)
 
     def took(self, client: Client) -> None:
-        """Somebody's item has got a place."""
+        """An item of the client has got a slot."""
         principal, share = self._shares(client)
         principal.running += 1
         share.running += 1
 
     def gave(self, client: Client, seconds: float) -> None:
-        """Somebody's item has given up its place after so long."""
+        """An item of the client has given up its slot after so many seconds."""
         principal, share = self._shares(client)
         for each in (principal, share):
             each.running -= 1
@@ -142,7 +142,7 @@ class FairQueue(Generic[T]):
     def _shares(self, client: Client) -> tuple[_Principal[T], _Share[T]]:
         principal = self._principals.get(client.principal)
         if principal is None:
-            # Who comes anew has no claim on the time before he came.
+            # A new client has no claim on the time before it came.
             used = min((each.used for each in self._principals.values()), default=0.0)
             principal = self._principals[client.principal] = _Principal(used=used)
         share = principal.requests.get(client.request)

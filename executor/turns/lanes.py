@@ -19,8 +19,8 @@ class Lane(StrEnum):
 class LaneSlots:
     """`light` and `heavy` queries that run at once, `waiting` more before the rest are refused.
 
-    `slice_seconds`: computing time after which work is heavy if others wait for its place, and five times that if
-    nobody does; one that never looks at its turn is counted as heavy after twice that. `cost`: what the planner
+    `slice_seconds`: computing time after which work is heavy if others wait for its slot, and five times that if
+    none do; one that never looks at its turn is counted as heavy after twice that. `cost`: what the planner
     expects of work that takes about so long. `quantum_seconds`: how long a heavy query keeps its place from a
     client with fewer. `begun`: queries that may wait with what they have computed so far. `away`: those that may
     compute elsewhere at once.

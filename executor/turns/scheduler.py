@@ -1,9 +1,9 @@
-"""Who runs now: a lane for light work with places of its own, one for heavy work, and fairness within each.
+"""The scheduler: a lane of slots for light work, one for heavy work, and fairness within each.
 
-Everything begins in the light lane. What the planner expects to be heavy, and what has computed longer than light
-work does, goes to the heavy lane: it waits there with what it has, or, where too many do that already, is given up
-and begun again when it has a place. A heavy query hands its place over, between two chunks, to a client that has
-fewer. Nothing here knows what a query is: it gives places to tickets (`executor.turns.ticket`), and those meet it.
+Every query begins in the light lane. A query that the planner expects to be heavy, or that has computed longer than
+light work does, goes to the heavy lane. If no heavy slot is free, it pauses there and keeps its intermediate
+results; if too many do that already, it is given up and begun again later. A heavy query yields its slot, between
+two chunks, to a client that has fewer. The scheduler knows no queries, only tickets (`executor.turns.ticket`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 # How much longer a principal keeps its only place from one that has none.
 _LAST_QUANTA: Final = 4
-# How many slices of computing a query may have that holds up nobody, before it is heavy.
+# Slices of computing that a query may have before it is heavy, if no other waits.
 _UNHURRIED_SLICES: Final = 5
 # What the mean of recent service times forgets with each new one.
 _FORGETS: Final = 0.2
@@ -80,12 +80,12 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """Those who wait for a place, in all lanes."""
+        """The queries that wait for a slot, in all lanes."""
         return sum(map(len, self._queues.values()))
 
     @property
     def running(self) -> int:
-        """Those who have a place, in all lanes, or compute elsewhere."""
+        """The queries that have a slot, in all lanes, or compute elsewhere."""
         return self._away + sum(map(len, self._running.values()))
 
     def figures(self) -> SchedulerFigures:
@@ -139,7 +139,7 @@ class Scheduler:
             self._fill(Lane.HEAVY)
 
     def forget(self, ticket: Ticket[Any]) -> None:
-        """Nobody wants it any more."""
+        """The query was cancelled."""
         with self._lock:
             waiting = ticket.state is TicketState.WAITING
             if waiting:
@@ -190,7 +190,7 @@ class Scheduler:
             evicted = self._evicted(ticket)
         self._queues[lane].add(ticket, ticket.client, soon=ticket.surprising)
         if lane is Lane.LIGHT:
-            # Somebody has to see to it that light places are not kept for long.
+            # A thread has to watch that light slots are not kept for long.
             self._threads.hand(None)
         return evicted
 
@@ -210,7 +210,8 @@ class Scheduler:
         return number * self._lanes[lane].service / self._most[lane]
 
     def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
-        """Who has to go where too many wait: the last of whoever has most. Raises where that is this one."""
+        """The ticket to refuse if too many wait: the last one of the principal that has most. Raises if it is this
+        one."""
         counts: dict[str, int] = {}
         for each in self._queues.values():
             for name, count in each.waiting_by_principal().items():
@@ -327,7 +328,7 @@ class Scheduler:
         if picked[0].state is TicketState.PARKED or self._parked < self.places.begun:
             self._moves["preempted"] += 1
             heavy.remove(picked[0])
-            # Nobody else may have the place in between.
+            # No other ticket may get the slot in between.
             self._start(*picked)
             self._park(ticket, first=True)
             self._give(ticket)

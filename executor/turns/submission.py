@@ -45,7 +45,7 @@ class Turns:
             self._running.add(cancel)
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
-        """`threaded` for who does not wait."""
+        """`threaded` as a future."""
         self.register(cancel)
         client = ASKING.get()
         if client.meter is None:

@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Threads(Generic[T]):
-    """`lock` is its user's, who holds it when handing something over. `do` does one thing; `watch` is called with
-    the lock held, between two things and after as many seconds as it says (None: not before the next thing)."""
+    """`lock` is the owner's, and held during `hand`. `do` does one thing; `watch` is called with the lock held,
+    between two things and after as many seconds as it says (None: not before the next thing)."""
 
     def __init__(self, lock: threading.Lock, do: Callable[[T], None], watch: Callable[[], float | None]) -> None:
         self._lock = lock
@@ -53,7 +53,7 @@ class Threads(Generic[T]):
             thread.join()
 
     def _start_threads(self) -> None:
-        """Starting a thread waits until it runs: nobody else may wait for that, least of all with the lock."""
+        """Starting a thread waits until it runs. Only this thread waits for that, without the lock."""
         while self._wanted.get():
             with self._lock:
                 if self._idle:

@@ -1,4 +1,4 @@
-"""One piece of work and its turn: where a query under way meets whoever gives out places.
+"""One piece of work and its slot: the link between a query under way and the scheduler.
 
 It counts what the query computes, waits where its place is another's, and knows nothing of the others.
 """
@@ -36,7 +36,7 @@ class TicketState(Enum):
 
 
 class SlotOwner(Protocol):
-    """Who gives out places, as tickets see it."""
+    """The scheduler, as tickets see it."""
 
     places: LaneSlots
 
@@ -53,7 +53,7 @@ class SlotOwner(Protocol):
         """It needs a place again, as a heavy query."""
 
     def forget(self, ticket: Ticket[Any]) -> None:
-        """Nobody wants it any more."""
+        """The query was cancelled."""
 
     def leave(self, ticket: Ticket[Any]) -> None:
         """A query that was parked ends."""
@@ -74,7 +74,7 @@ class Ticket(Generic[T]):
         self.look_at = 0.0
         self.client = client
         self.state = TicketState.WAITING
-        # Beyond the lane's places, because nobody asked it before it was moved there.
+        # Beyond the lane's slots, because it was moved there without one.
         self.surplus = False
         # Heavy against expectation, and without a heavy place since: it may be about to end.
         self.surprising = False
@@ -120,7 +120,7 @@ class Ticket(Generic[T]):
         self._office.forget(self)
 
     def share(self, client: Client) -> None:
-        """Lets it wait for one more client, who may be next before the first is."""
+        """Lets it wait for one more client, whose turn may come before that of the first."""
         self._office.share(self, client)
 
     # As the scheduler sees it

@@ -1,107 +1,144 @@
-"""What a change makes of a conjunction: a body for each atom that reads what changed, that atom reading the change.
+"""The delta compiler: the bodies that compute the change of a conjunction from the changes of its atoms.
 
-Atoms before it read the state after the change and atoms after it the state before, so the bodies together give
-each new combination of rows once (the product rule). A recursion evaluates them in rounds.
+For each atom over changed data there is one copy of the body: that atom reads the delta, earlier atoms the new
+state, later atoms the old. Together the copies give each new combination of rows once (the product rule). `Splits`
+name these versions, which are all that differs between the users: `planner.rules.derive` (rounds),
+`planner.delta.reactions` (live queries) and `planner.delta.rules` (derived relations that are kept up to date).
 
-Source: Bancilhon, "Naive evaluation of recursively defined relations", 1986.
+Sources: Bancilhon, "Naive evaluation of recursively defined relations", 1986; Gupta, Mumick and Subrahmanian,
+"Maintaining views incrementally", 1993.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adalog.datalog.ast import Source
 from adalog.datalog.builtins import BUILTINS
+from adalog.planner.delta.versions import Atom, Call, Splits, database_of, versioned
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
     FunctionAtom,
     Leaf,
     Node,
+    NotNode,
     OrNode,
     PredicateAtom,
     RelationAtom,
     everything,
     leaves,
-    rewritten,
+    variables,
+    with_terms,
 )
-from adalog.planner.model.version import Split
-
-Atom = DatomAtom | RelationAtom
-
-SplitOf = Callable[[Atom], Split | None]
-"""How the change of what an atom reads is split up; None where that does not change."""
+from adalog.planner.model.version import Version
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaBody:
-    """`changed`: the atom that reads the change, as it stood."""
+    """One copy of a body. `atom`: the atom that reads the delta, as it stood; `version`: what of it is read.
 
-    changed: Atom
-    body: AndNode
+    `before`, `after`: what its rows are joined with. `part`: the leaf of the body with that atom: the atom itself,
+    a call that looks it up, or the outermost `not` around it. `optional`: the part stands in an `or`.
+    """
+
+    atom: Atom
+    version: Version
+    before: tuple[Node, ...]
+    after: tuple[Node, ...]
+    part: Leaf
+    optional: bool = False
+
+    @property
+    def changed(self) -> Atom:
+        """The atom at its version."""
+        return replace(self.atom, version=self.version)
+
+    @property
+    def body(self) -> AndNode:
+        """The whole copy."""
+        return AndNode((*self.before, self.changed, *self.after))
+
+    @property
+    def rest(self) -> tuple[Node, ...]:
+        """The copy without the atom, for joins that begin with its rows."""
+        return (*self.before, *self.after)
 
 
-def occurrences(node: Node, split: SplitOf) -> int:
-    """How many atoms below a node read what changes, those in a `not` left out."""
-    return sum(isinstance(leaf, Atom) and split(leaf) is not None for leaf in leaves(node))
+def delta_bodies(body: AndNode, splits: Splits, in_not: Splits | None = None) -> Iterator[DeltaBody]:
+    """A copy for each occurrence of an atom over changed data. Of an `or` only the branch with the occurrence is
+    left: rows of the other branches are not new, or another copy derives them.
 
-
-def delta_bodies(body: AndNode, split: SplitOf) -> Iterator[DeltaBody]:
-    """A body for each occurrence of an atom that reads what changes, none of them in a `not`.
-
-    Of an `or` only the branch with the occurrence is left: rows of the other branches are not new, or another body
-    derives them.
+    `in_not`: the splits below a `not`, where a derivation that vanishes lets the `not` hold, and one that appears
+    ends it; they alternate with the depth. The `not` itself must hold at the moment of its surroundings. None:
+    occurrences in a `not` are left out.
     """
     for place, item in enumerate(body.items):
-        before = tuple(_all_as(each, split, after=False) for each in body.items[:place])
-        after = tuple(_all_as(each, split, after=True) for each in body.items[place + 1 :])
-        for each in _changes(item, split):
-            yield replace(each, body=AndNode((*before, *each.body.items, *after)))
+        before = _at(body.items[:place], splits, after=False)
+        after = _at(body.items[place + 1 :], splits, after=True)
+        for each in _of_item(item, splits, in_not):
+            yield replace(each, before=(*before, *each.before), after=(*each.after, *after))
 
 
-def _changes(node: Node, split: SplitOf) -> Iterator[DeltaBody]:
-    """The same of one item of a body."""
-    match node:
+def _of_item(item: Node, splits: Splits, in_not: Splits | None) -> Iterator[DeltaBody]:
+    match item:
         case DatomAtom() | RelationAtom():
-            found = split(node)
-            if found is not None:
-                yield DeltaBody(node, AndNode((replace(node, version=found.at),)))
+            split = splits(item)
+            if split is not None and split.at is not None:
+                yield DeltaBody(item, split.at, (), (), item)
+        case PredicateAtom() | FunctionAtom():
+            split = splits(item)
+            if split is not None and split.at is not None:
+                # The call at its moment, for every entity of which anything that it looks up changed.
+                call = replace(item, version=split.after)
+                for atom in looked_up(item):
+                    for version in (Version.CAME, Version.WENT):
+                        yield DeltaBody(atom, version, (), (call,), item)
         case AndNode():
-            yield from delta_bodies(node, split)
+            yield from delta_bodies(item, splits, in_not)
         case OrNode():
-            for branch in node.branches:
-                yield from delta_bodies(branch, split)
+            for branch in item.branches:
+                for each in delta_bodies(branch, splits, in_not):
+                    yield replace(each, optional=True)
+        case NotNode() if in_not is not None:
+            itself = negated(_at(item.items, splits, after=True), variables(item))
+            for each in delta_bodies(AndNode(item.items), in_not, splits):
+                yield replace(each, before=(itself, *each.before), part=item, optional=False)
         case _:
             pass
 
 
-def _all_as(node: Node, split: SplitOf, *, after: bool) -> Node:
-    """The node with the atoms that read what changes before the one that reads the change, or after it."""
+def _at(items: Sequence[Node], splits: Splits, *, after: bool) -> tuple[Node, ...]:
+    """The items at the versions of leaves before or after the atom that reads the delta."""
 
-    def change(leaf: Leaf) -> Node:
-        found = split(leaf) if isinstance(leaf, Atom) else None
-        if found is None:
-            return leaf
-        assert isinstance(leaf, Atom)
-        return replace(leaf, version=found.after if after else found.before)
+    def version_of(leaf: Leaf) -> Version | None:
+        split = splits(leaf)
+        return None if split is None else split.after if after else split.before
 
-    return rewritten(node, change)
+    return versioned(AndNode(tuple(items)), version_of).items
 
 
-def before_change(body: AndNode, split: SplitOf) -> AndNode | None:
-    """What of a body can hold where nothing that changes is there yet: an `or` without its branches that read it;
-    None: nothing can."""
+def reads_delta(body: AndNode, splits: Splits) -> bool:
+    """Whether an atom outside a `not` is over changed data."""
+    return any(isinstance(leaf, Atom) and splits(leaf) is not None for leaf in leaves(body))
+
+
+def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | None:
+    """What of a body can hold while nothing is in the relations that change: an `or` without its branches that read
+    them; None: nothing can."""
     items: list[Node] = []
     for item in body.items:
         left: Node | None = item
         match item:
-            case RelationAtom() | DatomAtom() if split(item) is not None:
+            case RelationAtom() | DatomAtom() if changes(item):
                 left = None
             case AndNode():
-                left = before_change(item, split)
+                left = before_change(item, changes)
             case OrNode():
-                kept = {i: each for i, branch in enumerate(item.branches) if (each := before_change(branch, split))}
+                kept = {
+                    i: each for i, branch in enumerate(item.branches) if (each := before_change(branch, changes))
+                }
                 place = {old: new for new, old in enumerate(kept)}
                 local_to = tuple((name, place[owner]) for name, owner in item.local_to if owner in place)
                 left = replace(item, branches=tuple(kept.values()), local_to=local_to) if kept else None
@@ -113,9 +150,18 @@ def before_change(body: AndNode, split: SplitOf) -> AndNode | None:
     return AndNode(tuple(items))
 
 
+def looked_up(call: Call) -> Iterator[DatomAtom]:
+    """A pattern for each attribute that a call looks up."""
+    source = database_of(call)
+    assert source is not None
+    entity, *rest = (argument for argument in call.args if not isinstance(argument, Source))
+    for attribute in rest[:1] if call.name == "get-else" else rest:
+        yield DatomAtom(source, entity, attribute, None, position=call.position)
+
+
 def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:
     """A clause that looks into one of the databases without being a pattern: a call such as `(get-else $ …)`, or a
-    query within the query. What a change makes of it no delta body says."""
+    query within the query."""
     for leaf in everything(body):
         if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None:
             if sources.intersection(outside for _, outside in leaf.subquery.sources):
@@ -125,3 +171,33 @@ def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:
             if BUILTINS[leaf.name].needs_database and (named or {"$"}) & sources:
                 return leaf
     return None
+
+
+def negated(items: Sequence[Node], shared: frozenset[str]) -> NotNode:
+    """That a conjunction does not hold. Its variables that are not shared get names of their own, since they stand
+    outside, too, with other values."""
+
+    def own(name: str) -> str:
+        return name if name in shared else f"{name}·not"
+
+    return NotNode(tuple(_renamed(item, own) for item in items), tuple(sorted(shared)))
+
+
+def _renamed(node: Node, name: Callable[[str], str]) -> Node:
+    match node:
+        case AndNode():
+            return AndNode(tuple(_renamed(item, name) for item in node.items))
+        case OrNode():
+            return replace(
+                node,
+                branches=tuple(
+                    AndNode(tuple(_renamed(item, name) for item in each.items)) for each in node.branches
+                ),
+                required=frozenset(map(name, node.required)),
+                local_to=tuple((name(each), owner) for each, owner in node.local_to),
+            )
+        case NotNode():
+            items = tuple(_renamed(item, name) for item in node.items)
+            return replace(node, items=items, shared=tuple(map(name, node.shared)))
+        case _:
+            return with_terms(node, lambda term: name(term) if isinstance(term, str) else term)

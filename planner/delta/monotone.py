@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from adalog.datalog.aggregates import AGGREGATES
 from adalog.planner.model.logical import (
     DatomAtom,
     FunctionAtom,
@@ -23,7 +24,6 @@ from adalog.planner.model.logical import (
 )
 from adalog.planner.model.program import Branch, Stratum
 
-_BETTER = {"min": -1, "max": 1}
 # Which way a function's value goes when the argument at a place goes up.
 _RISING = frozenset(("+", "inc", "dec", "identity", "min", "max"))
 _LESS = {"<": 1, "<=": 1, ">": -1, ">=": -1}
@@ -33,7 +33,7 @@ def not_monotone(stratum: Stratum) -> str:
     """Why a stratum with recursive aggregates is not known to be monotone; empty where it is."""
     for each in stratum.relations:
         names = [name for name in each.aggregates if name is not None]
-        if each.aggregates and (len(names) != 1 or names[0] not in _BETTER):
+        if each.aggregates and (len(names) != 1 or not AGGREGATES[names[0]].better):
             return f"the rule {each.rule} recurs through ({' …) and ('.join(names)} …)"
     return _Moved(stratum).why()
 
@@ -45,7 +45,7 @@ class _Moved:
         self.stratum = stratum
         self.own = {each.name: each for each in stratum.relations}
         self.places: dict[tuple[str, int], int] = {
-            (each.name, i): _BETTER[name]
+            (each.name, i): AGGREGATES[name].better
             for each in stratum.relations
             for i, name in enumerate(each.aggregates)
             if name is not None

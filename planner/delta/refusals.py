@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import CHANCE
 from adalog.datalog.ast import Const, Source
 from adalog.datalog.values import Keyword
-from adalog.planner.delta.reactions import LOOKUPS, Call, Moves, database_of
+from adalog.planner.delta.versions import Call, Moves, database_of
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
@@ -19,6 +18,7 @@ from adalog.planner.model.logical import (
     PredicateAtom,
     RelationAtom,
 )
+from adalog.planner.scope.variable_places import LOOKUPS
 
 
 def refusal_of_find(query: ast.Query) -> str | None:
@@ -28,7 +28,7 @@ def refusal_of_find(query: ast.Query) -> str | None:
         return "it pulls entities, whose maps change while its rows stay"
     if query.limit is not None or query.offset or find.takes_one:
         return "it shows some of its rows only"
-    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.name in CHANCE]
+    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
 
 

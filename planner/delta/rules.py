@@ -11,13 +11,14 @@ Nenov, Piro and Horrocks, "Incremental update of Datalog materialisation: the ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 
 from adalog.datalog.ast import Const, LookupRef
-from adalog.planner.delta.bodies import Atom, before_change, looks_elsewhere
+from adalog.planner.delta.bodies import before_change, delta_bodies, looks_elsewhere
 from adalog.planner.delta.monotone import not_monotone
+from adalog.planner.delta.versions import APPEARS, LATEST, VANISHES, Atom, Split, Splits, at_version, versioned
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
@@ -29,11 +30,10 @@ from adalog.planner.model.logical import (
     RelationAtom,
     Term,
     everything,
-    in_body,
 )
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import Branch, Stratum
-from adalog.planner.model.version import ROUND, Version
+from adalog.planner.model.version import Version
 from adalog.planner.order.joins import JoinPlan, plan_join
 from adalog.planner.order.statistics import Statistics
 
@@ -152,96 +152,44 @@ class _Rule:
         self.body = named(branch.body, self.moving.moves)
 
     def bodies(self) -> RuleBodies:
-        found = list(occurrences(self.body, self.below.moves))
         places = [i for i in range(len(self.head)) if not (self.aggregates and self.aggregates[i])]
-        now = self._at(self.body, Version.NEW)
-        once = before_change(self.body, lambda atom: ROUND if self.own.moves(atom) else None)
+        once = before_change(self.body, self.own.moves)
         return RuleBodies(
             self.target,
             self.head,
             self.constants,
-            None if once is None else self._joined(self._at(once, Version.NEW), ()),
-            tuple(self._leaving(each) for each in found),
-            tuple(self._entering(each) for each in found),
-            tuple(self._entering(each) for each in occurrences(self.body, self.own.moves)),
-            self._joined(self._at(self.body, Version.NEW, Version.EARLIER), self.head),
-            self._joined(now, tuple(self.head[i] for i in places)),
+            None if once is None else self._joined(at_version(once, self.moving.moves, Version.NEW), ()),
+            self._deltas(self.below, VANISHES, APPEARS),
+            self._deltas(self.below, APPEARS, VANISHES),
+            self._deltas(self.own, APPEARS, VANISHES),
+            self._joined(versioned(self.body, self._earlier), self.head),
+            self._joined(
+                at_version(self.body, self.moving.moves, Version.NEW), tuple(self.head[i] for i in places)
+            ),
         )
+
+    def _deltas(self, changing: Moving, split: Split, in_not: Split) -> tuple[DeltaJoin, ...]:
+        """A join for each atom over what changes. What else moves is read as it is known by then."""
+
+        def splits(of_changing: Split) -> Splits:
+            return lambda leaf: of_changing if changing.moves(leaf) else LATEST if self.moving.moves(leaf) else None
+
+        return tuple(
+            DeltaJoin(
+                each.atom,
+                each.version is Version.CAME,
+                self._joined(AndNode(each.rest), tuple(term for term in each.atom.terms if isinstance(term, str))),
+            )
+            for each in delta_bodies(self.body, splits(split), splits(in_not))
+        )
+
+    def _earlier(self, leaf: Leaf) -> Version | None:
+        if self.own.moves(leaf):
+            return Version.EARLIER
+        return Version.NEW if self.moving.moves(leaf) else None
 
     def _joined(self, body: AndNode, given: tuple[str, ...]) -> BodyJoin:
         return BodyJoin(body, tuple(dict.fromkeys((*given, *self.constants))), self.head, self.constants)
-
-    def _start(self, found: Occurrence, came: bool, items: tuple[Node, ...]) -> DeltaJoin:
-        names = [term for term in found.atom.terms if isinstance(term, str)]
-        return DeltaJoin(found.atom, came, self._joined(AndNode(items), tuple(names)))
-
-    def _entering(self, found: Occurrence) -> DeltaJoin:
-        """Heads that hold at the second moment. Where the atom is under a `not`, that has to hold as well."""
-        outer = (*found.around[0], *((found.through,) if found.through is not None else ()))
-        items = self._items(outer, Version.NEW)
-        for depth, inner in enumerate(found.around[1:], 1):
-            items += self._items(inner, Version.OLD if depth % 2 else Version.NEW)
-        return self._start(found, found.depth % 2 == 0, items)
-
-    def _leaving(self, found: Occurrence) -> DeltaJoin:
-        """Heads that had a derivation at the first moment which they may have lost since."""
-        items: tuple[Node, ...] = ()
-        for depth, siblings in enumerate(found.around):
-            items += self._items(siblings, Version.NEW if depth % 2 else Version.OLD)
-        return self._start(found, found.depth % 2 == 1, items)
-
-    def _items(self, items: tuple[Node, ...], moment: Version) -> tuple[Node, ...]:
-        return self._at(AndNode(items), moment).items
-
-    def _at(self, body: AndNode, moment: Version, own: Version = Version.NEW) -> AndNode:
-        """The body at one moment. Facts of the own stratum are read as they are known by then."""
-
-        def change(leaf: Leaf) -> Node:
-            if isinstance(leaf, DatomAtom | RelationAtom) and self.moving.moves(leaf):
-                return replace(leaf, version=own if self.own.moves(leaf) else moment)
-            return leaf
-
-        return in_body(body, change)
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """An atom in a body. `around`: what it is joined with, at depth 0 the items of the body itself, below that
-    those of each `not` around it; `through`: the outermost of these."""
-
-    atom: Atom
-    around: tuple[tuple[Node, ...], ...]
-    through: NotNode | None = None
-
-    @property
-    def depth(self) -> int:
-        """How many `not`s it is under."""
-        return len(self.around) - 1
-
-
-def occurrences(body: AndNode, moves: Callable[[Node], bool]) -> Iterator[Occurrence]:
-    """Every atom that reads what can change, those in a `not` included. Of an `or` only its branch is left."""
-    for place, item in enumerate(body.items):
-        rest = body.items[:place] + body.items[place + 1 :]
-        match item:
-            case DatomAtom() | RelationAtom():
-                if moves(item):
-                    yield Occurrence(item, (rest,))
-            case AndNode():
-                yield from _within(item, rest, moves)
-            case OrNode():
-                for branch in item.branches:
-                    yield from _within(branch, rest, moves)
-            case NotNode():
-                for each in occurrences(AndNode(item.items), moves):
-                    yield Occurrence(each.atom, (rest, *each.around), item)
-            case _:
-                pass
-
-
-def _within(body: AndNode, rest: tuple[Node, ...], moves: Callable[[Node], bool]) -> Iterator[Occurrence]:
-    for each in occurrences(body, moves):
-        yield replace(each, around=((*rest, *each.around[0]), *each.around[1:]))
 
 
 # Atoms over kept relations

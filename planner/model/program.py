@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from adalog.datalog.aggregates import IDEMPOTENT
 from adalog.planner.model.logical import AndNode, DatomAtom, LevelPlan, RelationAtom
 from adalog.planner.model.multiplicity import Multiplicity
-
-IDEMPOTENT = frozenset(("min", "max", "and", "or", "union", "choice"))
-"""The aggregates whose value only moves one way as tuples are added: they may be part of a recursion."""
 
 
 @dataclass(frozen=True, slots=True)

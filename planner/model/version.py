@@ -5,7 +5,6 @@ A version is a field of an atom. Names for people are made of it where a plan is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -32,23 +31,3 @@ class Version(StrEnum):
     def is_change(self) -> bool:
         """Whether it holds only what is different: few rows, as a rule."""
         return self in (Version.RECENT, Version.CAME, Version.WENT)
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """How the change of a product is split up into one term for each factor: the version of the factors before the
-    one that changed, of that one, and of those after it."""
-
-    before: Version
-    at: Version
-    after: Version
-
-
-ROUND = Split(Version.ALL, Version.RECENT, Version.OLDER)
-"""Of a round of a recursion: each combination of rows that has a recent one is found once."""
-
-APPEARS = Split(Version.NEW, Version.CAME, Version.NEW)
-"""Of what holds at the second moment by a row that came: each such combination of rows is found."""
-
-VANISHES = Split(Version.OLD, Version.WENT, Version.OLD)
-"""Of what held at the first moment by a row that went."""

@@ -41,19 +41,13 @@ QUERY: Final = ""
 def summed(elements: Iterable[ast.FindElement]) -> frozenset[str]:
     """The variables under aggregates in which each of several equal values counts."""
     return frozenset(
-        each.var.name
-        for each in elements
-        if isinstance(each, ast.FindAggregate) and AGGREGATES[each.name].counts_repeats
+        each.var.name for each in elements if isinstance(each, ast.FindAggregate) and each.known.counts_repeats
     )
 
 
 def summed_places(aggregates: Sequence[str | None]) -> list[int]:
     """The places of a rule's head with such aggregates."""
-    return [
-        place
-        for place, name in enumerate(aggregates)
-        if name is not None and name in AGGREGATES and AGGREGATES[name].counts_repeats
-    ]
+    return [place for place, name in enumerate(aggregates) if name is not None and AGGREGATES[name].counts_repeats]
 
 
 def multiplicity(

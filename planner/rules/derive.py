@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from adalog.datalog.aggregates import IDEMPOTENT
 from adalog.datalog.errors import AdalogError, Code
-from adalog.planner.delta.bodies import Atom, before_change, delta_bodies, occurrences
-from adalog.planner.model.logical import AndNode, DatomAtom, Node, NotNode, RelationAtom, leaves, variables
+from adalog.planner.delta.bodies import before_change, delta_bodies, reads_delta
+from adalog.planner.delta.versions import LATTICE_ROUND, ROUND, Split
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, NotNode, RelationAtom, leaves, variables
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import IDEMPOTENT, Branch, Program, RulePlan, RuleRelation, Stratum
-from adalog.planner.model.version import ROUND, Split, Version
+from adalog.planner.model.program import Branch, Program, RulePlan, RuleRelation, Stratum
 from adalog.planner.order.duplicates import multiplicity, summed_places
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons
@@ -29,9 +30,6 @@ from adalog.planner.scope.tree import Tree
 _RESTRICTED, _WHOLE, _GROWTH = 1_000, 100_000, 8
 
 MOST_ESTIMATED = 1 << 40
-
-# What a better value has displaced is not among the older rows: the rows that hold now are read instead.
-_OF_LATTICES = Split(Version.ALL, Version.RECENT, Version.ALL)
 
 Rules = Mapping[str, Sequence[Branch]]
 
@@ -173,26 +171,26 @@ def _stratum(
         cost += spent * (_GROWTH if recurs else 1)
         return plan
 
-    def growing(atom: Atom) -> Split | None:
-        if not isinstance(atom, RelationAtom) or atom.relation not in inside:
+    def growing(leaf: Leaf) -> Split | None:
+        if not isinstance(leaf, RelationAtom) or leaf.relation not in inside:
             return None
-        return _OF_LATTICES if atom.relation in lattices else ROUND
+        return LATTICE_ROUND if leaf.relation in lattices else ROUND
 
-    recurs = any(occurrences(branch.body, growing) for name in names for branch in rules[name])
+    recurs = any(reads_delta(branch.body, growing) for name in names for branch in rules[name])
     for name in names:
         for branch in rules[name]:
-            start = before_change(branch.body, growing)
+            start = before_change(branch.body, lambda atom: growing(atom) is not None)
             if start is not None:
                 once.append(planned(name, branch, start, None))
-            if not occurrences(branch.body, growing):
+            if not reads_delta(branch.body, growing):
                 continue
             if not options.semi_naive:
                 rounds.append(planned(name, branch, branch.body, None))
                 continue
             recursive.append(branch)
             for each in delta_bodies(branch.body, growing):
-                assert isinstance(each.changed, RelationAtom), "no relation reads itself through a not"
-                rounds.append(planned(name, branch, each.body, each.changed.relation))
+                assert isinstance(each.atom, RelationAtom), "no relation reads itself through a not"
+                rounds.append(planned(name, branch, each.body, each.atom.relation))
     closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
     kept = tuple((name, branch) for name in names for branch in rules[name])
     stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure, kept)

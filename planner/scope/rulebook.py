@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import IDEMPOTENT
 from adalog.datalog.errors import AdalogError, Code
-from adalog.planner.model.program import IDEMPOTENT
 from adalog.planner.scope.strata import RuleDependency, components, forbidden_cycle
 
 # Clauses that a call may be replaced by: beyond that a rule is evaluated once for all its calls.

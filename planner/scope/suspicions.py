@@ -38,11 +38,10 @@ from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
-from adalog.planner.scope.variable_places import COMPARISONS
+from adalog.planner.scope.variable_places import COMPARISONS, LOOKUPS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
-_ATTRIBUTE_TAKING: Final = frozenset(("get-else", "get-some", "missing?"))
 
 
 def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
@@ -108,7 +107,7 @@ class _Finder:
             case DatomAtom():
                 self.pattern(leaf)
             case PredicateAtom() | FunctionAtom():
-                if leaf.name in _ATTRIBUTE_TAKING:
+                if leaf.name in LOOKUPS:
                     source = next((arg.name for arg in leaf.args if isinstance(arg, ast.Source)), "$")
                     values = [arg for arg in leaf.args if not isinstance(arg, ast.Source)]
                     named = values[1:2] if leaf.name == "get-else" else values[1:]

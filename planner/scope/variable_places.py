@@ -25,6 +25,9 @@ from adalog.planner.scope.tree import Tree
 
 COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
 
+LOOKUPS: Final = frozenset(("get-else", "get-some", "missing?"))
+"""Built-ins that look up attributes of one entity."""
+
 
 def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
     """The places of the variables of a query's tree, those that rule calls and queries within lead to included."""
@@ -114,7 +117,7 @@ class _Finder:
         """(the source, the arguments that are values) of a call, whose entity is noted."""
         source = next((arg.name for arg in args if isinstance(arg, ast.Source)), "$")
         values = [arg for arg in args if not isinstance(arg, ast.Source)]
-        if name in ("get-else", "get-some", "missing?") and values:
+        if name in LOOKUPS and values:
             self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source))
         return source, values
 

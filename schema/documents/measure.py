@@ -109,7 +109,7 @@ class _Text(Source):
 
 
 def _unlink_tokens(document: DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which nobody follows any more.
+    """Takes apart the list of the document's tokens, which is not needed any more.
 
     As a ring of references it would keep every document until the next great collection."""
     token = None if document.loc is None else document.loc.start_token

@@ -81,8 +81,8 @@ class Root:
 
 
 class Owned:
-    """A coroutine that may never be awaited: whoever was to do so may be cancelled first. It is closed then, where
-    Python would warn."""
+    """A coroutine that may never be awaited, if its waiter is cancelled first. It is closed then, and Python does
+    not warn."""
 
     __slots__ = ("_coroutine",)
 
@@ -314,7 +314,7 @@ class Operations:
             return PreparedDocument(None, (format_error(error),))
         errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
         if errors:
-            # Who asks again is told the same; the document itself is of no use.
+            # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors))
         return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
 

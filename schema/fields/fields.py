@@ -111,8 +111,8 @@ def _basis_name(basis: BasisInput | None) -> object:
     return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
 
 
-@strawberry.type
-class Query:
+@strawberry.type(name="Query")
+class QueryFields:
     @strawberry.field(description="Run an EDN Datalog query.")
     async def q(
         self,
@@ -142,7 +142,7 @@ class Query:
         ] = None,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
-        engine: types.Engine | None = types.Engine.AUTO,
+        engine: types.EngineOption | None = types.EngineOption.AUTO,
         timeout_ms: int | None = None,
     ) -> types.QueryResult:
         context = info.context
@@ -165,7 +165,7 @@ class Query:
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
-                engine=(engine or types.Engine.AUTO).value,
+                engine=(engine or types.EngineOption.AUTO).value,
                 timeout_ms=within.left_ms,
                 max_rows=limits.rows,
                 ordered=paged,
@@ -194,10 +194,10 @@ class Query:
         args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
-        engine: types.Engine | None = types.Engine.AUTO,
+        engine: types.EngineOption | None = types.EngineOption.AUTO,
         analyze: bool | None = False,
         timeout_ms: int | None = None,
-    ) -> types.Explanation:
+    ) -> types.ExplanationType:
         services = info.context.services
         told: list[Diagnostic] = []
         within = _within(timeout_ms, services.limits.timeout_ms)
@@ -205,14 +205,14 @@ class Query:
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
             snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
-            engine=(engine or types.Engine.AUTO).value,
+            engine=(engine or types.EngineOption.AUTO).value,
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
         plan = await elsewhere(lambda _: types.written(explanation.plan))
         info.context.budget.take(plan.nbytes + len(explanation.text))
-        return types.Explanation(
+        return types.ExplanationType(
             text=explanation.text,
             plan=JSON(plan),
             warnings=types.warnings_of((*told, *explanation.diagnostics)),
@@ -321,7 +321,7 @@ class Query:
         first: int | None = 100,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
-    ) -> list[types.TxReport]:
+    ) -> list[types.TxReportType]:
         services = info.context.services
         first = 100 if first is None else first
         _check_first(first, services.limits.rows)
@@ -342,7 +342,7 @@ class Query:
         )
 
     @strawberry.field
-    async def attributes(self, info: Info) -> list[types.Attribute]:
+    async def attributes(self, info: Info) -> list[types.AttributeType]:
         services = info.context.services
         cancel = Cancel.after(services.limits.timeout_ms)
         found = await services.pool.threaded(
@@ -351,14 +351,14 @@ class Query:
         return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
 
     @strawberry.field
-    async def database(self, info: Info) -> types.Database:
+    async def database(self, info: Info) -> types.DatabaseType:
         services = info.context.services
         cancel = Cancel.after(services.limits.timeout_ms)
         return await services.pool.threaded(cancel, lambda _: _database(services))
 
 
-@strawberry.type
-class Mutation:
+@strawberry.type(name="Mutation")
+class MutationFields:
     @strawberry.mutation(
         description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
         "having happened since; the same `idempotencyKey` is applied once."
@@ -370,7 +370,7 @@ class Mutation:
         expected_basis_t: Long | None = None,
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
-    ) -> types.TxReport:
+    ) -> types.TxReportType:
         report = await transacted(info.context.services, tx, expected_basis_t, idempotency_key)
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
@@ -382,10 +382,10 @@ def _component(number: int, text: str) -> Any:
         raise AdalogError(error.code, f"components[{number}]: {error.message}", error.position) from None
 
 
-def _database(services: Services) -> types.Database:
+def _database(services: Services) -> types.DatabaseType:
     snapshot = services.database.snapshot()
     made = services.database.tx_instant(snapshot.t)
-    return types.Database(
+    return types.DatabaseType(
         basis_t=Long(snapshot.t),
         tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
@@ -393,12 +393,12 @@ def _database(services: Services) -> types.Database:
     )
 
 
-def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.Attribute]:
+def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.AttributeType]:
     found = []
     for attribute in snapshot.attributes():
         cancel.check()
         found.append(
-            types.Attribute(
+            types.AttributeType(
                 ident=edn.write(attribute.ident),
                 value_type=attribute.value_type,
                 cardinality=attribute.cardinality,

@@ -25,14 +25,13 @@ from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
 from adalog.schema.writing.rows import PART_BYTES, Page
 from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
-from adalog.store.database import Datom as StoreDatom
-from adalog.store.database import TxReport as StoreReport
+from adalog.store.database import Datom, TxReport
 from adalog.store.snapshot.index import DatomSpan
 from adalog.store.values.datom import nothing_to_tell
 
 
-@strawberry.enum(description="Where a query runs. AUTO lets the planner's cost estimate choose.")
-class Engine(StrEnum):
+@strawberry.enum(name="Engine", description="Where a query runs. AUTO lets the planner's cost estimate choose.")
+class EngineOption(StrEnum):
     AUTO = "AUTO"
     LOCAL = "LOCAL"
     SPARK = "SPARK"
@@ -45,8 +44,10 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
-@strawberry.enum(description="LIGHT work has places of its own; HEAVY work waits its turn among others like it.")
-class Lane(StrEnum):
+@strawberry.enum(
+    name="Lane", description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
+)
+class LaneName(StrEnum):
     LIGHT = "LIGHT"
     HEAVY = "HEAVY"
 
@@ -59,8 +60,8 @@ class Index(StrEnum):
     VAET = "VAET"
 
 
-@strawberry.type
-class Column:
+@strawberry.type(name="Column")
+class ColumnType:
     name: str
     type: str
 
@@ -102,12 +103,14 @@ def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
 
 @strawberry.type
 class QueryStats:
-    engine: Engine
+    engine: EngineOption
     cache: CacheOutcome
     elapsed_ms: float
     rows: int
     waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
-    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
+    lane: LaneName | None = strawberry.field(
+        description="Where it waited and ran; null for an answer that was kept."
+    )
 
 
 @strawberry.type
@@ -120,7 +123,7 @@ class QueryResult:
     page_info: PageInfo
 
     @strawberry.field
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[ColumnType]:
         return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
 
     @strawberry.field(
@@ -150,27 +153,28 @@ class QueryResult:
     @strawberry.field
     def stats(self) -> QueryStats:
         return QueryStats(
-            engine=Engine(self.result.engine),
+            engine=EngineOption(self.result.engine),
             cache=CacheOutcome(self.result.cache),
             elapsed_ms=round(self.result.elapsed_ms, 3),
             rows=len(self.result),
             waited_ms=round(self.result.waited_ms, 3),
-            lane=None if self.result.lane is None else Lane(self.result.lane),
+            lane=None if self.result.lane is None else LaneName(self.result.lane),
         )
 
 
 @strawberry.type(
+    name="Explanation",
     description="text is for people; plan is the same as data (levels, extenders, estimates, strata, engine; with "
-    "analyze also actual counts and times)."
+    "analyze also actual counts and times).",
 )
-class Explanation:
+class ExplanationType:
     text: str
     plan: JSON
     warnings: list[Warning]
 
 
-@strawberry.type
-class Datom:
+@strawberry.type(name="Datom")
+class DatomType:
     e: Long
     a: str
     v: JSON
@@ -189,7 +193,7 @@ _FEW_DATOMS: Final = 200
 class Datoms:
     """Datoms as columns, decoded as they are written: lists of them, and spans of an index, which are paid for."""
 
-    parts: Sequence[Sequence[StoreDatom] | DatomSpan]
+    parts: Sequence[Sequence[Datom] | DatomSpan]
     encoding: Encoding
     deadline: float | None = None
     prepaid: Prepaid | None = None
@@ -216,7 +220,7 @@ class Datoms:
 
 @dataclass(frozen=True, slots=True)
 class _SomeDatoms:
-    items: Sequence[StoreDatom]
+    items: Sequence[Datom]
     encoding: Encoding
 
     def __len__(self) -> int:
@@ -226,7 +230,7 @@ class _SomeDatoms:
         return _DATOM_COLUMNS[field](self.items, self.encoding)
 
 
-def light_parts(items: Sequence[StoreDatom]) -> Iterator[Sequence[StoreDatom]]:
+def light_parts(items: Sequence[Datom]) -> Iterator[Sequence[Datom]]:
     """The datoms in parts that are written at once: few where their values are long."""
     if len(items) == 1 or sum(len(item.v) for item in items if isinstance(item.v, str | bytes)) <= PART_BYTES:
         yield items
@@ -236,18 +240,18 @@ def light_parts(items: Sequence[StoreDatom]) -> Iterator[Sequence[StoreDatom]]:
         yield from light_parts(items[middle:])
 
 
-def _entities(items: Sequence[StoreDatom]) -> list[Any]:
+def _entities(items: Sequence[Datom]) -> list[Any]:
     entities = [datom.e for datom in items]
     return entities if max(entities, default=0) < SAFE else [write_long(e) for e in entities]
 
 
-def _attribute_names(items: Sequence[StoreDatom]) -> list[str]:
+def _attribute_names(items: Sequence[Datom]) -> list[str]:
     # By object, as the datoms of an attribute share its keyword.
     names = {id(a): edn.write(a) for a in {id(datom.a): datom.a for datom in items}.values()}
     return [names[id(datom.a)] for datom in items]
 
 
-def _values(items: Sequence[StoreDatom], encoding: Encoding) -> list[Any]:
+def _values(items: Sequence[Datom], encoding: Encoding) -> list[Any]:
     if encoding is Encoding.EDN:
         return [encode(datom.v, encoding) for datom in items]
     return [
@@ -256,7 +260,7 @@ def _values(items: Sequence[StoreDatom], encoding: Encoding) -> list[Any]:
     ]
 
 
-_DATOM_COLUMNS: dict[str, Callable[[Sequence[StoreDatom], Encoding], Sequence[Any]]] = {
+_DATOM_COLUMNS: dict[str, Callable[[Sequence[Datom], Encoding], Sequence[Any]]] = {
     "e": lambda items, _: _entities(items),
     "a": lambda items, _: _attribute_names(items),
     "v": _values,
@@ -271,17 +275,17 @@ class DatomPage:
     page_info: PageInfo
 
     @strawberry.field
-    def datoms(self) -> list[Datom]:
+    def datoms(self) -> list[DatomType]:
         return self.items  # type: ignore[return-value]
 
 
-def _tempids(report: StoreReport) -> dict[str, int | str]:
+def _tempids(report: TxReport) -> dict[str, int | str]:
     return {str(name): write_long(entity) for name, entity in report.tempids.items()}
 
 
-@strawberry.type
-class TxReport:
-    report: strawberry.Private[StoreReport]
+@strawberry.type(name="TxReport")
+class TxReportType:
+    report: strawberry.Private[TxReport]
     encoding: strawberry.Private[Encoding]
     t: Long = strawberry.field(description="The new transaction's number; equal to the new basis.")
     basis_before: Long
@@ -306,7 +310,7 @@ class TxReport:
         return JSON(await elsewhere(lambda _: JsonChunks((orjson.dumps(_tempids(self.report)),))))
 
     @strawberry.field
-    def datoms(self) -> list[Datom]:
+    def datoms(self) -> list[DatomType]:
         return Datoms((self.report.datoms,), self.encoding)  # type: ignore[return-value]
 
 
@@ -315,7 +319,7 @@ class TxReports:
     """Transactions as columns, read from the log as they are written. `read` tells what it is given of the bytes of
     each before it is decoded; they are drawn from `memory` until the next."""
 
-    read: Callable[[Callable[[int], None]], Iterator[StoreReport]]
+    read: Callable[[Callable[[int], None]], Iterator[TxReport]]
     encoding: Encoding
     memory: Memory
     cost: float
@@ -347,7 +351,7 @@ class TxReports:
 class OneReport:
     """A transaction's report as GraphQL shows it, field by field."""
 
-    report: StoreReport
+    report: TxReport
     encoding: Encoding
 
     @property
@@ -364,7 +368,7 @@ class OneReport:
         return [_REPORT_FIELDS[field](self.report, self.encoding)]
 
 
-_REPORT_FIELDS: dict[str, Callable[[StoreReport, Encoding], Any]] = {
+_REPORT_FIELDS: dict[str, Callable[[TxReport, Encoding], Any]] = {
     "t": lambda report, _: write_long(report.t),
     "basisBefore": lambda report, _: write_long(report.basis_before),
     "txInstant": lambda report, _: iso(report.tx_instant),
@@ -375,9 +379,9 @@ _REPORT_FIELDS: dict[str, Callable[[StoreReport, Encoding], Any]] = {
 _WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message", "line", "column")}
 
 
-def tx_report(report: StoreReport, encoding: Encoding) -> TxReport:
+def tx_report(report: TxReport, encoding: Encoding) -> TxReportType:
     """A transaction's report as GraphQL shows it."""
-    return TxReport(
+    return TxReportType(
         report=report,
         encoding=encoding,
         t=Long(report.t),
@@ -386,8 +390,8 @@ def tx_report(report: StoreReport, encoding: Encoding) -> TxReport:
     )
 
 
-@strawberry.type
-class Attribute:
+@strawberry.type(name="Attribute")
+class AttributeType:
     ident: str
     value_type: str | None
     cardinality: str
@@ -408,8 +412,8 @@ ATTRIBUTE_FIELDS: Reading = {
 }
 
 
-@strawberry.type
-class Database:
+@strawberry.type(name="Database")
+class DatabaseType:
     basis_t: Long
     tx_instant: str | None
     datom_count: Long

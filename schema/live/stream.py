@@ -1,4 +1,4 @@
-"""Subscriptions: a document's one root field as a stream of messages, each written once for all who asked alike.
+"""A document's subscription as a stream of messages, each written once for all equal subscriptions.
 
 graphql-core reads the document and its arguments; after that nothing of it runs: what the selection wants of an
 event is worked out once (`FieldShape`), and events become the bytes of `{"data": {…}}`.

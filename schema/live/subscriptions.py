@@ -27,7 +27,7 @@ class LiveEvent:
     kind: LiveKind
     basis_t: Long
     resume: str = strawberry.field(description="Hand this back as `resume` to go on after this event.")
-    columns: list[types.Column] | None
+    columns: list[types.ColumnType] | None
     rows: list[JSON] | None = strawberry.field(description="SNAPSHOT: rows of this chunk.")
     added: list[JSON] | None = strawberry.field(
         description="DELTA: rows that entered and left the result; disjoint; to be applied together."
@@ -40,8 +40,8 @@ class LiveEvent:
     )
 
 
-@strawberry.type
-class Subscription:
+@strawberry.type(name="Subscription")
+class SubscriptionFields:
     @strawberry.subscription(
         description="A query kept up to date: one SNAPSHOT (in chunks), then a DELTA for each transaction that "
         "changes its result."
@@ -68,7 +68,7 @@ class Subscription:
         self,
         from_: Annotated[Long | None, strawberry.argument(name="from")] = None,
         encoding: Encoding | None = Encoding.PLAIN,
-    ) -> AsyncGenerator[types.TxReport, None]:
+    ) -> AsyncGenerator[types.TxReportType, None]:
         raise streamed()
 
 

@@ -1,4 +1,4 @@
-"""Work that is too long for the event loop, on other threads: it ends soon after whoever waits for it has gone."""
+"""Work that is too long for the event loop, on other threads; it ends soon after its waiter was cancelled."""
 
 from __future__ import annotations
 

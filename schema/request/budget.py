@@ -1,7 +1,7 @@
 """What one response may come to, and the pieces of JSON that it is made of.
 
 All fields of a request draw from one budget, before what they write is put together; the field that passes it is
-LIMIT_EXCEEDED. Pieces stay pieces until they are sent: nobody joins them into a second copy.
+LIMIT_EXCEEDED. Pieces stay pieces until they are sent, and are not joined into a second copy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Responses:
     """What all responses of a server hold until they are sent, small ones aside. Thread-safe.
 
     `held`: what those of this process do. `beside`: and those of others. One principal's may hold half of what the
-    others leave: who reads slowly, or not at all, is in his own way first.
+    others leave, so that a slow reader delays itself first.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -109,7 +109,7 @@ class ResponseBudget:
 
 
 class Prepaid:
-    """Bytes taken for what is held until it is written; who writes it draws on them first. Thread-safe."""
+    """Bytes taken for items until they are written; writing draws on them first. Thread-safe."""
 
     def __init__(self, budget: ResponseBudget) -> None:
         self._budget = budget

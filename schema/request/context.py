@@ -1,4 +1,4 @@
-"""What a resolver finds in `info.context`: the database, the pool of engines, the limits, and who asks."""
+"""What a resolver finds in `info.context`: the database, the pool, the limits, and the client."""
 
 from __future__ import annotations
 

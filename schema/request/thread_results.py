@@ -23,7 +23,7 @@ class Arrivals:
         self._is_told = False
 
     def of(self, work: concurrent.futures.Future[T]) -> asyncio.Future[T]:
-        """The outcome of work that goes on elsewhere. Whoever does not wait any more leaves the work alone."""
+        """The outcome of work on another thread. Cancelling the wait does not cancel the work."""
         waiting: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work.add_done_callback(lambda done: self._finish(waiting, done))
         return waiting
@@ -36,11 +36,11 @@ class Arrivals:
             try:
                 waiting.get_loop().call_soon_threadsafe(self._hand_over)
             except RuntimeError:
-                # The loop is closed, and nobody waits.
+                # The loop is closed.
                 self._finished.clear()
 
     def _hand_over(self) -> None:
-        # Whoever finishes from here on tells the loop again, as it may come too late for this round.
+        # A thread that finishes from here on wakes the loop again, as it may come too late for this round.
         self._is_told = False
         while self._finished:
             waiting, done = self._finished.popleft()

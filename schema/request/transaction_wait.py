@@ -17,8 +17,8 @@ _PATIENCE: Final = 10.0
 
 
 async def reached(database: Database, t: int | None, deadline: float | None) -> None:
-    """Returns when transaction t can be read, or at the deadline, a moment of `time.monotonic()`: whoever reads
-    then is told BASIS_FUTURE. At once where nobody else writes to the log."""
+    """Returns when transaction t can be read, or at the deadline, in seconds of `time.monotonic()`: a read then
+    raises BASIS_FUTURE. Returns at once if no other process writes to the log."""
     waiting = None if t is None else database.reached(t)
     if waiting is None:
         return
@@ -30,7 +30,7 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
 async def caught_up(database: Database) -> None:
     """Returns when all can be read that another process of this server has answered.
 
-    Raises BACKEND_UNAVAILABLE where that takes too long: nobody is shown an older database than others were.
+    Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than another has seen.
     """
     t = database.missed
     if t is None:

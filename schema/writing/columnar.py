@@ -44,7 +44,7 @@ class Columnar(Protocol):
     def cost(self) -> float: ...
 
     def cancel(self) -> Cancel:
-        """The deadline of those who want it."""
+        """A flag with the deadline of the request."""
 
     def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         """The pieces in order; the flag is looked at as they are made."""

@@ -36,7 +36,7 @@ _Columns = list[Sequence[Any]]
 
 @dataclass(frozen=True)
 class Page:
-    """Rows start..stop of a result, to be written in one encoding. `pool`: who writes long ones; `take`: is told of
+    """Rows start..stop of a result, to be written in one encoding. `pool`: writes long ones; `take`: is told of
     bytes instead of the budget, where work may be begun more than once."""
 
     result: Result

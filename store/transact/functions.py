@@ -147,7 +147,7 @@ def check_query(text: str, path: Path) -> None:
             Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position
         ) from None
     for aggregate in _aggregates(query):
-        if aggregate.name in ("rand", "sample"):
+        if aggregate.known.by_chance:
             raise RefusedTransaction(
                 Code.TX_INVALID,
                 "the query of :db/fn uses chance; a transaction has to mean the same every time",

@@ -12,6 +12,7 @@ import pytest
 from adalog.datalog.values import BigInt, identity, sort_key
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.facts.grouped import BestFacts, GroupFacts
+from adalog.planner.model.version import Version
 from adalog.store.database import Database
 from adalog.store.values.codes import Scratch
 
@@ -72,7 +73,7 @@ def test_the_best_of_each_group_round_by_round(
         changed = facts.turn()
         expected = {group: identity(value) for group, value in best.items()}
         assert _read(facts.whole(), place, values) == expected
-        recent = _read(facts.recent(), place, values)
+        recent = _read(facts.parts(Version.RECENT)[0], place, values)
         assert changed == len(recent)
         assert recent.items() <= expected.items()
         assert recent.keys() >= {g for g, value in best.items() if g not in before or value != before[g]}
@@ -99,7 +100,7 @@ def test_a_single_group(values: Scratch) -> None:
         facts.add([np.array([value])])
         facts.turn()
     assert [column.tolist() for column in facts.whole().columns] == [[7]]
-    assert len(facts.recent()) == 0
+    assert len(facts.parts(Version.RECENT)[0]) == 0
 
 
 def test_idempotent_aggregates_beside_each_other(values: Scratch) -> None:
@@ -109,14 +110,14 @@ def test_idempotent_aggregates_beside_each_other(values: Scratch) -> None:
         facts.turn()
     decoded = [[values.decode(code) for code in column.tolist()] for column in facts.whole().columns]
     assert sorted(zip(*decoded, strict=True)) == [(1, 3, False), (2, 9, True)]
-    assert len(facts.recent()) == 0
+    assert len(facts.parts(Version.RECENT)[0]) == 0
 
 
 def test_a_version_stays_as_it_was(values: Scratch) -> None:
     facts = BestFacts(2, 1, -1, values, Cancel())
     facts.add([np.arange(50), np.arange(50)])
     facts.turn()
-    version, recent = facts.whole(), facts.recent()
+    version, recent = facts.whole(), facts.parts(Version.RECENT)[0]
     facts.add([np.arange(40_000), np.full(40_000, 90)])
     facts.turn()
     assert version.columns[1].tolist() == recent.columns[1].tolist() == list(range(50))

@@ -31,7 +31,7 @@ from adalog.executor.extenders.functions import Call, FilterExtender, FunctionEx
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
-from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.disjunction import Branch, Nest, OrExtender
 from adalog.executor.join.driver import Driver
@@ -249,10 +249,10 @@ def a_not(draw: Draw, rank: Rank) -> Extender:
         mask = np.zeros(batch.size, np.bool_)
 
         def mark(found: Batch) -> bool:
-            mask[found.columns["#seed"]] = True
+            mask[found.columns[ORIGIN]] = True
             return True
 
-        Driver(join, mark, Cancel()).run(batch.having("#seed", np.arange(batch.size)))
+        Driver(join, mark, Cancel()).run(batch.having(ORIGIN, np.arange(batch.size)))
         return mask
 
     return NotExtender(shared, matches, rank, Cancel().check, distinct=own)

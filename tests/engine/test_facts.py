@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.facts.facts import FactRows, RowFacts
+from adalog.planner.model.version import Version
 from adalog.store.tries.trie import Csr, Trie
 
 _CLOSE, _WIDER, _FAR = (0, 90), (-40, 300), (-(1 << 62), 1 << 62)
@@ -77,12 +78,12 @@ def test_versions_are_what_was_known_and_what_a_round_added(arity: int) -> None:
             facts.add(list(rows))
             known |= set(zip(*rows.tolist(), strict=True))
             # A round does not see what it adds itself.
-            assert set().union(*map(_rows, facts.all())) == before
+            assert set().union(*map(_rows, facts.parts(Version.ALL))) == before
         assert facts.turn() == len(known) - len(before)
-        assert set().union(*map(_rows, facts.older())) == before
-        assert _rows(facts.recent()) == known - before
-        assert set().union(*map(_rows, facts.all())) == _rows(facts.whole()) == known
-        assert sum(map(len, facts.all())) == len(facts) == len(known)
+        assert set().union(*map(_rows, facts.parts(Version.OLDER))) == before
+        assert _rows(facts.parts(Version.RECENT)[0]) == known - before
+        assert set().union(*map(_rows, facts.parts(Version.ALL))) == _rows(facts.whole()) == known
+        assert sum(map(len, facts.parts(Version.ALL))) == len(facts) == len(known)
 
 
 def test_what_is_older_lies_in_few_parts() -> None:
@@ -90,14 +91,14 @@ def test_what_is_older_lies_in_few_parts() -> None:
     for number in range(1_000):
         facts.add([np.array([number])])
         facts.turn()
-    assert len(facts.all()) <= 12
+    assert len(facts.parts(Version.ALL)) <= 12
 
 
 def test_a_version_stays_as_it_was_while_rows_come() -> None:
     facts = RowFacts(2, Cancel())
     facts.add(list(_drawn(1, 50, _CLOSE)))
     facts.turn()
-    version = facts.recent()
+    version = facts.parts(Version.RECENT)[0]
     before = _rows(version)
     levels = version.levels((1, 0))
     facts.add(list(_drawn(2, 20_000, _FAR)))
@@ -152,7 +153,7 @@ def test_what_replaces_rows_is_all_there_is() -> None:
     facts.turn()
     facts.replace([np.arange(3), np.arange(3)])
     assert _rows(facts.whole()) == {(0, 0), (1, 1), (2, 2)}
-    assert (len(facts), len(facts.recent()), len(facts.all())) == (3, 0, 1)
+    assert (len(facts), len(facts.parts(Version.RECENT)[0]), len(facts.parts(Version.ALL))) == (3, 0, 1)
 
 
 @pytest.mark.parametrize("within", [_CLOSE, _FAR])

@@ -11,7 +11,7 @@ import pytest
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.facts.closure_facts import ClosureFacts, Edges
 from adalog.executor.facts.maintained import BestMaintained, MaintainedExtender, MaintainedFacts
-from adalog.executor.join.batch import Batch
+from adalog.executor.join.batch import ORIGIN, Batch
 from adalog.planner.model.version import Version
 from adalog.store.tries.trie import Csr, Trie
 
@@ -50,13 +50,13 @@ def test_rows_that_come_and_go(width: int, most: int) -> None:
         facts.settle()
         for _ in range(3):
             rows = [tuple(rng.randrange(most) for _ in range(width)) for _ in range(rng.choice((0, 5, 900)))]
-            facts.add(columns_of(rows, width), 1)
+            facts.add(columns_of(rows, width))
             now |= set(rows)
             gone = rng.sample(sorted(now), len(now) * rng.choice((0, 1, 3)) // 3)
             facts.remove(facts.find(columns_of(gone, width)))
             now -= set(gone)
-        assert rows_of(facts.columns_at(Version.NEW)) == now == read(facts, width, Version.NEW)
-        assert rows_of(facts.columns_at(Version.OLD)) == before == read(facts, width, Version.OLD)
+        assert rows_of(facts.parts(Version.NEW)[0].columns) == now == read(facts, width, Version.NEW)
+        assert rows_of(facts.parts(Version.OLD)[0].columns) == before == read(facts, width, Version.OLD)
         assert rows_of(facts.columns_of(facts.came())) == now - before
         assert rows_of(facts.columns_of(facts.went())) == before - now
         assert len(facts) == len(now)
@@ -69,16 +69,17 @@ def test_rows_that_come_and_go(width: int, most: int) -> None:
 def test_earlier_rows_alone() -> None:
     facts = MaintainedFacts(1)
     for time in range(5):
-        facts.add([np.array([time])], time)
-    facts.since(np.array([3, 0]))
+        facts.add([np.array([time])])
+        assert facts.times_of(facts.find([np.array([time])])).tolist() == [time + 1]
+    facts.since(np.array([4, 1]))
     extender = MaintainedExtender(facts, ["?x"], Version.EARLIER, {"?x": -1})
-    batch = Batch(4, {"?x": np.array([2, 3, 0, 9]), "#seed": np.array([0, 0, 1, 0])})
+    batch = Batch(4, {"?x": np.array([2, 3, 0, 9]), ORIGIN: np.array([0, 0, 1, 0])})
     assert extender.known(batch).columns["?x"].tolist() == [2]
 
 
 def test_rows_that_leave_are_read_until_they_are_forgotten() -> None:
     facts = MaintainedFacts(1)
-    facts.add([np.arange(3)], 0)
+    facts.add([np.arange(3)])
     gone = facts.find([np.array([1])])
     facts.remove(gone)
     facts.leave(gone)
@@ -90,17 +91,17 @@ def test_rows_that_leave_are_read_until_they_are_forgotten() -> None:
 @pytest.mark.parametrize("best", [False, True])
 def test_values_with_other_codes(best: bool) -> None:
     facts = BestMaintained(2, 1, lambda codes: codes) if best else MaintainedFacts(2)
-    facts.add([np.arange(10), np.arange(100, 110)], 0)
+    facts.add([np.arange(10), np.arange(100, 110)])
     extender = MaintainedExtender(facts, ["?x", "?y"], Version.NEW, {"?x": -1, "?y": 0})
     first = Batch(1, {"?x": np.array([3])})
     assert extender.propose(first, "?y").columns["?y"].tolist() == [103]
     facts.settle()
     facts.recode(lambda codes: codes == 103, lambda codes: codes - 100)
     assert extender.propose(first, "?y").columns["?y"].tolist() == [3]
-    assert rows_of(facts.columns_at(Version.NEW)) == {(i, 3 if i == 3 else 100 + i) for i in range(10)}
+    assert rows_of(facts.parts(Version.NEW)[0].columns) == {(i, 3 if i == 3 else 100 + i) for i in range(10)}
     assert facts.find([np.array([3, 3]), np.array([103, 3])]).tolist() == [-1, 3]
-    facts.add([np.array([3]), np.array([2])], 1)
-    assert ((3, 3) in rows_of(facts.columns_at(Version.NEW))) is not best
+    facts.add([np.array([3]), np.array([2])])
+    assert ((3, 3) in rows_of(facts.parts(Version.NEW)[0].columns)) is not best
 
 
 def test_the_best_of_each_group() -> None:
@@ -113,10 +114,12 @@ def test_the_best_of_each_group() -> None:
         held = {(a, value, b) for (a, b), value in now.items()}
         for a, value, b in rows:
             now[a, b] = max(value, now.get((a, b), -1))
-        added, displaced = facts.add(columns_of(rows, 3), 1)
+        facts.add(columns_of(rows, 3))
+        assert facts.turn() == len(facts.recent)
+        displaced = facts.displaced()
         expected = {(a, value, b) for (a, b), value in now.items()}
-        assert rows_of(facts.columns_at(Version.NEW)) == expected
-        assert rows_of(facts.columns_of(added)) == expected - held
+        assert rows_of(facts.parts(Version.NEW)[0].columns) == expected
+        assert rows_of(facts.columns_of(facts.recent)) == expected - held
         assert rows_of(facts.columns_of(displaced)) == held - expected
         gone = rng.sample(sorted(expected), len(expected) // 4)
         facts.remove(facts.find(columns_of(gone, 3)))
@@ -126,9 +129,9 @@ def test_the_best_of_each_group() -> None:
 
 def test_the_best_of_all() -> None:
     facts = BestMaintained(1, 0, lambda codes: codes)
-    facts.add([np.array([7, 5, 9])], 1)
-    facts.add([np.array([6])], 2)
-    assert rows_of(facts.columns_at(Version.NEW)) == {(5,)}
+    facts.add([np.array([7, 5, 9])])
+    facts.add([np.array([6])])
+    assert rows_of(facts.parts(Version.NEW)[0].columns) == {(5,)}
 
 
 def test_edges_that_differ_from_a_trie() -> None:
@@ -143,7 +146,6 @@ def test_edges_that_differ_from_a_trie() -> None:
         pairs ^= {(a, b)}
     edges = Edges(trie, back)
     facts = ClosureFacts(0)
-    time = 0
     exits: set[Row] = set()
     for _ in range(60):
         facts.settle()
@@ -151,10 +153,7 @@ def test_edges_that_differ_from_a_trie() -> None:
         if rng.random() < 0.5:
             fresh = [(rng.randrange(3), rng.randrange(40))]
             exits |= set(fresh)
-            time += 1
-            rows = facts.exits(columns_of(fresh, 2), time)
-        else:
-            rows = np.empty(0, np.int64)
+            facts.exits(columns_of(fresh, 2))
         if exits and rng.random() < 0.3:
             gone = rng.choice(sorted(exits))
             exits -= {gone}
@@ -169,11 +168,11 @@ def test_edges_that_differ_from_a_trie() -> None:
         pairs = (pairs | set(came)) - set(went)
         missing, too_many = facts.lose(np.concatenate(lost), edges, 10_000)
         assert not too_many
-        again = facts.again(missing, edges, time + 1)
-        met = facts.add(facts.met(*columns_of(came, 2), held=False), time + 2)[0]
-        queue = np.concatenate((rows, again, met))
-        time = facts.gain(queue, edges, time + 2, Cancel())
-        assert rows_of(facts.columns_at(Version.NEW)) == reached(exits, pairs)
+        facts.again(missing, edges)
+        facts.add(facts.met(*columns_of(came, 2), held=False))
+        facts.turn()
+        facts.gain(edges, Cancel())
+        assert rows_of(facts.parts(Version.NEW)[0].columns) == reached(exits, pairs)
     assert edges.nbytes() > 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.hub.hub import Hub
-from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers import delivery
 from adalog.executor.live.subscribers.changes import LiveChange, ValuesForm
 from adalog.executor.live.subscribers.event import EventKind, Message
 from adalog.executor.live.subscribers.resume import StreamStart
@@ -70,7 +70,7 @@ class Listener:
 def test_one_transaction_that_changes_more_than_an_event_loop_takes(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outlet, "_MOST_MESSAGES", 3)
+    monkeypatch.setattr(delivery, "_MOST_MESSAGES", 3)
 
     async def follow(hub: Hub) -> None:
         listeners = [Listener(hub, least) for least in range(8)]

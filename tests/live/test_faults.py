@@ -466,7 +466,7 @@ def test_a_subscriber_that_cannot_be_seated_harms_no_other(
             original(seats, seat, position)
 
         monkeypatch.setattr(SubscriberQueue, "_find_way", find_way)
-        on_hub(hub, lambda: hub._seats.wanted(unwell.changes._subscription, None))
+        on_hub(hub, lambda: hub._subscribers.wanted(unwell.changes._subscription, None))
         with pytest.raises(AdalogError) as ended:
             list(unwell.changes)
         assert ended.value.code is Code.INTERNAL

@@ -311,7 +311,7 @@ def test_what_is_long_to_write_for_who_joins_is_written_by_the_pool(
         def check(self) -> None:
             raise StartAgain
 
-    monkeypatch.setattr(subscriber_queue, "Brief", NoTime, raising=False)
+    monkeypatch.setattr(subscriber_queue, "BriefCancel", NoTime)
     with hub_over(database) as hub:
         join_behind(hub, database, 3)
     assert ("late", "adalog-live") not in changes_written

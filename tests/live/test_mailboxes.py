@@ -11,7 +11,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers import delivery
 from adalog.executor.live.subscribers.delivery import Channel, LoopDelivery, ThreadDelivery
 from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm, StreamPosition
 from adalog.executor.live.subscribers.subscription import Subscription
@@ -161,7 +161,7 @@ def test_a_snapshot_that_waits_is_paid_for_whatever_comes_behind_it(desk: Desk) 
 def test_whom_an_event_loop_has_no_room_for_asks_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, taking: bool
 ) -> None:
-    monkeypatch.setattr(outlet, "_MOST_MESSAGES", 2)
+    monkeypatch.setattr(delivery, "_MOST_MESSAGES", 2)
 
     async def work() -> Socket:
         posts = LoopDelivery(asyncio.get_running_loop())

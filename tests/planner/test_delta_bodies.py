@@ -5,20 +5,24 @@ from __future__ import annotations
 import pytest
 
 from adalog.datalog.parsing.parser import parse_query
-from adalog.planner.delta.bodies import Atom, before_change, delta_bodies, looks_elsewhere
+from adalog.planner.delta.bodies import before_change, delta_bodies, looks_elsewhere
+from adalog.planner.delta.versions import APPEARS, ROUND, VANISHES, Split
 from adalog.planner.explain.nodes import describe
 from adalog.planner.explain.rules import plain_names
-from adalog.planner.model.logical import AndNode, DatomAtom
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.model.version import ROUND, Split
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import plan_query
 from adalog.planner.scope.tree import tree_of
 
 
-def split(atom: Atom) -> Split | None:
+def changes_in(atom: Leaf) -> bool:
+    return isinstance(atom, DatomAtom) and atom.source == "$"
+
+
+def split(atom: Leaf) -> Split | None:
     """Rounds over what `$` has."""
-    return ROUND if isinstance(atom, DatomAtom) and atom.source == "$" else None
+    return ROUND if changes_in(atom) else None
 
 
 def body_of(where: str, inputs: str = "$") -> AndNode:
@@ -61,9 +65,9 @@ def test_of_an_or_the_branch_is_left() -> None:
 
 
 def test_what_holds_before_anything_changed() -> None:
-    assert before_change(body_of("[?a :to ?b]"), split) is None
+    assert before_change(body_of("[?a :to ?b]"), changes_in) is None
     body = body_of("[$past ?a :to ?b] (or [?b :x] [$past ?b :y])", "$ $past")
-    left = before_change(body, split)
+    left = before_change(body, changes_in)
     assert left is not None
     assert shown(left) == "[$past ?a :to ?b] (or (and [$past ?b :y _]))"
 
@@ -77,3 +81,21 @@ def test_what_looks_elsewhere_is_told(clause: str) -> None:
     assert looks_elsewhere(body, frozenset(("$",))) is not None
     assert looks_elsewhere(body, frozenset(("$past",))) is None
     assert looks_elsewhere(body_of("[?a :to ?c] [(+ ?a 1) ?b]"), frozenset(("$",))) is None
+
+
+def test_in_a_not_the_moments_alternate_and_the_not_itself_holds() -> None:
+    body = body_of("[?a :to ?b] (not [?b :x ?c] [?c :y ?d])")
+
+    def appears(leaf: Leaf) -> Split | None:
+        return APPEARS if changes_in(leaf) else None
+
+    def vanishes(leaf: Leaf) -> Split | None:
+        return VANISHES if changes_in(leaf) else None
+
+    came, first, second = delta_bodies(body, appears, vanishes)
+    assert shown(came.body) == "[$ (came) ?a :to ?b] (not [$ (new) ?b :x ?c] [$ (new) ?c :y ?d])"
+    itself = "(not [$ (new) ?b :x ?c] [$ (new) ?c :y ?d])"
+    assert shown(AndNode(first.rest)) == f"[$ (new) ?a :to ?b] {itself} [$ (old) ?c :y ?d]"
+    assert {first.version, second.version} == {VANISHES.at}
+    assert came.part is came.atom
+    assert first.part is second.part is body.items[1]

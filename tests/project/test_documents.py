@@ -20,7 +20,9 @@ from adalog.store.files.formats import RELEASE
 _SET_UP = {"no_system_packages"}
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    p for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "clients/*/*.md") for p in ROOT.glob(pattern)
+    path
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "clients/*/*.md", "tests/*.md")
+    for path in ROOT.glob(pattern)
 )
 PROJECT: dict[str, Any] = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -30,6 +32,22 @@ def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
         if not re.match(r"https?:", target):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_documents_name_are_there(document: Path) -> None:
+    if document.name != "CHANGELOG.md":
+        named = re.findall(
+            r"`((?:[\w.-]+/)+[\w-]+\.(?:py|sh|yaml|json|parquet))`", document.read_text(encoding="utf-8")
+        )
+        assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_architecture_is_three_screens_and_names_files_of_every_way() -> None:
+    text = ROOT.joinpath("docs", "architecture.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 165
+    for way in re.split(r"^## (?=\d)", text, flags=re.MULTILINE)[1:]:
+        assert len(re.findall(r"`[\w/]+\.py`", way)) >= 8, way.splitlines()[0]
 
 
 def test_the_readme_lists_settings_with_their_defaults() -> None:

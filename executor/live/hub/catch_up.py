@@ -1,12 +1,12 @@
-"""What a subscriber needs before it can follow: a snapshot, or what lies between a position of long ago and now.
+"""What a subscriber needs before it can follow its feed: a snapshot, or the changes since an earlier position.
 
-The rule for a gap: where at most `LiveSettings.replayed` transactions may have touched the answer in between,
-each is told by itself; more become one net delta. A stream that began with `fromT` is told each transaction,
-however many there are, in batches as large as its mailbox, until it has caught up. It all is done on the pool's
-threads, with a view of one's own that is stepped from moment to moment, and disturbs nobody.
+If at most `LiveSettings.replayed` transactions may have touched the answer since that position, each becomes one
+DELTA; more become one net DELTA. A stream that began with `fromT` gets a DELTA for each transaction, in batches as
+large as its mailbox, until it has caught up. A private view computes this on the pool's threads, and delays no
+other subscriber.
 
-A gap cannot be told, and the stream starts over with RESET, where the net delta is larger than a mailbox, or
-where an attribute with :db/noHistory was touched: what held then is forgotten.
+The stream starts over with RESET if the net DELTA is larger than a mailbox, or if an attribute with :db/noHistory
+changed, since its old values are forgotten.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.hub.interests import touching
 from adalog.executor.live.hub.memory import LiveMemory, MemoryShare, PrivateView, SnapshotChunks
-from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.hub.parts import HubParts
 from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm, StreamPosition
-from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.snapshot.snapshot import Snapshot
 
 _FEED: Final = 0
-# How long one batch of a replay is worked at, in seconds, before it is handed over.
+# Seconds of work on one batch of a replay.
 _BATCH_SECONDS: Final = 0.25
-# Of the time that one answer may take, what a common evaluation for many has: then they are asked one by one.
+# The part of the timeout of one answer that an evaluation for many may take; then each is evaluated by itself.
 _PART_OF_TIMEOUT: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUpMessages:
-    """Messages for one subscriber. `reached`: where they bring it; `behind`: it is to ask again from there. `held`:
-    what the messages are paid with. `private`: to go on with."""
+    """Messages for one subscriber. `reached`: its position after them; `behind`: more follow from there. `held`:
+    the memory of the messages. `private`: the view that makes the next ones."""
 
     messages: list[Message]
     reached: StreamPosition
@@ -54,7 +53,7 @@ class CatchUpMessages:
 
 
 class GapError(Exception):
-    """A gap that cannot be told; the stream starts over. `reason`: for the subscriber."""
+    """A gap that cannot be filled; the stream starts over. `reason`: for the subscriber."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -63,28 +62,26 @@ class GapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AnswerCatchUp:
-    """For one question."""
+    """For one question. On the pool's threads."""
 
-    pool: Pool
-    settings: LiveSettings
-    holdings: LiveMemory
+    parts: HubParts
     question: UndatedQuestion
 
     def snapshot(
         self, at: Snapshot, form: MessageForm, cancel: Cancel, start: int = 0, reset: str | None = None
     ) -> SnapshotChunks:
-        """The answer at a moment from row number `start` on, in chunks; after a RESET, where there is a reason."""
-        answer = distinct(self.pool.run(_whole(self.question, at), cancel), cancel.check)
+        """The answer at a moment from row number `start` on, in chunks; after a RESET if there is a reason."""
+        answer = distinct(self.parts.pool.run(_whole(self.question, at), cancel), cancel.check)
         messages = []
         if reset is not None:
             messages.append(Event(EventKind.RESET, StreamPosition(at.t, 0), reason=reset).message(form, cancel))
-        with self.pool.memory.lent(cancel):
-            messages += _written(answer, at.t, form, cancel, start, self.settings.chunk_rows)
-        return _held(messages, self.holdings)
+        with self.parts.pool.memory.lent(cancel):
+            messages += _written(answer, at.t, form, cancel, start, self.parts.settings.chunk_rows)
+        return _held(messages, self.parts.memory)
 
     def rest(self, t: int, form: MessageForm, cancel: Cancel, start: int) -> SnapshotChunks:
         """The answer after transaction t from row number `start` on. Raises OverError."""
-        now, at = self.pool.database.snapshot(), self.pool.database.at(t=t)
+        now, at = self.parts.pool.database.snapshot(), self.parts.pool.database.at(t=t)
         if now.origin.forgetful:
             self._check_remembered(self._view(at, now, cancel), at, now)
         return self.snapshot(at, form, cancel, start)
@@ -113,12 +110,12 @@ class AnswerCatchUp:
             self._check_remembered(view, at, now)
             if times == []:
                 return CatchUpMessages([], StreamPosition(now.t), behind=False)
-            with self.pool.memory.lent(cancel):
+            with self.parts.pool.memory.lent(cancel):
                 view.add(_FEED, self.question, at, cancel)
-            private = PrivateView(view, at, MemoryShare(self.holdings, view.nbytes()))
-        one_by_one = each or (times is not None and len(times) <= self.settings.replayed)
+            private = PrivateView(view, at, MemoryShare(self.parts.memory, view.nbytes()))
+        one_by_one = each or (times is not None and len(times) <= self.parts.settings.replayed)
         if times is None:
-            one_by_one = each or now.t - at.t <= self.settings.replayed
+            one_by_one = each or now.t - at.t <= self.parts.settings.replayed
             times = list(range(at.t + 1, now.t + 1)) if one_by_one else []
         if not one_by_one:
             return self._net(private, now, form, cancel)
@@ -127,9 +124,9 @@ class AnswerCatchUp:
     def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
         """A view of one's own that may begin at a moment."""
         if at.schema_key == now.schema_key and not self.question.names_moments():
-            # What is planned for now is as good there, and others have planned it already.
+            # The plan for now is as good there, and is probably cached.
             at = now
-        return view_of(self.question.unbound_at(at, cancel.check), self.pool.engine)
+        return view_of(self.question.unbound_at(at, cancel.check), self.parts.pool.engine)
 
     def _times(self, view: LiveView, at: Snapshot, now: Snapshot) -> list[int] | None:
         interests = view.interests(now)
@@ -151,17 +148,17 @@ class AnswerCatchUp:
 
     def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         message = self._step(private, now, form, cancel)
-        if message is not None and message.nbytes > self.settings.mailbox_bytes:
+        if message is not None and message.nbytes > self.parts.settings.mailbox_bytes:
             raise GapError(
                 f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
-                f"{self.settings.mailbox_bytes:,}"
+                f"{self.parts.settings.mailbox_bytes:,}"
             )
         return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
 
     def _replayed(
         self, private: PrivateView, times: list[int], now: Snapshot, form: MessageForm, cancel: Cancel
     ) -> CatchUpMessages:
-        settings, until = self.settings, time.monotonic() + _BATCH_SECONDS
+        settings, until = self.parts.settings, time.monotonic() + _BATCH_SECONDS
         messages: list[Message] = []
         nbytes, done = 0, private.at.t
         for t in times:
@@ -177,7 +174,7 @@ class AnswerCatchUp:
         return CatchUpMessages(messages, StreamPosition(now.t), behind=False)
 
     def _step(self, private: PrivateView, to: Snapshot, form: MessageForm, cancel: Cancel) -> Message | None:
-        with self.pool.memory.lent(cancel):
+        with self.parts.pool.memory.lent(cancel):
             found = private.view.step(Moments(private.at, to), cancel).get(_FEED)
             private.at = to
             if isinstance(found, AdalogError):
@@ -188,18 +185,17 @@ class AnswerCatchUp:
 
 
 def snapshots_together(
-    pool: Pool,
-    settings: LiveSettings,
-    holdings: LiveMemory,
+    parts: HubParts,
     asked: Sequence[tuple[UndatedQuestion, MessageForm]],
     at: Snapshot,
     cancel: Cancel,
 ) -> list[SnapshotChunks | None]:
-    """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation; None for one
-    that has to be asked by itself, which then says what is wrong with it.
+    """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation. None for an
+    answer that has to be evaluated by itself, which then raises its own error.
 
     Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
     """
+    pool, settings = parts.pool, parts.settings
     part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
     found: list[SnapshotChunks | None] = []
     with pool.memory.lent(part):
@@ -209,7 +205,7 @@ def snapshots_together(
                 found.append(
                     None
                     if answer is None
-                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), holdings)
+                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
                 )
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
@@ -219,7 +215,7 @@ def snapshots_together(
 
 
 def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
-    """What gives the whole answer at a moment, in the order in which it is told."""
+    """The request for the whole answer at a moment, in the order of its chunks."""
     return replace(question.request, snapshot=at, ordered=True, shown=(0, None))
 
 
@@ -251,10 +247,9 @@ def _held(messages: list[Message], holdings: LiveMemory) -> SnapshotChunks:
 
 @dataclass(frozen=True, slots=True)
 class LogCatchUp:
-    """The same for the log: transactions after a position, as they are read."""
+    """The same for the log: the transactions after a position. On the pool's threads."""
 
-    pool: Pool
-    settings: LiveSettings
+    parts: HubParts
 
     def gap(self, since: int, now: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
@@ -265,23 +260,23 @@ class LogCatchUp:
         )
 
     def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:
-        """The same as events that are written in all of the forms: what one cannot show, the others may."""
+        """The same as events that are written in all of the forms; one form may fail where others succeed."""
         events: list[Event] = []
         nbytes = 0
-        with self.pool.memory.lent(cancel), Held(cancel.budget) as held:
+        with self.parts.pool.memory.lent(cancel), Held(cancel.budget) as held:
 
             def take(size: int) -> None:
                 cancel.check()
-                held.become(min(size, self.pool.memory.share))
+                held.become(min(size, self.parts.pool.memory.share))
 
-            told = self.pool.database.told(since + 1, now + 1, self.settings.mailbox_events, take)
+            told = self.parts.pool.database.told(since + 1, now + 1, self.parts.settings.mailbox_events, take)
             for report in told:
                 event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
                 for form in forms:
                     message = event.outcome(form, cancel)
                     nbytes += 0 if isinstance(message, AdalogError) else message.nbytes
                 events.append(event)
-                if nbytes >= self.settings.mailbox_bytes:
+                if nbytes >= self.parts.settings.mailbox_bytes:
                     break
         if not events and now > since:
             raise AdalogError(Code.BASIS_GONE, f"the log has no transaction {since + 1}")

@@ -1,7 +1,7 @@
-"""What one question with its arguments gives, for all who follow it, and the view that it shares with others.
+"""The answer to one question with its arguments, for all its subscribers, and the view that it shares with others.
 
 A feed is known by its question and arguments, a view by all but the arguments. All of it belongs to the hub's
-thread, except that a view at work belongs to whoever does the work.
+thread, except that a view at work belongs to the thread that does the work.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _CELL_BYTES: Final = 16
 
 @dataclass(eq=False, slots=True)
 class Subscriber:
-    """A subscription as the hub sees it. `since`: it is to begin at this transaction or later. `each`: every
-    transaction is to be told by itself until it has caught up. `private`: what it catches up by. `errand`:
-    what is done for it alone; `shared`: for others, too."""
+    """A subscription as the hub sees it. `since`: it begins at this transaction or later. `each`: it gets one event
+    for each transaction until it has caught up. `private`: the view it catches up by. `job`: for it alone;
+    `shared`: the key of a snapshot that others wait for, too."""
 
     subscription: Subscription
-    outlet: Delivery
+    delivery: Delivery
     form: MessageForm
     feed: Feed
     client: Client
@@ -53,39 +53,39 @@ class Subscriber:
     each: bool = False
     reset: str | None = None
     private: PrivateView | None = None
-    errand: PoolJob[Any] | None = None
+    job: PoolJob[Any] | None = None
     shared: tuple[int, Hashable] | None = None
     channel: Channel | None = None
 
 
 class Droppable(Protocol):
-    """Work that may be given up."""
+    """Work that can be given up."""
 
     def drop(self) -> None: ...
 
 
 @dataclass(eq=False, slots=True)
 class PendingSnapshot:
-    """Work on a snapshot that all these wait for."""
+    """A snapshot in the making, and the subscribers that wait for it."""
 
     work: Droppable
-    seats: dict[Subscriber, None] = field(default_factory=dict)
+    subscribers: dict[Subscriber, None] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class Feed:
     """What several subscribers follow: the answers to a question, or the log.
 
-    number: its name within its view. question, followed: what is asked, and its view; None for the log. covered:
-    all events after this transaction are in `recent`. waiting: the seats that go on from a position at the feed's
-    next moment. asked: by position, the work on a snapshot and the seats that wait for it.
+    number: its name within its view. question, followed: its question and its view; None for the log. covered: all
+    events after this transaction are in `recent`. waiting: subscribers that go on from a position at the feed's
+    next moment. asked: by position, the snapshots in the making.
     """
 
     number: int
     key: Hashable
     question: UndatedQuestion | None
     followed: FollowedView | None
-    seats: dict[Subscription, Subscriber] = field(default_factory=dict)
+    subscribers: dict[Subscription, Subscriber] = field(default_factory=dict)
     channels: dict[tuple[Hashable, Hashable], Channel] = field(default_factory=dict)
     # Most feeds of many have none.
     recent: deque[Event] | tuple[()] = ()
@@ -94,12 +94,12 @@ class Feed:
     waiting: dict[Subscriber, StreamPosition | None] = field(default_factory=dict)
     asked: dict[tuple[int, Hashable], PendingSnapshot] = field(default_factory=dict)
 
-    def channel(self, seat: Subscriber) -> Channel:
-        """Where the seat's like are told."""
-        key = (seat.outlet.key, seat.form.key)
+    def channel(self, subscriber: Subscriber) -> Channel:
+        """The channel of a subscriber."""
+        key = (subscriber.delivery.key, subscriber.form.key)
         found = self.channels.get(key)
         if found is None:
-            found = self.channels[key] = Channel(seat.outlet, seat.form)
+            found = self.channels[key] = Channel(subscriber.delivery, subscriber.form)
         return found
 
     def forms(self) -> list[MessageForm]:
@@ -108,7 +108,7 @@ class Feed:
         return list({channel.form.key: channel.form for channel in tuple(self.channels.values())}.values())
 
     def since(self, t: int) -> list[Event] | None:
-        """The events after a transaction, or None where they are not all kept."""
+        """The events after a transaction, or None if not all of them are kept."""
         if not self.ready or t < self.covered or (self.followed is not None and not self.followed.passed(t)):
             return None
         return [event for event in self.recent if event.t > t]
@@ -118,12 +118,12 @@ class Feed:
 class FollowedView:
     """A view with its moment and its feeds.
 
-    `question`: that of whoever came first. `view`: None while it is at work, and where a step did not end: then it
-    is made anew, for its moment. `at`: its moment where it is behind the hub's, and `touched` the transactions that
-    touched it since. `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds to
-    be added; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`:
-    those for whose next moment somebody waits. `asks_anew`: what touches it may be something else now. `spare`:
-    bytes of the joins that the view keeps.
+    Belongs to the hub's thread. `question`: that of its first feed. `view`: None while it is at work, and after a
+    step that did not end: then it is made again for its moment. `at`: its moment if it is behind the hub's, and
+    `touched` the transactions that touched it since. `busy`: it is at work elsewhere, by `job`. `heavy`: its steps
+    are long. `adding`: feeds to be added; `leaving`: feeds to be dropped when it is back; `alive`: feeds with
+    subscribers. `awaited`: feeds with subscribers that wait for the next moment. `asks_anew`: its interests may
+    have changed. `spare`: bytes of the joins that the view keeps.
     """
 
     key: Hashable
@@ -139,8 +139,8 @@ class FollowedView:
     at: Snapshot | None = None
     touched: list[int] = field(default_factory=list)
     busy: bool = False
-    errand: PoolJob[Any] | None = None
-    # Nothing is known of it yet, and nobody else is disturbed where it is slow.
+    job: PoolJob[Any] | None = None
+    # Nothing is known of it yet: elsewhere it delays no other view if it is slow.
     heavy: bool = True
     asks_anew: bool = False
     spare: int = 0
@@ -240,7 +240,7 @@ class RecentEvents:
                 found.covered = max(found.covered, event.t)
 
     def clear(self) -> None:
-        """Nobody follows anything."""
+        """Forgets all events: no subscriber is left."""
         for _, event in self._events:
             event.kept_bytes = 0
         self._events.clear()

@@ -1,4 +1,4 @@
-"""What happened to live queries, for the metrics."""
+"""Counters of live queries, for the metrics."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ class LiveFigures:
     lag_seconds: float = 0.0
 
     def lagged(self, seconds: float) -> None:
-        """A transaction's events are with those who wait for them, so long after its instant."""
+        """Counts a transaction whose events were posted so long after its instant."""
         self.lags[bisect_left(LAGS, seconds)] += 1
         self.lag_seconds += seconds

@@ -1,10 +1,8 @@
-"""First answers of feeds of one view, made together: those asked for at the same moment are one evaluation.
+"""First answers of feeds of one view: those wanted at the same moment are computed by one evaluation.
 
-Belongs to the hub's thread. What is asked for is gathered until `begin`, at the end of the hub's turn. While an
-evaluation is under way what is asked for meanwhile waits for the next one, though only for a moment: nobody is held
-up by another's argument that takes long. So one alone is made at once, as if there were no others, and of ten
-thousand that come together each costs its part. Where the common evaluation is refused or takes too long, nobody
-answers for the others: each is asked by itself, within limits of its own.
+Answers are gathered until `begin`, at the end of the hub's turn. While an evaluation is under way, further answers
+of its view wait a short time for the next one, but not for an argument that takes long. If the common evaluation is
+refused or takes too long, each answer is evaluated by itself, within limits of its own.
 """
 
 from __future__ import annotations
@@ -19,19 +17,18 @@ from adalog.executor.bounds.client import Client
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.live.hub.catch_up import AnswerCatchUp, snapshots_together
 from adalog.executor.live.hub.feed import Feed, FollowedView
-from adalog.executor.live.hub.memory import LiveMemory, SnapshotChunks
-from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs
+from adalog.executor.live.hub.memory import SnapshotChunks
+from adalog.executor.live.hub.parts import HubParts
+from adalog.executor.live.hub.pool_jobs import PoolJob
 from adalog.executor.live.hub.principal_queue import PrincipalQueue
-from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.event import MessageForm
-from adalog.executor.pool import Pool
 from adalog.store.snapshot.snapshot import Snapshot
 
 # Answers of one evaluation.
 _TOGETHER: Final = 256
-# Seconds for which an evaluation that is under way holds back the next one of its view.
+# Seconds for which an evaluation under way delays the next one of its view.
 _PATIENCE: Final = 0.05
-# What says nothing about any of the questions, and is no reason to ask them one by one.
+# Errors that say nothing about the questions, so that these are not evaluated one by one.
 _PASSED_ON: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
 
@@ -41,18 +38,18 @@ class _Evaluation:
 
     openings: Sequence[FirstAnswer]
     over: Callable[[], None]
-    errand: PoolJob[Any] | None = None
+    job: PoolJob[Any] | None = None
 
     def let_go(self) -> None:
-        """Gives it up if nobody waits for it."""
-        if self.errand is not None and all(opening.dropped for opening in self.openings):
-            self.errand.drop()
+        """Gives it up if all its answers were dropped."""
+        if self.job is not None and all(opening.dropped for opening in self.openings):
+            self.job.drop()
             self.over()
 
 
 @dataclass(eq=False, slots=True)
 class FirstAnswer:
-    """The snapshot of a feed in one form, at `at` or later. `done` is called with it, or with why there is none."""
+    """The snapshot of a feed in one form, at `at` or later. `done` is called with it, or with the error."""
 
     feed: Feed
     form: MessageForm
@@ -68,7 +65,7 @@ class FirstAnswer:
         return self.feed.question
 
     def drop(self) -> None:
-        """Nobody wants it any more; `done` is not called."""
+        """Gives up the answer; `done` is not called."""
         self.dropped = True
         if self.evaluation is not None:
             self.evaluation.let_go()
@@ -86,28 +83,18 @@ class _Queue:
     def take(self) -> list[FirstAnswer]:
         """Those of the next evaluation."""
         some: list[FirstAnswer] = []
-        while self.waiting and len(some) < _TOGETHER:
-            opening = self.waiting.next()
+        while len(some) < _TOGETHER and (opening := self.waiting.next()) is not None:
             if not opening.dropped:
                 some.append(opening)
         return some
 
 
 class FirstAnswers:
-    """`moment`: up to where a feed's events are known, None while that is not clear."""
+    """Belongs to the hub's thread. `moment`: up to where a feed's events are known, None while its view is at
+    work."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        settings: LiveSettings,
-        holdings: LiveMemory,
-        errands: PoolJobs,
-        moment: Callable[[Feed], Snapshot | None],
-    ) -> None:
-        self._pool = pool
-        self._settings = settings
-        self._holdings = holdings
-        self._errands = errands
+    def __init__(self, parts: HubParts, moment: Callable[[Feed], Snapshot | None]) -> None:
+        self._parts = parts
         self._moment = moment
         self._queues: dict[FollowedView, _Queue] = {}
         # Views whose queues are to be looked at.
@@ -164,7 +151,7 @@ class FirstAnswers:
         self._make(some[0], at, over)
 
     def _make(self, opening: FirstAnswer, at: Snapshot, over: Callable[[], None] = lambda: None) -> None:
-        catching = AnswerCatchUp(self._pool, self._settings, self._holdings, opening.question)
+        catching = AnswerCatchUp(self._parts, opening.question)
         form = opening.form
 
         def back(made: SnapshotChunks | None, why: BaseException | None) -> None:
@@ -172,13 +159,13 @@ class FirstAnswers:
             over()
             opening.done(made, why)
 
-        self._send_errand(
+        self._submit(
             _Evaluation((opening,), over),
             PoolJob(opening.client, lambda cancel: catching.snapshot(at, form, cancel), back),
         )
 
     def _make_together(self, some: Sequence[FirstAnswer], at: Snapshot, over: Callable[[], None]) -> None:
-        pool, settings, holdings = self._pool, self._settings, self._holdings
+        parts = self._parts
         asked = [(opening.question, opening.form) for opening in some]
 
         def back(made: list[SnapshotChunks | None] | None, why: BaseException | None) -> None:
@@ -194,17 +181,17 @@ class FirstAnswers:
                 else:
                     self._make(opening, at)
 
-        self._send_errand(
+        self._submit(
             _Evaluation(some, over),
             PoolJob(
                 some[0].client,
-                lambda cancel: snapshots_together(pool, settings, holdings, asked, at, cancel),
+                lambda cancel: snapshots_together(parts, asked, at, cancel),
                 back,
             ),
         )
 
-    def _send_errand(self, evaluation: _Evaluation, errand: PoolJob[Any]) -> None:
-        evaluation.errand = errand
+    def _submit(self, evaluation: _Evaluation, job: PoolJob[Any]) -> None:
+        evaluation.job = job
         for opening in evaluation.openings:
             opening.evaluation = evaluation
-        self._errands.send(errand)
+        self._parts.pool_jobs.send(job)

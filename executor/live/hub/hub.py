@@ -1,10 +1,11 @@
-"""The hub: follows the database's transactions on a thread of its own, and tells subscribers what they change.
+"""The hub: follows the database's transactions on a thread of its own, and sends subscribers what they change.
 
 The writer's thread only queues what it committed. The hub's thread finds the views that a transaction can touch
-(`interests`), steps those whose steps are short, and has the pool step the others (`views`); what they give is
-written once for all who want it in the same form, and posted to where the subscribers read (`outlet`). Subscribers
-are brought to where they can follow by the pool (`seats`, `catching_up`). What is written on the hub's thread is
-short (`work.Brief`) and needs no disk, so that nobody there waits for anybody else's.
+(`interests`), steps those whose steps are short, and has the pool step the others (`views`). Each event is written
+once for all subscribers that want it in the same form, and posted to where they read (`subscribers.delivery`). The
+pool brings new subscribers to where they can follow (`subscriber_queue`, `catch_up`). The hub's thread writes only
+what is short (`view_update.BriefCancel`) and reads nothing from disk, so that no subscriber waits for the work of
+another.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.hub.feed import Subscriber
 from adalog.executor.live.hub.figures import LiveFigures
 from adalog.executor.live.hub.memory import LiveMemory
+from adalog.executor.live.hub.parts import HubParts
 from adalog.executor.live.hub.pool_jobs import PoolJobs
 from adalog.executor.live.hub.subscriber_queue import SubscriberQueue
-from adalog.executor.live.hub.views import Commit, LiveQuestion, Views
+from adalog.executor.live.hub.views import Commit, LiveQuestion
 from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.changes import Changes, ValuesForm
 from adalog.executor.live.subscribers.delivery import Delivery, LoopDelivery, ThreadDelivery
@@ -48,7 +50,7 @@ from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
 
 _LOGGER: Final = logging.getLogger("adalog.live")
-# Kinds of questions that are remembered to be asked anew for each feed.
+# Kinds of questions that are known to need a view for each feed.
 _APART: Final = 1_024
 
 
@@ -76,17 +78,17 @@ class Hub:
         self._tokens = ResumeTokens(pool.database, pool.database.identity.encode())
         self._apart: dict[Hashable, None] = {}
         # The rest belongs to the hub's thread.
-        self._errands = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)
-        shared = (pool, self.settings, self.holdings, self._errands, self.figures)
-        self._views = Views(*shared, self._heard)
-        self._seats = SubscriberQueue(*shared, self._views, self._uncounted)
+        self._pool_jobs = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)
+        parts = HubParts(pool, self.settings, self.holdings, self._pool_jobs, self.figures)
+        self._subscribers = SubscriberQueue(parts, self._heard, self._uncounted)
+        self._views = self._subscribers.views
         self.database.follow_with(self)
 
-    # For whoever subscribes
+    # For clients
 
     def known(self, request: QueryRequest) -> LiveQuestion | None:
-        """A request made ready to be followed, where that takes no time: the like of it is followed already. Raises
-        what is wrong with it."""
+        """The question of a request, if a similar one is followed already, so that it takes no time. Raises what is
+        wrong with it."""
         request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 
@@ -97,7 +99,7 @@ class Hub:
         if known is not None:
             return known
         if reads_of(question.query).chance:
-            # What one asks would be told to others, who were told something else before.
+            # All subscribers of a feed get the same changes, but each would have begun with other rows.
             raise AdalogError(
                 Code.QUERY_INVALID,
                 "rand and sample choose anew each time, so that no change of their answer can be followed; choose "
@@ -108,7 +110,7 @@ class Hub:
         self.pool.engine.compiler.compile(question, cancel=cancel)
         view = view_of(question, self.pool.engine)
         if isinstance(view, RecomputedView):
-            # What is asked anew is asked for each feed, whose errors and time are its own.
+            # A query that is run again is run for each feed, with errors and time of its own.
             if len(self._apart) >= _APART:
                 self._apart.clear()
             self._apart[shared] = None
@@ -116,7 +118,7 @@ class Hub:
         return LiveQuestion(question, key, shared, view)
 
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
-        """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
+        """The changes of a query, for the calling thread. Raises what is wrong with it, and as `follow` does."""
         asked = self.asked(QueryRequest(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
@@ -153,28 +155,28 @@ class Hub:
         form: MessageForm,
         begin: StreamStart,
         subscription: Subscription,
-        outlet: Delivery,
+        delivery: Delivery,
     ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
-        def sit() -> None:
+        def begin_following() -> None:
             feed = self._views.feed(asked, client)
-            seat = Subscriber(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
-            self._seats.sit(seat, begin.position)
+            subscriber = Subscriber(subscription, delivery, form, feed, client, since, begin.each, begin.reset)
+            self._subscribers.add(subscriber, begin.position)
 
-        self._enter(subscription, outlet, client, sit)
+        self._enter(subscription, delivery, client, begin_following)
 
     def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = StreamPosition(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
-        outlet, client = self._outlet(), ASKING.get().admitted
+        delivery, client = self._outlet(), ASKING.get().admitted
 
-        def sit() -> None:
+        def begin_following() -> None:
             feed = self._views.log_feed(client)
-            self._seats.sit(Subscriber(subscription, outlet, form, feed, client, position.t), position)
+            self._subscribers.add(Subscriber(subscription, delivery, form, feed, client, position.t), position)
 
-        self._enter(subscription, outlet, client, sit)
+        self._enter(subscription, delivery, client, begin_following)
         return subscription
 
     def stop(self) -> None:
@@ -182,7 +184,7 @@ class Hub:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._jobs.put(lambda: self._seats.end_all(stopping()))
+                self._jobs.put(lambda: self._subscribers.end_all(stopping()))
                 self._jobs.put(None)
 
     def close(self) -> None:
@@ -206,15 +208,15 @@ class Hub:
             return LiveQuestion(question, key, key, None)
         return None
 
-    # For subscriptions
+    # For subscriptions, on any thread
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         """Queues what follows a position."""
-        self._jobs.put(lambda: self._seats.wanted(subscription, position))
+        self._jobs.put(lambda: self._subscribers.wanted(subscription, position))
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
         """Queues that it no longer follows."""
-        self._jobs.put(lambda: self._seats.left(subscription, closed=closed))
+        self._jobs.put(lambda: self._subscribers.left(subscription, closed=closed))
 
     def overflowed(self) -> None:
         """Counts it."""
@@ -234,16 +236,16 @@ class Hub:
                 found = self._loops[loop] = LoopDelivery(loop)
             return found
 
-    def _enter(self, subscription: Subscription, outlet: Delivery, client: Client, sit: _Job) -> None:
+    def _enter(self, subscription: Subscription, delivery: Delivery, client: Client, start: _Job) -> None:
         """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
 
         def enter() -> None:
             try:
-                sit()
-            except Exception as error:  # noqa: BLE001 - nobody else would tell the subscriber
-                if not self._seats.drop(subscription, failure(error)):
+                start()
+            except Exception as error:  # noqa: BLE001 - the subscriber has to be told
+                if not self._subscribers.drop(subscription, failure(error)):
                     self._uncounted(client)
-                    outlet.post(subscription.end, failure(error))
+                    delivery.post(subscription.end, failure(error))
 
         most, most_own = self.settings.subscriptions, self.settings.subscriptions_per_principal
         with self._lock:
@@ -260,7 +262,7 @@ class Hub:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="adalog-live", daemon=True)
                 self._thread.start()
-            # Within the lock: whoever closes the hub meanwhile ends this one, too.
+            # Within the lock, so that a concurrent `close` ends this subscription, too.
             self._jobs.put(enter)
 
     def _uncounted(self, client: Client) -> None:
@@ -292,28 +294,28 @@ class Hub:
                         going_on = False
                     # The thread may wait long for its next job: what this one held has to go with it.
                     del job
-            # Who came in this turn begins with all the others who did.
+            # Subscribers that came in the same turn begin together.
             self._guarded(self._views.begin)
-            self._guarded(self._seats.begin)
-            self._guarded(self._errands.again)
+            self._guarded(self._subscribers.begin)
+            self._guarded(self._pool_jobs.again)
             self._guarded(self._views.idle)
             self._guarded(self._flush)
 
     def _flush(self) -> None:
-        """Has done what was posted, and lets go of those whose event loop is closed."""
+        """Delivers what was posted, and drops the subscribers of closed event loops."""
         with self._lock:
             loops = tuple(self._loops.items())
-        for loop, outlet in loops:
-            outlet.flush()
-            if outlet.closed:
-                self._seats.abandon(outlet)
+        for loop, delivery in loops:
+            delivery.flush()
+            if delivery.closed:
+                self._subscribers.abandon(delivery)
                 with self._lock:
                     del self._loops[loop]
 
     def _next(self) -> list[Any]:
-        """The next job and all behind it, so that being far behind is noticed; nothing where something else is
-        due."""
-        asked = (self._errands.again_at, self._views.idle_at, self._seats.next_at)
+        """The next job and all that are queued behind it, since a long queue is handled differently. Empty if
+        something else is due."""
+        asked = (self._pool_jobs.again_at, self._views.idle_at, self._subscribers.next_at)
         due = [at for at in asked if at is not None]
         if self._views.is_beginning:
             due.append(0.0)
@@ -331,7 +333,7 @@ class Hub:
 
 
 def _following(request: QueryRequest) -> QueryRequest:
-    """The request of who follows: a source as of an instant that is still to come moves with `$`."""
+    """The request of a live query: a source as of an instant in the future moves with `$`."""
     args = [each.followed() if isinstance(each, BasisArgument) else each for each in request.args]
     return replace(request, args=args)
 

@@ -1,4 +1,5 @@
-"""Which views a transaction can touch: an index by attribute, and where a view says so by entity or value."""
+"""An index of the views that a transaction can touch: by attribute, and by entity or value for views that name
+one."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from adalog.store.values.datom import TxReport
 
 V = TypeVar("V")
 
-# Datoms whose attributes are looked at one by one; of more, the attributes that somebody wants are asked.
+# Up to so many datoms their attributes are looked up one by one; beyond, each attribute of interest is checked.
 _FEW_DATOMS: Final = 512
 # Codes that are looked up one by one.
 _FEW_CODES: Final = 2_000
 
 
 class Interests(Generic[V]):
-    """Not thread-safe."""
+    """Belongs to the hub's thread."""
 
     def __init__(self) -> None:
         self._all: dict[V, None] = {}
@@ -55,7 +56,7 @@ class Interests(Generic[V]):
                 del self._of[each.attribute]
 
     def attributes(self, reports: Sequence[TxReport], new: Snapshot) -> list[int]:
-        """The attributes that transactions touched, as far as anybody wants to know. `new`: after the last."""
+        """The attributes of interest that transactions touched. `new`: after the last."""
         if sum(len(report.datoms) for report in reports) <= _FEW_DATOMS:
             found = []
             for ident in {datom.a for report in reports for datom in report.datoms}:
@@ -88,7 +89,7 @@ class Interests(Generic[V]):
 
 
 class _Attribute(Generic[V]):
-    """Who wants to know of one attribute: of all its datoms, or of those with an entity or a value."""
+    """The views that one attribute can touch: by all its datoms, or by those with an entity or a value."""
 
     def __init__(self) -> None:
         self.all: dict[V, None] = {}
@@ -108,7 +109,7 @@ class _Attribute(Generic[V]):
             place[0].setdefault(place[1], {})[view] = None
 
     def remove(self, view: V, each: Interest) -> bool:
-        """Whether nobody is left."""
+        """Whether no view is left."""
         place = self._place(each)
         if place is None:
             self.all.pop(view, None)
@@ -132,7 +133,7 @@ class _Attribute(Generic[V]):
 
 
 def _common(codes: Int64s, wanted: dict[int, dict[V, None]]) -> Iterable[int]:
-    """Those of the codes that somebody wants."""
+    """The codes of interest among these."""
     if len(codes) <= _FEW_CODES:
         return {code for code in codes.tolist() if code in wanted}
     keys = np.fromiter(wanted, np.int64, len(wanted))

@@ -1,8 +1,7 @@
-"""The log, followed: each transaction is an event, written once for each form in which somebody wants it.
+"""The log as a feed: each transaction is an event, written once for each form that a subscriber wants.
 
-Belongs to the hub's thread. A transaction that is written quickly is written there. From the first one that is
-not, the pool reads them from the log again and writes them, a batch at a time; those committed meanwhile stay in
-the log, and hold no memory here.
+Small transactions are written on the hub's thread. From the first large one on, the pool reads them from the log
+and writes them in batches; those committed meanwhile stay in the log, and hold no memory here.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _FEW_DATOMS: Final = 500
 
 
 class FollowedLog:
-    """`t`: the last transaction that was told. `tell` is given every event; `done` is called when the pool has
-    written a batch, with what went wrong if it has not."""
+    """Belongs to the hub's thread. `t`: the last transaction that was sent. `tell` gets every event; `done` is
+    called after each batch of the pool, with its error if it failed."""
 
     def __init__(
         self,
@@ -34,7 +33,7 @@ class FollowedLog:
         t: int,
         client: Client,
         reading: LogCatchUp,
-        errands: PoolJobs,
+        pool_jobs: PoolJobs,
         tell: Callable[[Event], None],
         done: Callable[[AdalogError | None], None],
     ) -> None:
@@ -43,21 +42,21 @@ class FollowedLog:
         self._newest = t
         self._client = client
         self._reading = reading
-        self._errands = errands
+        self._pool_jobs = pool_jobs
         self._tell = tell
         self._done = done
-        self._errand: PoolJob[list[Event]] | None = None
+        self._job: PoolJob[list[Event]] | None = None
         self._closed = False
 
     @property
     def is_behind(self) -> bool:
         """Whether the next transactions are being written elsewhere."""
-        return self._errand is not None
+        return self._job is not None
 
     def committed(self, reports: Sequence[TxReport]) -> None:
-        """Tells of transactions, now or when the pool has written them."""
+        """Sends transactions, now or when the pool has written them."""
         self._newest = reports[-1].t
-        if self._errand is not None:
+        if self._job is not None:
             return
         for report in reports:
             event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
@@ -69,11 +68,11 @@ class FollowedLog:
                 return
 
     def close(self) -> None:
-        """Nobody follows it any more."""
+        """The last subscriber has left."""
         self._closed = True
-        if self._errand is not None:
-            self._errand.drop()
-            self._errand = None
+        if self._job is not None:
+            self._job.drop()
+            self._job = None
 
     def _write(self, event: Event) -> bool:
         """Writes an event in all forms; whether that was quick enough."""
@@ -93,22 +92,22 @@ class FollowedLog:
     def _send(self) -> None:
         """Has the pool read and write what follows."""
         reading, since, newest, forms = self._reading, self.t, self._newest, self.feed.forms()
-        self._errand = PoolJob(
+        self._job = PoolJob(
             self._client,
             lambda cancel: reading.events(since, newest, forms, cancel),
             self._returned,
             purpose=Purpose.STEP,
         )
-        self._errands.send(self._errand)
+        self._pool_jobs.send(self._job)
 
     def _returned(self, events: list[Event] | None, why: BaseException | None) -> None:
-        self._errand = None
+        self._job = None
         for event in events or ():
             if self._closed:
                 return
             self._told(event)
         if not self.feed.forms():
-            # Nobody is told at the moment: who comes reads the log from where it is.
+            # There is no subscriber at the moment: the next one catches up from the log.
             self.feed.covered = self.t = self._newest
         self._done(failure(why) if events is None else None)
         if not self._closed and self.t < self._newest:

@@ -1,4 +1,4 @@
-"""What live queries hold in memory, counted: views, snapshots that are not read yet, mailboxes."""
+"""The memory of live queries: views, unread snapshots, mailboxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 class FullError(AdalogError):
-    """RATE_LIMITED because of what others hold for as long as they like: asking again at once is of no use."""
+    """RATE_LIMITED because other live queries hold the memory, for as long as they like: a retry at once is
+    useless."""
 
 
 class LiveMemory:
@@ -40,7 +41,7 @@ class LiveMemory:
 
 
 class MemoryShare:
-    """Bytes of one thing, given back with it."""
+    """Bytes of one thing, released with it."""
 
     __slots__ = ("_of", "nbytes")
 
@@ -50,8 +51,8 @@ class MemoryShare:
         self.become(nbytes)
 
     def become(self, nbytes: int) -> None:
-        """Takes or gives what it differs by. Raises LIMIT_EXCEEDED for more than half of all that may be held, and
-        RATE_LIMITED where it is others who hold it."""
+        """Takes or releases the difference. Raises LIMIT_EXCEEDED for more than half of the total, and RATE_LIMITED
+        if other live queries hold it."""
         if nbytes > self._of.share:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,
@@ -72,7 +73,8 @@ class MemoryShare:
 
 
 class SnapshotChunks:
-    """A snapshot in one form, for all who joined at its moment, paid for as long as somebody has not read it."""
+    """A snapshot in one form, shared by the subscribers that begin at its moment, and counted until all have read
+    it."""
 
     __slots__ = ("__weakref__", "holding", "messages")
 
@@ -83,7 +85,7 @@ class SnapshotChunks:
 
 @dataclass(slots=True)
 class PrivateView:
-    """A view of one's own, at a moment, paid for as long as it is there."""
+    """The view of one subscriber that catches up, at a moment."""
 
     view: LiveView
     at: Snapshot

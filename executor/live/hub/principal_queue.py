@@ -1,8 +1,9 @@
-"""What waits, each principal's in order, and one of each principal in turn."""
+"""Items that wait, each principal's in order, and one of each principal in turn."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -12,7 +13,7 @@ class PrincipalQueue(Generic[T]):
     """Not thread-safe."""
 
     def __init__(self) -> None:
-        # By principal, who is next first.
+        # By principal, the next one first.
         self._waiting: OrderedDict[str, deque[T]] = OrderedDict()
 
     def __bool__(self) -> bool:
@@ -26,9 +27,13 @@ class PrincipalQueue(Generic[T]):
         else:
             own.append(item)
 
-    def next(self) -> T:
-        """Takes the first item of the principal who is next, and lets the others go before its other ones."""
-        principal, own = next(iter(self._waiting.items()))
+    def next(self, may: Callable[[str], bool] = lambda principal: True) -> T | None:
+        """Takes the first item of the next principal that may have one, and moves that principal to the end. None
+        if there is no such item."""
+        principal = next(filter(may, self._waiting), None)
+        if principal is None:
+            return None
+        own = self._waiting[principal]
         item = own.popleft()
         if own:
             self._waiting.move_to_end(principal)

@@ -1,4 +1,4 @@
-"""Work on a view, on whichever thread: steps are made, their events are written, and feeds are added."""
+"""Updates of a view, on any thread: its steps, their events written in all forms, and new feeds."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from adalog.executor.live.hub.memory import FullError
 from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
 from adalog.store.snapshot.snapshot import Snapshot
 
-# Transactions that are told one by one by work that has fallen behind, and the seconds for that.
+# Transactions that an update behind the hub steps one by one, and the seconds for that.
 _EACH: Final = 64
 _EACH_SECONDS: Final = 0.1
-# Seconds of waiting, for the processor or whatever else, after which work leaves the hub's thread.
+# Seconds of waiting, for the processor or anything else, after which work leaves the hub's thread.
 _PATIENCE: Final = 0.1
 
 
 class BriefCancel(Cancel):
-    """A flag for work on the hub's thread: what computes or waits for too long there is begun again elsewhere."""
+    """The cancel flag of work on the hub's thread: work that computes or waits too long there starts again on the
+    pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,8 +46,8 @@ class BriefCancel(Cancel):
 
 @dataclass(slots=True)
 class ViewOutcome:
-    """What came of work: each feed's events in order, or after them its error; the steps over several transactions,
-    as (the last one before, the last); and the seconds computed, those of one step where there were several."""
+    """The outcome of an update: each feed's events in order, or after them its error; the steps over several
+    transactions, as (the last one before, the last); and the seconds computed, per step."""
 
     events: list[tuple[Feed, Event]] = field(default_factory=list)
     failed: dict[Feed, AdalogError] = field(default_factory=dict)
@@ -56,11 +57,11 @@ class ViewOutcome:
 
 @dataclass(eq=False)
 class ViewUpdate:
-    """Steps of a view to another moment, then feeds that are added to it there. Where it did not end it may be
-    begun again: with the view as it was before, or one made anew where nothing is left of that.
+    """Steps a view to another moment, then adds feeds there. If it does not end it may be begun again: with the
+    view as it was before, or with a new one.
 
     `times`: the transactions in between that touched it. Each is a step of its own, while there is time; the rest
-    are one step, as all are where they cannot be told apart. `tick`: what is known of the one step that there is.
+    are one step. `tick`: the moments of the only step, if there is one. Belongs to the thread that runs it.
     """
 
     followed: FollowedView
@@ -101,7 +102,7 @@ class ViewUpdate:
         except AdalogError as error:
             passing = error.code is Code.RATE_LIMITED and not isinstance(error, FullError)
             if passing or error.code is Code.CANCELLED:
-                # It says nothing about the query; whoever asked for the work knows what follows.
+                # It says nothing about the query; the caller decides what follows.
                 self._give_up()
                 raise
             done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), error)

@@ -1,9 +1,9 @@
-"""Views and their feeds: which of them a transaction touches, their steps, and the events that come of them.
+"""Views and their feeds: which of them a transaction touches, their steps, and the resulting events.
 
-Belongs to the hub's thread. One DELTA is made for each transaction that changes an answer. Several transactions
-become one step, and one DELTA, in three cases: of what touched a view while it was at work elsewhere, what `work`
-has no time to tell one by one; where more than `_FAR_BEHIND` transactions wait for the hub; and where attributes
-with :db/noHistory exist, those that were committed together, as the moments between them cannot be read.
+Each transaction that changes an answer makes one DELTA. Several transactions become one step, and one DELTA, in
+three cases: they touched the view while it was at work elsewhere, and `view_update` has no time for each; more than
+`_FAR_BEHIND` transactions wait for the hub; or attributes with :db/noHistory exist and the transactions were
+committed together, since the moments between them cannot be read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
@@ -25,16 +25,14 @@ from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Interest, LiveView
 from adalog.executor.live.hub.catch_up import LogCatchUp
 from adalog.executor.live.hub.feed import Feed, FollowedView, RecentEvents
-from adalog.executor.live.hub.figures import LiveFigures
 from adalog.executor.live.hub.interests import Interests
 from adalog.executor.live.hub.log import FollowedLog
-from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
-from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.hub.memory import MemoryShare
+from adalog.executor.live.hub.parts import HubParts
+from adalog.executor.live.hub.pool_jobs import PoolJob, Purpose
 from adalog.executor.live.hub.view_update import BriefCancel, ViewOutcome, ViewUpdate
-from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.delivery import Channel
 from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
-from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
@@ -46,7 +44,7 @@ Commit = tuple[TxReport, Snapshot]
 _FAR_BEHIND: Final = 256
 # Feeds that a view gets to know in one turn of the hub.
 _ADDED_AT_ONCE: Final = 32
-# Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
+# Feeds that get PROGRESS in one turn of the hub, before it looks for transactions again.
 _IDLE_AT_ONCE: Final = 16
 # Of all that live queries may hold, the part that joins may take which are kept for next steps, and the part that
 # these leave to others.
@@ -59,8 +57,8 @@ _LOG: Final = "log"
 
 @dataclass(frozen=True, slots=True)
 class LiveQuestion:
-    """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
-    for the question's moment, where there was none."""
+    """A question to be followed. `key`: of its feed; `view_key`: of its view; `view`: a new view for the question's
+    moment, if there was none."""
 
     question: Question
     key: Hashable
@@ -68,37 +66,35 @@ class LiveQuestion:
     view: LiveView | None
 
 
-class Views:
-    """`ready`: is called when a feed has a moment for those who wait; `failed`: when one cannot be followed any
-    more; `unwritten`: when an event of it cannot be written in the form of a channel. `begin` ends each turn of the
-    hub."""
+class Listener(Protocol):
+    """What the views tell of feeds that subscribers wait for."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        settings: LiveSettings,
-        holdings: LiveMemory,
-        errands: PoolJobs,
-        figures: LiveFigures,
-        heard: Callable[[TxReport, Snapshot], None],
-    ) -> None:
-        self.ready: Callable[[Feed], None] = lambda feed: None
-        self.failed: Callable[[Feed, AdalogError], None] = lambda feed, error: None
-        self.unwritten: Callable[[Feed, Channel, AdalogError], None] = lambda feed, channel, error: None
+    def ready(self, feed: Feed) -> None:
+        """The feed has reached another moment."""
+
+    def failed(self, feed: Feed, error: AdalogError) -> None:
+        """The feed has ended with an error."""
+
+    def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
+        """An event of the feed cannot be written in the form of a channel."""
+
+
+class Views:
+    """Belongs to the hub's thread. `begin` ends each turn of the hub. `heard` is called on the writer's thread."""
+
+    def __init__(self, parts: HubParts, heard: Callable[[TxReport, Snapshot], None], listener: Listener) -> None:
         # Read by other threads, too.
         self.known: dict[Hashable, FollowedView] = {}
         self.now: Snapshot | None = None
-        self._pool = pool
-        self._database = pool.database
-        self._settings = settings
-        self._holdings = holdings
-        self._errands = errands
-        self._figures = figures
+        self._parts = parts
+        self._database = parts.pool.database
+        self._figures = parts.figures
         self._heard = heard
+        self._listener = listener
         self._feeds: dict[Hashable, Feed] = {}
         self._log: FollowedLog | None = None
         self._interests: Interests[FollowedView] = Interests()
-        self.recent = RecentEvents(settings.recent_events, settings.recent_bytes)
+        self.recent = RecentEvents(parts.settings.recent_events, parts.settings.recent_bytes)
         self._numbers = itertools.count(1)
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
@@ -108,9 +104,9 @@ class Views:
         self._kept_bytes = 0
         # Views with feeds that came in the present turn.
         self._beginning: dict[FollowedView, None] = {}
-        # Feeds with somebody who waits for a moment to come.
+        # Feeds whose subscribers wait for the next moment.
         self._awaited: dict[Feed, None] = {}
-        # When each feed is to hear that nothing happens, the next first.
+        # When PROGRESS is due for each feed, the next first.
         self._idle: OrderedDict[Feed, float] = OrderedDict()
 
     # Feeds
@@ -123,7 +119,7 @@ class Views:
         now, question = self._wake(), UndatedQuestion.of(asked.question)
         followed = self.known.get(asked.view_key)
         if followed is None:
-            holding = MemoryShare(self._holdings)
+            holding = MemoryShare(self._parts.memory)
             # What was planned for other attributes is not what the view has to be at this moment.
             view = asked.view if asked.question.snapshot.schema_key == now.schema_key else None
             followed = FollowedView(asked.view_key, question, view, holding, replace(client, request=0))
@@ -145,8 +141,8 @@ class Views:
                 feed,
                 now.t,
                 replace(client, request=0),
-                LogCatchUp(self._pool, self._settings),
-                self._errands,
+                LogCatchUp(self._parts),
+                self._parts.pool_jobs,
                 lambda event: self._emit(feed, event),
                 self._log_went_on,
             )
@@ -156,9 +152,9 @@ class Views:
     def _log_went_on(self, error: AdalogError | None) -> None:
         if self._log is not None:
             if error is None:
-                self.ready(self._log.feed)
+                self._listener.ready(self._log.feed)
             else:
-                self.failed(self._log.feed, error)
+                self._listener.failed(self._log.feed, error)
 
     def _keep(self, feed: Feed) -> None:
         self._feeds[feed.key] = feed
@@ -172,7 +168,7 @@ class Views:
                 self._work(followed)
 
     def free(self, feed: Feed) -> None:
-        """Nobody follows the feed any more."""
+        """The last subscriber of the feed has left."""
         if not self._is_followed(feed):
             return
         del self._feeds[feed.key]
@@ -231,10 +227,10 @@ class Views:
             self._interests.remove(followed)
             self._kept_bytes -= self._keeping.pop(followed, 0)
             self._figures.views = len(self.known)
-            if followed.errand is not None:
+            if followed.job is not None:
                 # What it holds is given back when its work ends, and refers to it no more.
-                followed.errand.drop()
-                followed.errand = None
+                followed.job.drop()
+                followed.job = None
             else:
                 followed.holding.become(0)
                 followed.view = None
@@ -249,7 +245,7 @@ class Views:
         return self.now
 
     def _sleep(self) -> None:
-        """Where nobody follows anything, the writer has nobody to tell."""
+        """Stops listening to the writer once there are no feeds."""
         if not self._feeds and self.now is not None:
             self._database.remove_listener(self._heard)
             self.now = None
@@ -276,15 +272,15 @@ class Views:
             self.now = newest.as_of(told[-1][0].t)
         awaited, self._awaited = self._awaited, {}
         for feed in awaited:
-            self.ready(feed)
+            self._listener.ready(feed)
 
     def _log_committed(self, reports: Sequence[TxReport]) -> None:
         log = self._log
         if log is not None:
             try:
                 log.committed(reports)
-            except Exception as error:  # noqa: BLE001 - those who follow queries never notice
-                self.failed(log.feed, failure(error))
+            except Exception as error:  # noqa: BLE001 - subscribers of queries never notice
+                self._listener.failed(log.feed, failure(error))
 
     def _whole(self, told: Sequence[Commit]) -> Sequence[Commit]:
         """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
@@ -301,7 +297,7 @@ class Views:
 
     def _tick(self, reports: list[TxReport], snapshot: Snapshot) -> bool:
         """Steps what some transactions touch; whether there was any."""
-        assert self.now is not None, "somebody follows"
+        assert self.now is not None, "there are feeds"
         last = reports[-1].t
         if last < snapshot.t and snapshot.schema_touched > self.now.t:
             # Of transactions that were committed together a later one may have changed the schema, or changed it
@@ -310,7 +306,7 @@ class Views:
         attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
         new_schema = snapshot.schema_key != self._schema_key
         if not attributes and not self._interests.wants_all and not new_schema:
-            # Nobody wants to know: to the views the next moment is as near.
+            # No view is touched: the step to the next moment is as short.
             return False
         new = snapshot.as_of(last)
         tick = Moments(self.now, new)
@@ -339,7 +335,7 @@ class Views:
         fails, it is this view's feeds that end."""
         try:
             self._bring(followed, tick)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
+        except Exception as error:  # noqa: BLE001 - the other views never notice
             self._end_feeds(followed, error)
 
     def _bring(self, followed: FollowedView, tick: Moments | None) -> None:
@@ -354,7 +350,9 @@ class Views:
         adding, followed.adding = followed.adding[:some], followed.adding[some:]
         followed.at = None
         times, followed.touched = followed.touched, []
-        work = ViewUpdate(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
+        work = ViewUpdate(
+            followed, self._parts.pool.engine, self._parts.pool.memory, at or now, now, times, adding, tick
+        )
         if not followed.heavy:
             try:
                 done = work.do(BriefCancel())
@@ -371,14 +369,14 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        followed.errand = PoolJob(
+        followed.job = PoolJob(
             followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
         )
-        self._errands.send(followed.errand)
+        self._parts.pool_jobs.send(followed.job)
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
         followed = work.followed
-        followed.busy, followed.errand = False, None
+        followed.busy, followed.job = False, None
         if done is not None:
             self._hand_on(work, done)
         else:
@@ -394,7 +392,7 @@ class Views:
         """Ends all feeds of a view, and those that were being added to it."""
         error = failure(why)
         for feed in (*followed.feeds.values(), *adding, *followed.adding):
-            self.failed(feed, error)
+            self._listener.failed(feed, error)
 
     def _worked(self, work: ViewUpdate, done: ViewOutcome) -> None:
         """Hands on what came of some work, and goes on with what came meanwhile."""
@@ -415,7 +413,7 @@ class Views:
             if self._is_followed(feed):
                 self._emit(feed, event)
         for feed, error in done.failed.items():
-            self.failed(feed, error)
+            self._listener.failed(feed, error)
         if self.known.get(followed.key) is not followed:
             return
         self._keep_joins(followed)
@@ -433,7 +431,7 @@ class Views:
         for feed in awaited:
             del followed.awaited[feed]
         for feed in awaited:
-            self.ready(feed)
+            self._listener.ready(feed)
         if followed.at is not None:
             self._work(followed)
         elif followed.adding:
@@ -455,32 +453,34 @@ class Views:
 
     def _most_joins(self) -> int:
         """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
-        others = self._holdings.held - self._kept_bytes
-        return min(int(self._holdings.total * _JOINS_PART), int(self._holdings.total * (1 - _FREE_PART)) - others)
+        others = self._parts.memory.held - self._kept_bytes
+        return min(
+            int(self._parts.memory.total * _JOINS_PART), int(self._parts.memory.total * (1 - _FREE_PART)) - others
+        )
 
     # Events
 
     def _emit(self, feed: Feed, event: Event) -> None:
-        """Tells all who follow a feed, and keeps the event for those who will."""
+        """Sends an event to the subscribers of a feed, and keeps it for those that join later."""
         self.recent.add(feed, event)
         self._tell(feed, event)
 
     def _tell(self, feed: Feed, event: Event) -> None:
-        # Before anything can fail: who cannot be told is not due again at once.
+        # Before anything can fail: a feed whose event cannot be written is not due again at once.
         self.told(feed)
         for channel in tuple(feed.channels.values()):
             if channel.following:
                 message = self.recent.written(event, channel.form, Cancel())
                 if isinstance(message, AdalogError):
-                    self.unwritten(feed, channel, message)
+                    self._listener.unwritten(feed, channel, message)
                     continue
-                channel.outlet.tell(channel, message)
+                channel.delivery.tell(channel, message)
                 self._figures.events[event.kind] += channel.following
 
     def told(self, feed: Feed) -> None:
-        """The feed's subscribers have heard something: of idleness they are to hear later."""
+        """The feed's subscribers got a message: their next PROGRESS is due later."""
         if feed.followed is not None and self._is_followed(feed):
-            self._idle[feed] = time.monotonic() + self._settings.progress_seconds
+            self._idle[feed] = time.monotonic() + self._parts.settings.progress_seconds
             self._idle.move_to_end(feed)
 
     @property
@@ -490,11 +490,11 @@ class Views:
 
     @property
     def idle_at(self) -> float | None:
-        """When somebody is to hear that nothing happens."""
+        """When the next PROGRESS is due."""
         return next(iter(self._idle.values()), None)
 
     def idle(self) -> None:
-        """Tells those for whom it is time."""
+        """Sends PROGRESS to the feeds that are due."""
         now = time.monotonic()
         for _ in range(_IDLE_AT_ONCE):
             feed, at = next(iter(self._idle.items()), (None, 0.0))

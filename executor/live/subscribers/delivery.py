@@ -1,5 +1,5 @@
 """The way from the hub's thread to where subscribers read: to an event loop in one call for each tick, to threads
-directly. What the hub posts to one outlet arrives in the order in which it was posted.
+directly. What the hub posts to one delivery arrives in the order in which it was posted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_BYTES: Final = 32 << 20
 
 
 class Delivery(Protocol):
-    """Where some subscribers read. `key`: equal for outlets that are one. `closed`: nobody reads there any more."""
+    """Where some subscribers read. `key`: equal for deliveries that are one. `closed`: its subscribers are gone."""
 
     key: Hashable
 
@@ -44,7 +44,7 @@ class Delivery(Protocol):
 
 
 class ChannelMember(Protocol):
-    """A subscription, as those see it who tell it something."""
+    """A subscription, as a channel sees it."""
 
     channel: Channel | None
 
@@ -54,23 +54,23 @@ class ChannelMember(Protocol):
 
 
 class Channel:
-    """Those who follow one feed through one outlet in one form.
+    """The subscriptions that follow one feed through one delivery in one form.
 
-    `members` belong to the outlet's thread. `following`: how many they are, or will be when what was posted is
-    done, as the hub counts them. `lost`: the outlet had no room, and all members are to be told.
+    `members` belong to the delivery's thread. `following`: how many they are, or will be when what was posted is
+    done, as the hub counts them. `lost`: the delivery had no room, and all members are to be told.
     """
 
-    __slots__ = ("following", "form", "lost", "members", "outlet")
+    __slots__ = ("delivery", "following", "form", "lost", "members")
 
-    def __init__(self, outlet: Delivery, form: MessageForm) -> None:
-        self.outlet = outlet
+    def __init__(self, delivery: Delivery, form: MessageForm) -> None:
+        self.delivery = delivery
         self.form = form
         self.following = 0
         self.lost = False
         self.members: dict[ChannelMember, None] = {}
 
     def take(self, messages: Sequence[Message]) -> Iterator[None]:
-        """Gives messages to all members, some members at a time. On the outlet's thread."""
+        """Gives messages to all members, some members at a time. On the delivery's thread."""
         for number, subscription in enumerate(tuple(self.members), 1):
             # Meanwhile it may have left.
             if subscription.channel is self:
@@ -150,13 +150,13 @@ class LoopDelivery:
         try:
             self.loop.call_soon_threadsafe(self._run)
         except RuntimeError:
-            # The loop is closed: nobody reads there any more.
+            # The loop is closed, and its subscribers are gone.
             with self._lock:
                 self._taken()
                 self._called = False
 
     def _taken(self) -> list[tuple[Act, tuple[Any, ...]]]:
-        """What was posted, which nobody adds to any more."""
+        """Takes what was posted."""
         posts, self._posts, self._open, self._told, self._nbytes = self._posts, [], {}, 0, 0
         return posts
 
@@ -188,7 +188,7 @@ def _done(posts: list[tuple[Act, tuple[Any, ...]]]) -> Iterator[None]:
 
 
 class ThreadDelivery:
-    """That of subscribers who read on threads of their own: what is posted is done at once, on the hub's thread."""
+    """For subscribers that read on threads of their own: what is posted is done at once, on the hub's thread."""
 
     key: Hashable = None
     closed = False

@@ -1,5 +1,4 @@
-"""What happens to an answer that somebody follows, before and after it is written for those who do; and what
-they are told where something fails."""
+"""Events of a feed, the messages that subscribers get of them, and the error that ends a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from adalog.executor.follow.view import Change
 from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
-# What says nothing about the event: whoever asked for the work knows what follows.
+# Errors that say nothing about the event: the caller decides what follows.
 _PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
 
@@ -72,7 +71,7 @@ class Event:
         return found
 
     def outcome(self, form: MessageForm, cancel: Cancel) -> Message | AdalogError:
-        """The event in a form, or why it cannot be written in that form, made once for all who share it.
+        """The event in a form, or the error of writing it so, made once for all subscribers that share the form.
 
         Raises CANCELLED and RATE_LIMITED, after which it is to be written again.
         """
@@ -122,7 +121,7 @@ def size_of(change: Change) -> int:
 
 
 def failure(error: BaseException | None) -> AdalogError:
-    """Why some work gave nothing. What nobody has foreseen is INTERNAL, and goes to the log."""
+    """The error of some work as subscribers see it. An unforeseen one is INTERNAL, and goes to the log."""
     if isinstance(error, AdalogError):
         return error
     if error is None or isinstance(error, CancelledError):

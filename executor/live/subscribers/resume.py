@@ -30,7 +30,7 @@ _MARK_BYTES: Final = 8
 _MOST_CHARACTERS: Final = 500
 _MARKS: Final = 256
 
-Body = tuple[str, int, int | None, str]
+TokenBody = tuple[str, int, int | None, str]
 """The name of a stream, its position, and the mark of the transactions up to there."""
 
 
@@ -94,7 +94,7 @@ class ResumeTokens:
         _, t, _, _ = body
         return t > self._database.snapshot().t or t in self._marks or self._database.has_recent_mark(t)
 
-    def _signed(self, text: str) -> Body | None:
+    def _signed(self, text: str) -> TokenBody | None:
         """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""
         try:
             if len(text) > _MOST_CHARACTERS:
@@ -110,7 +110,7 @@ class ResumeTokens:
             return None
         if not hmac.compare_digest(signature, self._sign(body)):
             raise _refused("was changed on the way")
-        said: Body = orjson.loads(body)
+        said: TokenBody = orjson.loads(body)
         return said
 
     def _mark(self, t: int) -> str:

@@ -1,4 +1,4 @@
-"""One subscriber's end of a stream: a bounded mailbox between the hub, which never waits, and somebody who reads.
+"""One subscriber's end of a stream: a bounded mailbox between the hub, which never waits, and a reader.
 
 Three ways to read, of which a subscription takes one:
 
@@ -13,8 +13,8 @@ Three ways to read, of which a subscription takes one:
 blocking one belongs to one thread: that of the event loop on which it was made.
 
 A mailbox that is full is emptied: only the position of the last message that was handed over is remembered, and the
-hub no longer knows the subscription among those who follow. When the reader has taken what is left and comes
-again, the hub is asked for what lies between that position and now. What waits of a snapshot is kept.
+subscription no longer follows the feed. When the reader has taken what is left and comes again, the hub fills the
+gap between that position and now. What waits of a snapshot is kept.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SubscriptionHub(Protocol):
     """The hub, as a subscription sees it. Its methods only queue what they are told. Thread-safe."""
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """The subscription has come to a position, has room, and is not among those who follow."""
+        """The subscription has come to a position, has room, and does not follow its feed."""
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
         """The subscription no longer follows; with `closed` it never will again."""
@@ -131,7 +131,7 @@ class Subscription:
                 return
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """The reader wants no more."""
         if not self.closed:
             self.closed = True
             self._forget()
@@ -181,7 +181,7 @@ class Subscription:
         self.take(tuple(backlog))
 
     def take(self, messages: Sequence[Message]) -> None:
-        """Messages to all who follow."""
+        """Messages of the feed."""
         if self._deliver is not None and not self._queue and messages:
             taken = self._taken(self._deliver, messages)
             if taken:
@@ -222,7 +222,7 @@ class Subscription:
         is_pumped = bool(self._queue)
         self.fall_behind()
         if not is_pumped:
-            # Who listens and has taken all that there was has no reason to come by itself.
+            # A listener that has taken everything has no reason to come by itself.
             self.pump()
 
     def end(self, error: AdalogError | None) -> None:
@@ -234,7 +234,7 @@ class Subscription:
         self._arrived()
 
     def abandon(self) -> None:
-        """The event loop of its reader is closed. On the hub's thread: nobody else comes here any more."""
+        """The event loop of its reader is closed. On the hub's thread, the only one that still comes here."""
         if not self.closed:
             self.closed = True
             self._forget()
@@ -247,7 +247,7 @@ class Subscription:
         self._wake()
 
     def _taken(self, deliver: Deliver, messages: Sequence[Message]) -> int:
-        """How many of the messages were delivered to somebody who still reads."""
+        """How many of the messages the reader took; 0 once it is closed."""
         try:
             if self._first is not None:
                 messages = [self._first(messages[0]), *messages[1:]]

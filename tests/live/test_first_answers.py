@@ -130,7 +130,7 @@ def test_who_leaves_before_is_not_answered(database: Database, evaluations: Eval
         assert evaluations.sizes == [6]
         for reader in (first, *readers[4:]):
             reader.close()
-        eventually(hub, lambda: hub.figures.subscriptions == 0 and not hub._seats._openings._queues)
+        eventually(hub, lambda: hub.figures.subscriptions == 0 and not hub._subscribers._first_answers._queues)
         assert hub.figures.feeds == 0
 
 

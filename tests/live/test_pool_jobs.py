@@ -109,14 +109,14 @@ def test_who_leaves_before_the_first_answer_takes_the_work_along(database: Datab
         database.transact("[{:unrelated 1}]")
         pool = HeldPool(hub.pool)
         coming = [Reader(database, hub.pool, OLDER, (least,)) for least in range(16)]
-        eventually(hub, lambda: len(hub._seats._seats) == 32)
+        eventually(hub, lambda: len(hub._subscribers._subscribers) == 32)
         for reader in coming:
             reader.close()
         eventually(hub, lambda: hub.figures.subscriptions == 16)
         assert pool.held
         assert all(is_cancelled(cancel) for _, cancel, _, _ in pool.held)
         pool.let_go()
-        eventually(hub, lambda: not hub._errands._out)
+        eventually(hub, lambda: not hub._pool_jobs._out)
         Reader(database, hub.pool, OLDER, (16,)).until(2)
 
 
@@ -127,7 +127,7 @@ def test_a_first_answer_is_worked_at_while_one_of_many_waits_for_it(database: Da
         database.transact("[{:unrelated 1}]")
         pool = HeldPool(hub.pool)
         readers = [Reader(database, hub.pool, OLDER, (0,)) for _ in range(3)]
-        eventually(hub, lambda: len(hub._seats._seats) == 4)
+        eventually(hub, lambda: len(hub._subscribers._subscribers) == 4)
         ((_, cancel, _, _),) = pool.held
         for reader in readers[:2]:
             reader.close()

@@ -72,7 +72,7 @@ def started(folder: Path, gate: Gate) -> Iterator[tuple[Startup, threading.Event
 
 
 def test_the_port_waits_for_no_large_library() -> None:
-    code = "import sys, gateway.server, gateway.cli.existence; print(*sys.modules)"
+    code = "import sys, adalog.gateway.server, adalog.gateway.cli.existence; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numba", "numpy", "pyarrow", "pyspark", "sqlalchemy", "strawberry"}.intersection(loaded)
 

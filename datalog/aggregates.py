@@ -1,9 +1,9 @@
 """The aggregates of `:find` and of rule heads, over a list of values that may repeat and has at least one.
 
-To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/queries.md`
+To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/builtins.md`
 lists it for users. An entry needs a name and a function over a group's values, and that is enough everywhere: the
 parser knows the name, and every engine decodes the values of a group and calls the function. The other fields of
-`Aggregate` say what else holds of it, so that engines may do better: a compiled `Fold`, live groups moved by
+`Aggregate` say what else holds of it, so that engines may do better: a compiled `Reduction`, live groups moved by
 differences, partial results on Spark, recursion. No other file names an aggregate
 (`tests/datalog/test_one_table_of_aggregates.py`).
 """
@@ -32,11 +32,11 @@ from adalog.datalog.watched import in_order
 MAX_TAKEN = 1_000_000
 
 
-class Fold(Enum):
+class Reduction(Enum):
     """What an aggregate is on columns of numbers: the engine computes it there without decoding values.
 
-    A fold gives what the aggregate's function gives, to the last bit; where values are no longs or doubles, the
-    engine calls the function.
+    A reduction gives what the aggregate's function gives, to the last bit. Where values are no longs or doubles,
+    the engine calls the function.
     """
 
     COUNT = "the number of tuples; the values are not read"
@@ -46,11 +46,11 @@ class Fold(Enum):
     BEST = "the value that is best by `better`"
 
 
-INVERTIBLE = frozenset({Fold.COUNT, Fold.SUM, Fold.MEAN})
-"""Folds that follow from counts and exact sums, from which tuples can also be taken away."""
+INVERTIBLE = frozenset({Reduction.COUNT, Reduction.SUM, Reduction.MEAN})
+"""Reductions that follow from counts and exact sums, from which tuples can also be taken away."""
 
-COMBINABLE = INVERTIBLE | {Fold.BEST}
-"""Folds that follow from a few rows of each part of a group."""
+COMBINABLE = INVERTIBLE | {Reduction.BEST}
+"""Reductions that follow from a few rows of each part of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Aggregate:
 
     `min_args` and `max_args` count these constants: 1 in `(min 3 ?x)`. `in_find`, `in_heads`: where it may stand.
 
-    `fold`: what it is on columns of numbers, without constants. `result_type`: from the value type of its variable
-    (`"edn"` where that is not known) to its own, without constants; None where that varies. `items`: of how many
-    values the collection consists that it makes of a group of this size, by the constant.
+    `reduction`: what it is on columns of numbers, without constants. `result_type`: from the value type of its
+    variable (`"edn"` where that is not known) to its own, without constants; None where that varies. `items`: the
+    number of values in the collection that it makes of a group, from the group's size and the constant.
 
     `counts_repeats`: each of several equal values is meant to count, so that one that fell together with another is
     missed; `call` then takes as its second argument how often each value counts. Not so for `count`: how many
@@ -77,7 +77,7 @@ class Aggregate:
     max_args: int = 0
     in_find: bool = True
     in_heads: bool = True
-    fold: Fold | None = None
+    reduction: Reduction | None = None
     result_type: Callable[[str], str | None] = lambda _: None
     items: Callable[[int, int], int] | None = None
     counts_repeats: bool = False
@@ -291,32 +291,27 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
     {
         known.name: known
         for known in (
-            Aggregate("count", len, fold=Fold.COUNT, result_type=lambda _: "long"),
-            Aggregate("count-distinct", _count_distinct, fold=Fold.COUNT_DISTINCT, result_type=lambda _: "long"),
-            Aggregate("sum", _sum, fold=Fold.SUM, result_type=_is_number, counts_repeats=True),
-            Aggregate("avg", _avg, fold=Fold.MEAN, result_type=_is_mean, counts_repeats=True),
+            Aggregate("count", len, reduction=Reduction.COUNT, result_type=lambda _: "long"),
+            Aggregate(
+                "count-distinct", _count_distinct, reduction=Reduction.COUNT_DISTINCT, result_type=lambda _: "long"
+            ),
+            Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_number, counts_repeats=True),
+            Aggregate("avg", _avg, reduction=Reduction.MEAN, result_type=_is_mean, counts_repeats=True),
             Aggregate("median", _median, counts_repeats=True),
             Aggregate("variance", _variance, counts_repeats=True),
             Aggregate("stddev", _stddev, counts_repeats=True),
-            Aggregate(
-                "min",
-                _min,
-                max_args=1,
-                fold=Fold.BEST,
-                result_type=lambda value_type: value_type,
-                items=min,
-                better=-1,
-                idempotent=True,
-            ),
-            Aggregate(
-                "max",
-                _max,
-                max_args=1,
-                fold=Fold.BEST,
-                result_type=lambda value_type: value_type,
-                items=min,
-                better=1,
-                idempotent=True,
+            *(
+                Aggregate(
+                    name,
+                    call,
+                    max_args=1,
+                    reduction=Reduction.BEST,
+                    result_type=lambda value_type: value_type,
+                    items=min,
+                    better=better,
+                    idempotent=True,
+                )
+                for name, call, better in (("min", _min, -1), ("max", _max, 1))
             ),
             Aggregate("distinct", EdnSet, items=lambda size, _: size),
             Aggregate("rand", _rand, max_args=1, in_heads=False, items=lambda _, number: number, by_chance=True),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from adalog.datalog.aggregates import AGGREGATES, Aggregate, Fold
+from adalog.datalog.aggregates import AGGREGATES, Aggregate, Reduction
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.terms import Blank as Blank
@@ -179,9 +179,9 @@ class FindAggregate:
         return AGGREGATES[self.name]
 
     @property
-    def fold(self) -> Fold | None:
-        """What it is on columns of numbers, if that is a known fold."""
-        return None if self.args else self.known.fold
+    def reduction(self) -> Reduction | None:
+        """What it is on columns of numbers, if that is a known reduction."""
+        return None if self.args else self.known.reduction
 
 
 @dataclass(frozen=True, slots=True)

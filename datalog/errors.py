@@ -116,7 +116,7 @@ def cut_message(message: str) -> str:
 class AdalogError(Exception):
     """A refused request: `message` says what was wrong and, where it helps, what would be right.
 
-    However much of the request whoever refuses it quotes, the message is at most a few lines.
+    A message has at most a few lines, however much of the request it quotes.
     `retry_after`: the seconds after which it is worth another try, where that is known.
     """
 

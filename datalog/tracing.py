@@ -1,4 +1,4 @@
-"""Spans of what is done for a request, for whoever installed a tracer; without one they cost next to nothing.
+"""Spans of the work for a request, if a tracer is installed; without one they cost next to nothing.
 
 The tracer is installed by the gateway alone. What it is, and where spans go, is not known here.
 """

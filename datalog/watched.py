@@ -1,4 +1,4 @@
-"""Long work that is looked after: whoever goes through many items is asked now and then whether to go on."""
+"""Cancellation within long loops: a loop over many items calls a check now and then, which may raise."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def watching(check: Callable[[], None]) -> Iterator[None]:
 
 
 def look() -> None:
-    """Asks whoever runs the built-in function that calls this whether to go on; raises where not."""
+    """Calls the check of the query that runs the calling built-in function; it raises if the query must stop."""
     check = getattr(_thread, "check", None)
     if check is not None:
         check()

@@ -22,8 +22,8 @@ from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, 
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.prediction import EstimatedWork, Prediction
@@ -88,7 +88,7 @@ class QueryEngine:
         """`plan_bytes`: of the plans of recent questions."""
         self.means = means
         self.memory = memory
-        self.compiler = Compiler(Recent(plan_bytes))
+        self.compiler = Compiler(LruCache(plan_bytes))
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -256,7 +256,7 @@ class QueryEngine:
         if place is Place.LOCAL:
             cancel.expect(plan.cost + question.arguments_cost)
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
-        run = Run(values, cancel, self.means.strict, self.means.threads)
+        run = QueryRun(values, cancel, self.means.strict, self.means.threads)
         began, waited = time.perf_counter(), cancel.waited
         try:
             if place is Place.SPARK:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adalog.datalog.diagnostics import MOST, Diagnostic
 from adalog.datalog.values import EdnMap
@@ -83,6 +83,32 @@ class PoolSettings:
     slow_seconds: float = 0.0
 
 
+class Answers(Protocol):
+    """What the pool gets answers from: the cache before the engine, or the engine alone."""
+
+    def run(self, question: Question, cancel: Cancel) -> Result:
+        """The answer, on the calling thread."""
+
+    async def arun(self, question: Question) -> Result:
+        """The answer for an event loop; cancelling the task stops what no other request waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedAnswers:
+    """Every answer is computed."""
+
+    engine: QueryEngine
+    turns: Turns
+
+    def run(self, question: Question, cancel: Cancel) -> Result:
+        return self.engine.run(question, cancel)
+
+    async def arun(self, question: Question) -> Result:
+        return await self.turns.threaded(
+            Cancel(question.deadline), lambda cancel: self.engine.run(question, cancel)
+        )
+
+
 class Pool:
     """Runs queries over one database. Thread-safe."""
 
@@ -112,6 +138,7 @@ class Pool:
         )
         self.turns = Turns(self.scheduler)
         self.cache = None if cache is None else ResultCache(database, cache, self.engine, self.turns)
+        self.answers: Answers = self.cache or ComputedAnswers(self.engine, self.turns)
         database.evaluate_with(StoredQueries(self))
 
     def stop(self) -> None:
@@ -146,8 +173,7 @@ class Pool:
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)
-        answers = self.engine if self.cache is None else self.cache
-        return answers.run(question, cancel)
+        return self.answers.run(question, cancel)
 
     def write(self, request: QueryRequest, folder: str, cancel: Cancel | None = None) -> list[ParquetPart]:
         """Writes the rows of a query into a folder as Parquet, on the calling thread; the files. Raises as `run`
@@ -166,9 +192,7 @@ class Pool:
             question = await self.threaded(
                 Cancel.after(request.timeout_ms), lambda cancel: self.question(request, cancel)
             )
-        if self.cache is not None:
-            return await self.cache.arun(question)
-        return await self.threaded(Cancel(question.deadline), lambda cancel: self.engine.run(question, cancel))
+        return await self.answers.arun(question)
 
     def question(self, request: QueryRequest, cancel: Cancel | None = None) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""

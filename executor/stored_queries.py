@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel, Part
-from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.key import CacheKeys
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
@@ -43,7 +43,7 @@ class StoredQueries:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._keys = CacheKeys(runner.database, Recent(_SHAPE_BYTES))
+        self._keys = CacheKeys(runner.database, LruCache(_SHAPE_BYTES))
 
     def rows(
         self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None

@@ -1,4 +1,4 @@
-"""Arguments as relations: everybody who asks a query with arguments of their own is served by one evaluation of it.
+"""Arguments as relations: one evaluation of a query serves all its subscribers, each with arguments of its own.
 
 A feed is one tuple of arguments. The values of scalar inputs are a row of a relation, those of a collection or
 relation input several, each with the feed's number in the column FEED; and FEED is part of every head. A query

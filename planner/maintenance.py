@@ -137,7 +137,7 @@ def plan_reaction(
         body = blank_singletons(body, needed.union(given))
     join = plan_join(body, given, needed, statistics, options)
     if join.levels:
-        # Whoever takes the heads makes them distinct.
+        # The consumer of the heads makes them distinct.
         join = replace(join, levels=(*join.levels[:-1], replace(join.levels[-1], merge=False)))
     return ReactionPlan(given, join, tuple(_probes(body, changed)))
 

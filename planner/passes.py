@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import Fold
+from adalog.datalog.aggregates import Reduction
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.dependencies import dependencies_of
@@ -22,7 +21,6 @@ from adalog.planner.scope.tree import tree_of
 from adalog.planner.scope.variable_places import places_of
 from adalog.planner.stages import (
     CheckedQuery,
-    Passes,
     PlanningContext,
     ScopedQuery,
     SimplifiedQuery,
@@ -43,7 +41,9 @@ def plan_query(
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
-    return PASSES(query, context_of(statistics, relations, options, share=share))
+    context = context_of(statistics, relations, options, share=share)
+    checked = share_out(check(scope(query, context), context), context)
+    return order(simplify(stratify(checked, context), context), context)
 
 
 def context_of(
@@ -77,7 +77,7 @@ def check(scoped: ScopedQuery, context: PlanningContext) -> CheckedQuery:
     return CheckedQuery(query, in_pairs(tree), answer, places_of(query, tree))
 
 
-def share(checked: CheckedQuery, context: PlanningContext) -> CheckedQuery:
+def share_out(checked: CheckedQuery, context: PlanningContext) -> CheckedQuery:
     """Restricts the tree to a share of one variable's values, where tasks are to answer it."""
     if not (context.share and checked.tree.predicates):
         return checked
@@ -133,9 +133,6 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
     )
 
 
-PASSES: Final = Passes.of(scope).then(check).then(share).then(stratify).then(simplify).then(order)
-
-
 def _counted(checked: CheckedQuery) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
     elements = checked.query.find.elements
@@ -143,5 +140,5 @@ def _counted(checked: CheckedQuery) -> frozenset[str]:
     if not aggregates or any(not each.known.is_weighable or each.args for each in aggregates):
         return frozenset()
     shown = {each.var.name for each in elements if not isinstance(each, ast.FindAggregate)}
-    shown |= {each.var.name for each in aggregates if each.fold is not Fold.COUNT}
+    shown |= {each.var.name for each in aggregates if each.reduction is not Reduction.COUNT}
     return frozenset(checked.answer) - shown

@@ -1,14 +1,12 @@
 """What a query is between two passes of the planner: a type for each stage, so that none is left out or early.
 
-`ast.Query` → ScopedQuery → CheckedQuery → StratifiedQuery → SimplifiedQuery → Plan. mypy refuses any other order
-of the passes.
+`ast.Query` → ScopedQuery → CheckedQuery → StratifiedQuery → SimplifiedQuery → Plan. mypy refuses passes in any
+other order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from adalog.datalog import ast
 from adalog.planner.model.logical import AndNode
@@ -73,30 +71,3 @@ class SimplifiedQuery:
     statistics: Statistics
     counted: frozenset[str]
     distinct: bool
-
-
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-
-
-class Passes(Generic[A, B]):
-    """Passes one after the other, each of which takes what the one before it gives."""
-
-    def __init__(self, *steps: Callable[..., object]) -> None:
-        self.steps = steps
-
-    @staticmethod
-    def of(step: Callable[[A, PlanningContext], B]) -> Passes[A, B]:
-        """A single pass."""
-        return Passes(step)
-
-    def then(self, step: Callable[[B, PlanningContext], C]) -> Passes[A, C]:
-        """With one more at the end."""
-        return Passes(*self.steps, step)
-
-    def __call__(self, given: A, context: PlanningContext) -> B:
-        made: object = given
-        for step in self.steps:
-            made = step(made, context)
-        return made  # type: ignore[return-value]

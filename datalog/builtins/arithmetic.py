@@ -249,19 +249,14 @@ def _mod_of_decimals(left: Decimal, right: Decimal) -> Decimal:
     return EXACT.add(rest, right) if rest and (rest < 0) != (right < 0) else rest
 
 
-def _inc(value: Value) -> Value:
-    check_numbers("inc", (value,))
-    return add(value, 1)
+def _of_number(name: str, call: Callable[[Any], Value]) -> Builtin:
+    """A function of one number."""
 
+    def checked(value: Value) -> Value:
+        check_numbers(name, (value,))
+        return call(value)
 
-def _dec(value: Value) -> Value:
-    check_numbers("dec", (value,))
-    return subtract(value, 1)
-
-
-def _abs(value: Value) -> Value:
-    check_numbers("abs", (value,))
-    return value if value >= 0 or value != value else subtract(0, value)
+    return Builtin(name, 1, 1, checked)
 
 
 def _extreme(name: str, sign: int) -> Builtin:
@@ -282,30 +277,19 @@ def _extreme(name: str, sign: int) -> Builtin:
     return Builtin(name, 1, None, call)
 
 
-def _long(value: Value) -> Value:
-    check_numbers("long", (value,))
-    if value != value or value in (math.inf, -math.inf):
-        refuse(f"{shown_call('long', (value,))}: there is no such long")
-    return of_type(int, int(value), "long", (value,))
+def _exact(name: str, convert: Callable[[Number], Number]) -> Builtin:
+    """A conversion of finite numbers."""
+
+    def call(value: Number) -> Number:
+        if value != value or value in (math.inf, -math.inf):
+            refuse(f"{shown_call(name, (value,))}: there is no such {name}")
+        return convert(value)
+
+    return _of_number(name, call)
 
 
-def _bigint(value: Value) -> Value:
-    check_numbers("bigint", (value,))
-    if value != value or value in (math.inf, -math.inf):
-        refuse(f"{shown_call('bigint', (value,))}: there is no such bigint")
-    return of_type(BigInt, int(value), "bigint", (value,))
-
-
-def _bigdec(value: Value) -> Value:
-    check_numbers("bigdec", (value,))
-    if value != value or value in (math.inf, -math.inf):
-        refuse(f"{shown_call('bigdec', (value,))}: there is no such bigdec")
-    return Decimal(repr(float(value))) if isinstance(value, float) else _decimal(value)
-
-
-def _double(value: Value) -> Value:
-    check_numbers("double", (value,))
-    return to_double(value)
+def _to_integer(kind: type[Any], name: str) -> Builtin:
+    return _exact(name, lambda value: of_type(kind, int(value), name, (value,)))
 
 
 ARITHMETIC = (
@@ -316,13 +300,13 @@ ARITHMETIC = (
     _division("quot", _quot, _quot_of_doubles, EXACT.divide_int),
     _division("rem", _rem, math.fmod, EXACT.remainder),
     _division("mod", lambda a, b: a % b, lambda a, b: a % b, _mod_of_decimals),
-    Builtin("inc", 1, 1, _inc),
-    Builtin("dec", 1, 1, _dec),
-    Builtin("abs", 1, 1, _abs),
+    _of_number("inc", lambda value: add(value, 1)),
+    _of_number("dec", lambda value: subtract(value, 1)),
+    _of_number("abs", lambda value: value if value >= 0 or value != value else subtract(0, value)),
     _extreme("min", -1),
     _extreme("max", 1),
-    Builtin("long", 1, 1, _long),
-    Builtin("double", 1, 1, _double),
-    Builtin("bigint", 1, 1, _bigint),
-    Builtin("bigdec", 1, 1, _bigdec),
+    _to_integer(int, "long"),
+    _of_number("double", to_double),
+    _to_integer(BigInt, "bigint"),
+    _exact("bigdec", lambda value: Decimal(repr(float(value))) if isinstance(value, float) else _decimal(value)),
 )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, Value, type_name
-
-Kind = Literal["predicate", "function", "both"]
 
 _SHOWN = 60
 
@@ -21,15 +19,14 @@ class Builtin:
 
     `call` takes EDN values, after a `DatabaseAccess` where `needs_database`, and gives one, None being nil. It
     raises `AdalogError(QUERY_INVALID, …)` without a position. `min_args` and `max_args` (None: any number) do not
-    count the database. As in Datomic every function may stand as a predicate (true unless nil or false) and every
-    predicate's answer may be bound, so that all are of the kind "both".
+    count the database. As in Datomic every function may stand as a predicate (true unless nil or false), and every
+    predicate's answer may be bound.
     """
 
     name: str
     min_args: int
     max_args: int | None
     call: Callable[..., Value]
-    kind: Kind = "both"
     needs_database: bool = False
 
 

@@ -28,20 +28,11 @@ def _same_two(left: Value, right: Value) -> bool:
     return identity(left) == identity(right)
 
 
-def _less(*values: Value) -> bool:
-    return all(compare(left, right) == -1 for left, right in pairwise(values))
-
-
-def _greater(*values: Value) -> bool:
-    return all(compare(left, right) == 1 for left, right in pairwise(values))
-
-
-def _at_most(*values: Value) -> bool:
-    return all(compare(left, right) in (-1, 0) for left, right in pairwise(values))
-
-
-def _at_least(*values: Value) -> bool:
-    return all(compare(left, right) in (0, 1) for left, right in pairwise(values))
+def _ordered(name: str, *orders: int) -> Builtin:
+    """A built-in that holds where each value and the next compare to one of these."""
+    return Builtin(
+        name, 1, None, lambda *values: all(compare(left, right) in orders for left, right in pairwise(values))
+    )
 
 
 def _compare(left: Value, right: Value) -> int:
@@ -60,9 +51,9 @@ COMPARISONS = (
     Builtin("==", 1, None, _same),
     Builtin("not=", 1, None, _unequal),
     Builtin("!=", 1, None, _unequal),
-    Builtin("<", 1, None, _less),
-    Builtin(">", 1, None, _greater),
-    Builtin("<=", 1, None, _at_most),
-    Builtin(">=", 1, None, _at_least),
+    _ordered("<", -1),
+    _ordered(">", 1),
+    _ordered("<=", -1, 0),
+    _ordered(">=", 0, 1),
     Builtin("compare", 2, 2, _compare),
 )

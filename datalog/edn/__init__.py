@@ -1,7 +1,7 @@
 """Reading EDN that comes from strangers: strict, iterative, bounded, every fault with its line and column.
 
 One regular expression cuts the text into tokens and one loop builds the values; positions are worked out only when
-somebody asks (`locate`, `read_form`) or something is wrong. `write`, from `datalog.edn.writer`, is the way back.
+they are needed (`locate`, `read_form`) or something is wrong. `write`, from `datalog.edn.writer`, is the way back.
 See https://github.com/edn-format/edn for the format.
 """
 
@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from adalog.datalog.edn import scalars as edn_scalars
 from adalog.datalog.edn.form import Form, Lines
-from adalog.datalog.edn.outline import OPENING, TOKEN, Node, is_prefix, outline
+from adalog.datalog.edn.outline import OPENING, TOKEN, Node, is_prefix, read_outline
 from adalog.datalog.edn.scalars import MAX_DIGITS, Malformed
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
@@ -120,7 +120,7 @@ def read_form(text: str, limits: Limits = DEFAULT, origin: str = "") -> Form:
         if not origin or error.position is None:
             raise
         raise AdalogError(error.code, error.message, replace(error.position, origin=origin)) from None
-    return Form(value, outline(text).children[0], Lines(text, origin))
+    return Form(value, read_outline(text).children[0], Lines(text, origin))
 
 
 def locate(text: str, path: Sequence[int]) -> Position:
@@ -137,13 +137,13 @@ def locate_all(text: str, paths: Sequence[Sequence[int]]) -> list[Position]:
     if not paths:
         return []
     lines = Lines(text)
-    node = outline(text, within=max((path[0] for path in paths if path), default=0) + 1).children[0]
+    node = read_outline(text, within=max((path[0] for path in paths if path), default=0) + 1).children[0]
     return [lines.position(_offset(node, path)) for path in paths]
 
 
 def locate_inside(text: str, path: Sequence[int], inside: Position) -> Position:
     """Where a line and column of the string at `path` is in the text that the string is written in."""
-    begin = _offset(outline(text).children[0], path)
+    begin = _offset(read_outline(text).children[0], path)
     if text[begin] != '"':
         return Lines(text).position(begin)
     at, line, column = begin + 1, 1, 1
@@ -263,7 +263,7 @@ def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
 def _not_one(text: str, items: list[Value]) -> NoReturn:
     if not items:
         raise EdnError("the text holds no form", Position(1, 1))
-    place = Lines(text).position(outline(text).children[1].offset)
+    place = Lines(text).position(read_outline(text).children[1].offset)
     raise EdnError(
         f"{_quoted(items[1])} after the end of the form; one form is read, so put several into [ ]", place
     )
@@ -285,7 +285,7 @@ def _position_of_token(text: str, index: int, offset: int = 0) -> Position:
 
 def _position_inside(text: str, index: int, place: int) -> Position:
     """Where the element at `place` begins in the collection that the token at `index` closes."""
-    return Lines(text).position(outline(text, upto=index).children[place].offset)
+    return Lines(text).position(read_outline(text, upto=index).children[place].offset)
 
 
 def _quoted(value: Value) -> str:

@@ -48,7 +48,7 @@ class Node:
         self.children = children
 
 
-def outline(text: str, upto: int | None = None, within: int | None = None) -> Node:
+def read_outline(text: str, upto: int | None = None, within: int | None = None) -> Node:
     """The whole text as a node, or with `upto` the form that the token of this index completes.
 
     within: of the first form, where it is a collection without a prefix, so many elements are enough.

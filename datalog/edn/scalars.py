@@ -294,7 +294,7 @@ def tagged(token: str, value: Value) -> Value:
 
 
 def check_tag(token: str) -> None:
-    """Refuse a tag that nobody reads, before its value is looked at."""
+    """Refuses an unknown tag before its value is read."""
     name = token[1:]
     if name.startswith(":"):
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:

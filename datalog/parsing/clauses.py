@@ -119,8 +119,6 @@ class ClauseParser:
         if given < built_in.min_args or (most is not None and given > most):
             raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}")
         if not rest:
-            if built_in.kind == "function":
-                raise invalid(form, f"({name} …) makes a value: bind it, e.g. [{shown(call)} ?result]")
             return ast.Predicate(name, args, position=form.position)
         return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
 

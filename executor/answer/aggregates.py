@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import Fold, aggregate
+from adalog.datalog.aggregates import Reduction, aggregate
 from adalog.datalog.ast import FindAggregate, FindElement
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import WatchedList
@@ -80,7 +80,7 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         cancel.check()
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
-        elif element.fold is Fold.COUNT:
+        elif element.reduction is Reduction.COUNT:
             made.append(_count(groups))  # its variable may have been dropped: the weights are left
         else:
             made.append(_one(element, rows.columns[element.var.name], groups))
@@ -92,7 +92,7 @@ def _count(groups: Groups) -> Column:
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
-    if element.fold is Fold.COUNT_DISTINCT:
+    if element.reduction is Reduction.COUNT_DISTINCT:
         with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
             _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
@@ -115,17 +115,17 @@ def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
 
 def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
     group, weight, values = groups.group, groups.weight, groups.values
-    if element.fold not in (Fold.SUM, Fold.MEAN, Fold.BEST):
+    if element.reduction not in (Reduction.SUM, Reduction.MEAN, Reduction.BEST):
         return None
     low, high = int(codes.min()), int(codes.max())
     if low < LONG_MIN or high > LONG_MAX:
         return None
-    if element.fold is Fold.BEST:
+    if element.reduction is Reduction.BEST:
         return group_kernels.best_by_group(group, codes, groups.count, -element.known.better)
     if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
     total = group_kernels.sum_by_group(group, codes * weight, groups.count)
-    if element.fold is Fold.SUM:
+    if element.reduction is Reduction.SUM:
         return _longs(total, values)
     return _doubles(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)), values)
 
@@ -140,12 +140,12 @@ def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArr
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
-    if element.fold not in (Fold.SUM, Fold.MEAN):
+    if element.reduction not in (Reduction.SUM, Reduction.MEAN):
         return None
     tags = tags_of(codes)
     if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
         return None
-    average = element.fold is Fold.MEAN
+    average = element.reduction is Reduction.MEAN
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
         where, firsts = group_kernels.group_rows(stack((codes,)), groups.cancel.check)
         numbers = _as_doubles(codes[firsts], groups.values)[where]

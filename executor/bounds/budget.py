@@ -11,8 +11,8 @@ import threading
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.beside import NOBODY
 from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.other_processes import NO_OTHERS
 
 MEMORY_BYTES: Final = 1 << 30
 """What all queries of a server may hold unless a setting says otherwise."""
@@ -39,7 +39,7 @@ class Memory:
         self.total = total
         self.share = total // _SHARES
         self.held = 0
-        self.beside = NOBODY
+        self.beside = NO_OTHERS
         self._lock = threading.Lock()
 
     def budget(self) -> Budget:
@@ -85,7 +85,7 @@ class Budget:
 
     def take(self, nbytes: int) -> None:
         """Counts bytes that are about to be held. Raises LIMIT_EXCEEDED past the share of one query, and
-        RATE_LIMITED, retryable, where it is others who hold the memory; then nothing was counted."""
+        RATE_LIMITED, retryable, where other queries hold the memory; then nothing was counted."""
         with self._lock:
             wanted = self.held + nbytes
             if wanted > self._drawn:
@@ -120,7 +120,7 @@ class Budget:
             self._memory.put_back(drawn)
 
     def __del__(self) -> None:
-        # Whoever made it may have had no place to close it.
+        # Its owner may have had no place to close it.
         if self._drawn:
             self.close()
 

@@ -40,7 +40,7 @@ class Turn(Protocol):
         """For the time of the block the query computes elsewhere and needs no place."""
 
     def share(self, client: Client) -> None:
-        """Lets it wait for one more client, who may be next before the first is."""
+        """Lets it wait for one more client, whose turn may come before the first one's."""
 
     def cancelled(self) -> None:
         """Ends its waiting."""
@@ -160,7 +160,7 @@ async def arrived(outcome: Future[Any], deadline: float | None) -> bool:
 
 
 def abandoned(outcome: asyncio.Future[Any]) -> None:
-    """Cancels an outcome that nobody wants any more. asyncio would log a failure that nobody looked at, such as one
+    """Cancels an outcome that is no longer wanted. asyncio would log a failure that was not looked at, such as one
     that a task answers its cancellation with."""
     if outcome.cancel() and not outcome.done():
         outcome.add_done_callback(_looked_at)
@@ -181,5 +181,5 @@ def timed_out() -> AdalogError:
 
 
 def stopping() -> AdalogError:
-    """What is answered to who asks a server that stops."""
+    """The error of a request to a server that is shutting down."""
     return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")

@@ -1,4 +1,4 @@
-"""Who asks: what fairness between queries goes by."""
+"""The client of a query, by which fairness between queries goes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adalog.executor.bounds.meter import Meter, Tab
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`principal`: the name that somebody is known by, or the address. `request`: equal for all that one request
+    """`principal`: the name of the authenticated user, or the address. `request`: equal for all that one request
     asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs."""
 
     principal: str = ""

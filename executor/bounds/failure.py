@@ -8,7 +8,7 @@ import traceback
 def emptied(failure: BaseException) -> None:
     """Drops the variables of the frames that a failure, and those it came of, has left behind; their lines stay.
 
-    Somebody may hold a failure for a while, in a future that a frame on its own way out refers to.
+    A failure may be held for a while, in a future that a frame on its own way out refers to.
     """
     seen: set[int] = set()
     waiting: list[BaseException | None] = [failure]

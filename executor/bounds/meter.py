@@ -84,7 +84,7 @@ class OwnFills:
     """Those of one process. Not thread-safe."""
 
     def __init__(self) -> None:
-        # Whoever cost something last comes last.
+        # The client that cost something last comes last.
         self._full: OrderedDict[str, float] = OrderedDict()
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class Buckets:
         clock: Callable[[], float] = time.monotonic,
         fills: Fills | None = None,
     ) -> None:
-        """fills: None where nobody else has them."""
+        """fills: None where no other process has them."""
         self.rate = rate
         self.burst = burst
         self.threads = threads

@@ -11,7 +11,7 @@ from adalog.store.values.codes import Scratch
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class QueryRun:
     """`values`: the codes of what the run makes up. `cancel`: its flag, deadline and budget. `strict`: an attribute
     that is not declared is refused. `threads`: how many a join may use. `made`: what was sorted or gathered once
     for the whole run, by the identity of what it was made for."""
@@ -23,6 +23,6 @@ class Run:
     made: dict[tuple[int, Hashable], Any] = field(default_factory=dict)
 
     @property
-    def on_one_thread(self) -> Run:
+    def on_one_thread(self) -> QueryRun:
         """The same for a join within a join."""
-        return self if self.threads == 1 else Run(self.values, self.cancel, self.strict, made=self.made)
+        return self if self.threads == 1 else QueryRun(self.values, self.cancel, self.strict, made=self.made)

@@ -23,8 +23,8 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import PulledColumn, Result, ResultColumn
 from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
 from adalog.executor.bounds.client import ASKING
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.meter import OverdrawnError
-from adalog.executor.bounds.recent import Recent
 from adalog.executor.cache.cached_value import CachedValue, fetched_maps, fetched_rows, kept_maps, kept_rows
 from adalog.executor.cache.codec import KEY_BYTES, CacheEntry
 from adalog.executor.cache.flight import Flight, Flights
@@ -111,11 +111,11 @@ class ResultCache:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
-        self.memory: Recent[bytes, CachedValue] = Recent(settings.memory_bytes, settings.entry_bytes)
+        self.memory: LruCache[bytes, CachedValue] = LruCache(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
         self.engine = engine
         self.turns = turns
-        self.keys = CacheKeys(database, Recent(settings.shape_bytes))
+        self.keys = CacheKeys(database, LruCache(settings.shape_bytes))
         self.flights: Flights[_Outcome] = Flights()
         # Look-ups in Redis that no request owns.
         self.tasks: set[asyncio.Task[None]] = set()

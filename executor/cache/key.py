@@ -13,7 +13,7 @@ import numpy as np
 from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
-from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.cache.canonical_form import form_of, pattern_text
 from adalog.executor.cache.codec import KEY_BYTES, VERSION
 from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
@@ -84,7 +84,7 @@ class CacheKeys:
     """Makes keys, and remembers the shapes of recent queries. Thread-safe."""
 
     database: Database
-    _shapes: Recent[tuple[str, str | None], _Shape]
+    _shapes: LruCache[tuple[str, str | None], _Shape]
 
     def knows(self, question: Question) -> bool:
         """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""

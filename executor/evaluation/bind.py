@@ -16,7 +16,7 @@ from adalog.datalog.ast import Const, LookupRef, Source
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
 from adalog.executor.extenders.changes import Moments
@@ -29,7 +29,7 @@ from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.conjunction import Conjunction
-from adalog.executor.join.disjunction import Branch, Nest, OrExtender
+from adalog.executor.join.disjunction import Nest, OrBranch, OrExtender
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.level import Level
@@ -88,7 +88,7 @@ class Binding:
     plan: Plan
     databases: Mapping[str, Snapshot]
     relations: Mapping[str, Held]
-    run: Run
+    run: QueryRun
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[RecentReader] = field(default_factory=list)
@@ -330,13 +330,13 @@ class Binding:
         outer = self._nest
         nest = self._nest = outer or Nest(self._nests, ABSENT)
         self._nests += outer is None
-        branches: list[Branch] = []
+        branches: list[OrBranch] = []
         holds = False
         for branch in node.branches:
             first = nest.bit()
             bound = self._conjunction(branch.items)
             if isinstance(bound, Conjunction):
-                branches.append(Branch(bound, range(first, nest.used)))
+                branches.append(OrBranch(bound, range(first, nest.used)))
             elif bound is HOLDS:
                 holds = True
                 break

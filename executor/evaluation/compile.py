@@ -14,7 +14,7 @@ from typing import Any
 from adalog.datalog import tracing
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.feeds import FeedsPlan, plan_together
@@ -27,7 +27,7 @@ from adalog.planner.passes import plan_query
 class Compiler:
     """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
 
-    plans: Recent[Any, Plan | FeedsPlan] = field(default_factory=lambda: Recent(16 << 20))
+    plans: LruCache[Any, Plan | FeedsPlan] = field(default_factory=lambda: LruCache(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
         """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.

@@ -17,7 +17,7 @@ from adalog.datalog.terms import Const
 from adalog.executor.answer.duplicates import dropped
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding, RecentReader
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD
@@ -75,7 +75,7 @@ class Fixpoint:
     plan: Plan
     inputs: Inputs
     start: Batch
-    run: Run
+    run: QueryRun
     relations: dict[str, Sequence[Column] | DerivedRelation] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
     dropped: dict[str, DroppedRows] = field(default_factory=dict)
@@ -239,7 +239,9 @@ class Fixpoint:
                 return Trie(EMPTY)
 
 
-def derived(plan: Plan, inputs: Inputs, start: Batch, run: Run) -> Mapping[str, Sequence[Column] | DerivedRelation]:
+def derived(
+    plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
+) -> Mapping[str, Sequence[Column] | DerivedRelation]:
     """The relations that a plan's join reads, its rules evaluated for a first batch."""
     return Fixpoint(plan, inputs, start, run.on_one_thread).relations_read()
 

@@ -15,7 +15,7 @@ from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.answer.result import Result, ResultColumn, place_of, sorted_rows, type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import DerivedRelation
@@ -130,7 +130,7 @@ class JoinOutcome:
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
-def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinOutcome:
+def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None) -> JoinOutcome:
     """Derives what the plan's rules say, then runs its join over that."""
     collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:

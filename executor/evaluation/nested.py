@@ -33,7 +33,7 @@ from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.functions import Argument
 from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
@@ -97,7 +97,7 @@ class Derive(Protocol):
     """Runs a plan's rules."""
 
     def __call__(
-        self, plan: Plan, inputs: Inputs, start: Batch, run: Run
+        self, plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
     ) -> Mapping[str, Sequence[Column] | DerivedRelation]:
         """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
 
@@ -114,7 +114,7 @@ class NestedCall:
     arguments: tuple[Argument, ...]
     bind: Callable[[Mapping[str, Sequence[Column] | DerivedRelation]], GenericJoin | None]
     inputs: Inputs
-    run: Run
+    run: QueryRun
     position: Position | None
     derive: Derive
     plan: Plan = field(init=False)
@@ -156,8 +156,8 @@ class NestedCall:
             for binding, a in zip(self._bindings, self.arguments, strict=True)
         ]
         group, first = group_kernels.group_rows(stack(columns), self.run.cancel.check)
-        asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
-        return np.array(self._answers(asked), np.int64)[group]
+        tuples = list(zip(*(column[first].tolist() for column in columns), strict=True))
+        return np.array(self._answers(tuples), np.int64)[group]
 
     def rows(self) -> list[Column]:
         """The columns that the query finds, where no argument is a variable."""
@@ -170,33 +170,33 @@ class NestedCall:
     def _constants(self) -> tuple[int, ...]:
         return tuple(a for a in self.arguments if isinstance(a, int))
 
-    def _answers(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
-        new = [each for each in asked if each not in self._known]
+    def _answers(self, tuples: Sequence[tuple[int, ...]]) -> list[int]:
+        new = [each for each in tuples if each not in self._known]
         if len(self._known) + len(new) > _KEPT:
             self._known = {}
-            new = list(asked)
+            new = list(tuples)
         known = self._known
         for start in range(0, len(new), _TOGETHER):
             some = new[start : start + _TOGETHER]
-            known.update(zip(some, self._made(some), strict=True))
-        return [known[each] for each in asked]
+            known.update(zip(some, self._codes(some), strict=True))
+        return [known[each] for each in tuples]
 
-    def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
+    def _codes(self, tuples: Sequence[tuple[int, ...]]) -> list[int]:
         """The code of the value for each argument tuple."""
         with Held(self.run.cancel.budget) as held:
-            return self._made_of(self._joined(asked, _MOST_ROWS, held), asked)
+            return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples)
 
-    def _made_of(self, rows: Batch, asked: Sequence[tuple[int, ...]]) -> list[int]:
+    def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> list[int]:
         seeds, *columns = self._ordered(self._found(rows))
         find = self.plan.query.find
         if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
-            made = np.full(len(asked), NIL, np.int64)
+            made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
             return [int(code) for code in made]
-        bounds = np.searchsorted(seeds, np.arange(len(asked) + 1))
+        bounds = np.searchsorted(seeds, np.arange(len(tuples) + 1))
         decoded = self._decoded(columns)
         codes = []
-        for number in range(len(asked)):
+        for number in range(len(tuples)):
             if number % 64 == 0:
                 self.run.cancel.check()
             start, stop = bounds[number], bounds[number + 1]
@@ -261,16 +261,16 @@ class NestedCall:
             kept &= place < query.offset + limit
         return [column[kept] for column in found]
 
-    def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
+    def _joined(self, tuples: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
         gathered = Gathered(frozenset((ORIGIN, *self.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
-            for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
+            for name, codes in zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
         }
         constants = constant_codes(self.plan, self._database, self.run.values)
-        columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
-        start = Batch(len(asked), {**columns, ORIGIN: np.arange(len(asked))})
+        columns.update((name, np.full(len(tuples), code, np.int64)) for name, code in constants.items())
+        start = Batch(len(tuples), {**columns, ORIGIN: np.arange(len(tuples))})
         join = self._join_from(start)
         if join is not None:
             Driver(join, gathered, self.run.cancel).run(start)

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.relation import Levels, RelationExtender
 from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.conjunction import Conjunction
@@ -35,21 +35,21 @@ class TiedJoin:
     ties: Sequence[Extender]
     budget: int
 
-    def join(self, whole: GenericJoin, rows: int, run: Run) -> GenericJoin:
+    def join(self, whole: GenericJoin, rows: int, run: QueryRun) -> GenericJoin:
         """What to ask for so many rows more: the `whole` inside with the ties, or the column of values that the
         inside has been found to have."""
         known: Levels | None = run.made.get((id(self), "column"))
         if known is None:
-            asked = rows + run.made.get((id(self), "rows"), 0)
-            run.made[id(self), "rows"] = asked
-            if asked < _FEW:
+            wanted = rows + run.made.get((id(self), "rows"), 0)
+            run.made[id(self), "rows"] = wanted
+            if wanted < _FEW:
                 return whole
             known = run.made[id(self), "column"] = Levels([self._column(run)])
         relation = RelationExtender([self.variable], known, {self.variable: 0})
         level = Level(self.variable, keep=frozenset((ORIGIN,)))
         return GenericJoin(Conjunction([relation, *self.ties]), [level], budget=self.budget, check=whole.check)
 
-    def _column(self, run: Run) -> Column:
+    def _column(self, run: QueryRun) -> Column:
         """The distinct values, sorted."""
         parts: list[Column] = []
 

@@ -18,7 +18,7 @@ from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.join.protocol import START, UNBOUNDED, Check
 from adalog.executor.kernels import group_kernels
@@ -49,7 +49,7 @@ class Running(Protocol):
     """What has a run: the one that is under way, where it is bound once and run several times."""
 
     @property
-    def run(self) -> Run: ...
+    def run(self) -> QueryRun: ...
 
 
 class Results(Protocol):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog.values import Float
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
 from adalog.executor.join.batch import Column
 from adalog.executor.join.shortcuts.narrowing import Within
@@ -23,7 +23,7 @@ _IS_NUMBER: Final = np.isin(np.arange(16), NUMBERS)
 _NANS: Final = (float("nan"), Float("nan"), Decimal("nan"))
 
 
-def same_in(column: Column, probes: Column, run: Run) -> Within | None:
+def same_in(column: Column, probes: Column, run: QueryRun) -> Within | None:
     """Per probe the codes of a sorted column that `==` says are the same; None where it is better to check each."""
     kinds = [0] if are_longs(column) else [tag for tag in present(run.values.tags(column)) if tag in NUMBERS]
     tags = run.values.tags(probes)
@@ -50,12 +50,12 @@ def same_in(column: Column, probes: Column, run: Run) -> Within | None:
     return _among_several(column, probes, is_number, run)
 
 
-def _are_nan(probes: Column, run: Run) -> NDArray[np.bool_]:
+def _are_nan(probes: Column, run: QueryRun) -> NDArray[np.bool_]:
     nans = [code for code in map(run.values.lookup, _NANS) if code is not None]
     return np.isin(probes, nans) if nans else np.zeros(len(probes), np.bool_)
 
 
-def _as_longs(probes: Column, tags: NDArray[np.int8], run: Run) -> tuple[Column, NDArray[np.bool_]]:
+def _as_longs(probes: Column, tags: NDArray[np.int8], run: QueryRun) -> tuple[Column, NDArray[np.bool_]]:
     """(the longs that numbers of other types are equal to, whether there is one that is its own code)."""
     codes, fits = np.zeros(len(probes), np.int64), np.zeros(len(probes), np.bool_)
     rows = np.flatnonzero(tags == TAG_DOUBLE)
@@ -75,7 +75,7 @@ def _as_longs(probes: Column, tags: NDArray[np.int8], run: Run) -> tuple[Column,
     return codes, fits
 
 
-def _found(column: Column, probes: Column, prefixes: int, run: Run) -> tuple[Column, NDArray[np.bool_]] | None:
+def _found(column: Column, probes: Column, prefixes: int, run: QueryRun) -> tuple[Column, NDArray[np.bool_]] | None:
     """(the codes that numbers are equal to in a column whose numbers have one type, whether there is one)."""
     order = order_of(column, run, prefixes, numbers_alone=True)
     if order is None:
@@ -84,7 +84,7 @@ def _found(column: Column, probes: Column, prefixes: int, run: Run) -> tuple[Col
     return order.codes[np.minimum(places.below, len(column) - 1)], places.below < places.above
 
 
-def _among_several(column: Column, probes: Column, is_number: NDArray[np.bool_], run: Run) -> Within | None:
+def _among_several(column: Column, probes: Column, is_number: NDArray[np.bool_], run: QueryRun) -> Within | None:
     """The same where numbers of several types stand in the column: each probe has a range of equal ones."""
     order = order_of(column, run, len(probes), numbers_alone=True)
     if order is None:

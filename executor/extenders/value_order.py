@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog.values import NUMERIC, order_among, type_name
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import (
@@ -241,7 +241,7 @@ def present(tags: NDArray[np.int8]) -> list[int]:
     return found
 
 
-def order_of(column: Column, run: Run, prefixes: int, *, numbers_alone: bool = False) -> ValueOrder | None:
+def order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bool = False) -> ValueOrder | None:
     """The order of a sorted column; None where finding it costs more than it saves so many prefixes, or where some
     values are compared item by item. `numbers_alone`: nothing else will be looked for."""
     known = run.made.get((id(column), _ORDER)) or (run.made.get((id(column), _NUMBERS)) if numbers_alone else None)
@@ -256,7 +256,7 @@ def order_of(column: Column, run: Run, prefixes: int, *, numbers_alone: bool = F
     return made
 
 
-def _order_of(column: Column, run: Run, prefixes: int, *, numbers_alone: bool) -> ValueOrder | None:
+def _order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bool) -> ValueOrder | None:
     values, take = run.values, run.cancel.budget.take
     if are_longs(column):
         return _Longs(column)

@@ -1,9 +1,9 @@
 """The groups of an aggregate, moved by the rows that enter and leave them.
 
-Counts, sums and averages of longs and doubles follow from numbers that a view keeps for a group from the first
-time it is touched: how many tuples, and their exact sums. Other aggregates, and groups that are told apart by
-values which the database does not hold, are asked again at both moments. Either way a group's values are those that
-the query run afresh shows, to the last bit: sums are exact and rounded once, as in `executor.answer.aggregates`.
+Counts, sums and averages of longs and doubles follow from numbers that a view keeps for a group from its first
+change on: how many tuples, and their exact sums. Other aggregates are computed at both moments, and so are groups
+whose keys hold values that the database does not have. Either way a group's values equal those of a fresh query, to
+the last bit: sums are exact and rounded once, as in `executor.answer.aggregates`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog import exact
-from adalog.datalog.aggregates import INVERTIBLE, Fold
+from adalog.datalog.aggregates import INVERTIBLE, Reduction
 from adalog.datalog.ast import FindAggregate, FindElement, FindVar, Var
 from adalog.datalog.values import LONG_MAX, LONG_MIN
 from adalog.executor.answer.aggregates import aggregated
@@ -71,13 +71,13 @@ class Total:
             self.odd + sign * other.odd,
         )
 
-    def value(self, fold: Fold | None) -> int | float | None:
+    def value(self, reduction: Reduction | None) -> int | float | None:
         """The sum or the average; None where it takes the values themselves to tell."""
         if self.odd or not LONG_MIN <= self.longs <= LONG_MAX:
             return None
-        divisor = 1 if fold is Fold.SUM else self.long_count + self.double_count
+        divisor = 1 if reduction is Reduction.SUM else self.long_count + self.double_count
         if not self.double_count:
-            return self.longs if fold is Fold.SUM else exact.rounded(self.longs, divisor)
+            return self.longs if reduction is Reduction.SUM else exact.rounded(self.longs, divisor)
         return exact.rounded((self.longs << _SCALE) + self.doubles, divisor << _SCALE)
 
 
@@ -113,8 +113,10 @@ class AnswerGroups:
         self._plain = {
             each.var.name: i for i, each in enumerate(self.elements) if not isinstance(each, FindAggregate)
         }
-        self.follows = all(each.fold in INVERTIBLE for each in aggregates)
-        self.summed = tuple(dict.fromkeys(each.var.name for each in aggregates if each.fold is not Fold.COUNT))
+        self.follows = all(each.reduction in INVERTIBLE for each in aggregates)
+        self.summed = tuple(
+            dict.fromkeys(each.var.name for each in aggregates if each.reduction is not Reduction.COUNT)
+        )
 
     def forget(self) -> None:
         """Forgets all groups: something happened that their numbers do not show."""
@@ -245,8 +247,8 @@ class AnswerGroups:
                 shown.append(places[element.var.name])
                 continue
             value: int | float | None = numbers.tuples
-            if element.fold is not Fold.COUNT:
-                value = numbers.totals[self.summed.index(element.var.name)].value(element.fold)
+            if element.reduction is not Reduction.COUNT:
+                value = numbers.totals[self.summed.index(element.var.name)].value(element.reduction)
             if value is None:
                 return None
             shown.append(values.intern(value))

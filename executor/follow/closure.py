@@ -12,7 +12,7 @@ from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.closure_facts import ClosureFacts, Edges
 from adalog.executor.facts.maintained import MaintainedFacts, joined
-from adalog.executor.follow.bodies import Changed, Step
+from adalog.executor.follow.rule_joins import ChangedAtoms, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
 from adalog.planner.delta.rules import DeltaJoin
@@ -58,7 +58,7 @@ class ClosureStratum(MaintainedStratum):
                 self.facts.exits(self.joins.once(rule.once, step))
         self._complete(step)
 
-    def _step(self, step: Step, changed: Changed) -> None:
+    def _step(self, step: Step, changed: ChangedAtoms) -> None:
         facts, edges = self.facts, self.edges
         assert edges is not None
         assert self._left is not None
@@ -87,7 +87,7 @@ class ClosureStratum(MaintainedStratum):
             # Tries that were folded since would keep their files alive.
             self.edges = self._edges_of(step)
 
-    def _closed(self, step: Step, changed: Changed) -> Column:
+    def _closed(self, step: Step, changed: ChangedAtoms) -> Column:
         """The facts that no rule without recursion derives any more."""
         found: list[Column] = []
         for rule in self.exits:
@@ -111,7 +111,7 @@ class ClosureStratum(MaintainedStratum):
             assert self.edges is not None
             self.facts.gain(self.edges, step.run.cancel)
 
-    def _pairs(self, start: DeltaJoin | None, changed: Changed) -> tuple[Column, Column]:
+    def _pairs(self, start: DeltaJoin | None, changed: ChangedAtoms) -> tuple[Column, Column]:
         """The edges that came or went, from start to end."""
         if start is None:
             return EMPTY.values, EMPTY.values

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.arguments import Arguments
 from adalog.executor.follow.program import MaintainedProgram
@@ -35,7 +35,7 @@ class Derivation(MaintainedProgram):
         tick: Moments,
         databases: Mapping[str, Snapshot],
         lists: Mapping[str, Sequence[Column]],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
     ) -> None:
         """Goes from one moment to the next. `databases`: at the first moment; `lists`: sources that are lists."""

@@ -1,4 +1,4 @@
-"""Joins that are bound once and run in one step after the other, while what they read moves under them.
+"""Joins that are bound once and run in step after step, while the data below them changes.
 
 Binding a join costs more than running it over the few rows that a transaction changed. What binding decides stays
 right from step to step as long as the schema, what names stand for, and the relations beside the database are the
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adalog.datalog.ast import Const, LookupRef
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.extenders.changes import Moments
@@ -137,7 +137,7 @@ class LastingJoins:
         moments: Mapping[str, Moments],
         still: Mapping[str, Snapshot],
         relations: Mapping[str, Held],
-        run: Run,
+        run: QueryRun,
     ) -> None:
         """Begins a step: the moments of the databases that move, those that do not, and what else there is to
         read."""
@@ -229,7 +229,7 @@ class LastingJoins:
         self._binding = None
 
 
-_NO_RUN: Final = Run(Scratch(Codes()))
+_NO_RUN: Final = QueryRun(Scratch(Codes()))
 """What a join that does not run has."""
 
 

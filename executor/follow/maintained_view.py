@@ -37,9 +37,9 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
-from adalog.planner.delta.versions import Call, database_of
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
+from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
@@ -74,7 +74,7 @@ def maintenance_at(question: Question, source: str) -> Maintenance | NotMaintain
 class _Feed:
     """`rows`: of its answer, once they were counted."""
 
-    asked: UndatedQuestion
+    question: UndatedQuestion
     inputs: Inputs
     rows: int | None = None
 
@@ -85,7 +85,7 @@ class MaintainedView:
     def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
         self.maintenance = maintenance
         self.intact = True
-        self._asked = UndatedQuestion.of(question)
+        self._question = UndatedQuestion.of(question)
         self._engine = engine
         self._source = source
         self._read = reads_of(question.query).sources.get(source, Reads())
@@ -97,7 +97,7 @@ class MaintainedView:
     def _plan(self, question: Question, maintenance: Maintenance) -> None:
         self.maintenance = maintenance
         self._weight = maintenance.weight
-        self._reacting = ReactionJoins(question, self._engine, maintenance, self._source)
+        self._reactions = ReactionJoins(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
         # What a value means beside an attribute that is an argument, that attribute says.
         chosen = (
@@ -145,36 +145,36 @@ class MaintainedView:
         self._add(feed, _Feed(question, Inputs()), at, cancel)
         if self._groups is not None:
             with self._engine.memory.lent(cancel):
-                run = self._reacting.run(cancel)
-                self._reacting.begin(at, run)
-                self._groups.begin(lambda keys: self._reacting.tuples_now(keys, at, run), run.values, cancel)
-                self._reacting.rest()
+                run = self._reactions.run(cancel)
+                self._reactions.begin(at, run)
+                self._groups.begin(lambda keys: self._reactions.tuples_now(keys, at, run), run.values, cancel)
+                self._reactions.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
-        question = feed.asked.at(at, cancel.check)
-        feed.inputs, given = self._reacting.settled(question, cancel.check)
+        question = feed.question.at(at, cancel.check)
+        feed.inputs, given = self._reactions.settled(question, cancel.check)
         self._feeds[number] = feed
-        if self._may_name(feed.asked):
+        if self._may_name(feed.question):
             self._naming[number] = feed
-        self._reacting.add(number, feed.inputs, given)
+        self._reactions.add(number, feed.inputs, given)
 
     def drop(self, feed: int) -> None:
         self._naming.pop(feed, None)
         if self._feeds.pop(feed, None) is not None:
-            self._reacting.drop(feed)
+            self._reactions.drop(feed)
             if self._groups is not None:
                 self._groups.drop(feed)
 
     def nbytes(self) -> int:
         groups = 0 if self._groups is None else self._groups.nbytes()
         own = _VIEW_BYTES + _LEAF_BYTES * self._weight
-        return own + self._reacting.nbytes() + groups + _FEED_BYTES * len(self._feeds)
+        return own + self._reactions.nbytes() + groups + _FEED_BYTES * len(self._feeds)
 
     def spare(self) -> int:
-        return self._reacting.spare()
+        return self._reactions.spare()
 
     def lighten(self) -> None:
-        self._reacting.lighten()
+        self._reactions.lighten()
 
     # A step
 
@@ -186,7 +186,7 @@ class MaintainedView:
         with self._engine.memory.lent(cancel):
             # Without feeds too: those that come next are added to a plan for the moment where they come.
             if self._means_something_else(tick):
-                changes = self._asked_again(self._feeds, tick, cancel)
+                changes = self._recomputed(self._feeds, tick, cancel)
                 changes = {**changes, **self._replan(tick.new, cancel)}
             elif not self._feeds:
                 changes = {}
@@ -206,7 +206,7 @@ class MaintainedView:
             if error.code in _OF_ALL:
                 self.intact = not renamed
                 raise
-            return self._asked_again([number for number in self._feeds if number not in renamed], tick, cancel)
+            return self._recomputed([number for number in self._feeds if number not in renamed], tick, cancel)
         except StartAgain:
             self._forget()
             self.intact = not renamed
@@ -217,22 +217,22 @@ class MaintainedView:
         try:
             found = self._found(tick, cancel)
         finally:
-            self._reacting.rest()
+            self._reactions.rest()
         return self._bounded({feed: change for feed, change in found.items() if feed not in but}, tick, cancel)
 
     def _found(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change]:
-        run = self._reacting.run(cancel)
-        heads = self._reacting.heads(tick, run)
+        run = self._reactions.run(cancel)
+        heads = self._reactions.heads(tick, run)
         if not heads:
             return {}
-        showing = ResultChanges(self._asked.query.find, run.values, tick.new.t)
+        showing = ResultChanges(self._question.query.find, run.values, tick.new.t)
         has_feeds = self.maintenance.fed.has_feeds
         if self._groups is None:
             found = showing.heads(heads.entered, heads.left)
         else:
 
             def tuples(keys: Batch, *, new: bool) -> Batch:
-                return self._reacting.tuples(keys, tick, run, new=new)
+                return self._reactions.tuples(keys, tick, run, new=new)
 
             before, after = self._groups.step(heads.entered, heads.left, tuples, run.values, cancel)
             found = showing.groups(before, after, feeds=has_feeds)
@@ -244,14 +244,14 @@ class MaintainedView:
         """The changes, or the refusal of feeds that have too many rows by now."""
         changes: Outcomes = {**found}
         counted: dict[int, int] = {}
-        most = self._asked.request.max_rows
+        most = self._question.request.max_rows
         for number, change in found.items() if most is not None else ():
             feed = self._feeds[number]
             try:
                 if feed.rows is not None:
                     counted[number] = feed.rows + len(change.added) - len(change.removed)
                 elif len(change.added) > len(change.removed):
-                    counted[number] = len(self._engine.rows(feed.asked.at(tick.new, cancel.check), cancel))
+                    counted[number] = len(self._engine.rows(feed.question.at(tick.new, cancel.check), cancel))
                 if most is not None and counted.get(number, 0) > most:
                     changes[number] = AdalogError(
                         Code.LIMIT_EXCEEDED,
@@ -265,13 +265,13 @@ class MaintainedView:
             self._feeds[number].rows = rows
         return changes
 
-    def _asked_again(self, numbers: Iterable[int], tick: Moments, cancel: Cancel) -> Outcomes:
+    def _recomputed(self, numbers: Iterable[int], tick: Moments, cancel: Cancel) -> Outcomes:
         """The changes of some feeds by their answers at both moments."""
         changes: Outcomes = {}
         for number in numbers:
             feed = self._feeds[number]
             try:
-                before, after = (feed.asked.answer(self._engine, at, cancel) for at in (tick.old, tick.new))
+                before, after = (feed.question.answer(self._engine, at, cancel) for at in (tick.old, tick.new))
                 change = changed(before, after, cancel.check)
             except AdalogError as error:
                 if error.code in PASSING:
@@ -287,7 +287,7 @@ class MaintainedView:
         """Forgets what follows from step to step: one was not made."""
         if self._groups is not None:
             self._groups.forget()
-        self._reacting.forget()
+        self._reactions.forget()
 
     # What means something else
 
@@ -304,12 +304,12 @@ class MaintainedView:
         if any(before.sides(atom) != after.sides(atom) for atom in self._named):
             return True
         values = Scratch(new.codes)
-        return self._reacting.constants(old, values) != self._reacting.constants(new, values)
+        return self._reactions.constants(old, values) != self._reactions.constants(new, values)
 
     def _replan(self, at: Snapshot, cancel: Cancel) -> dict[int, AdalogError]:
         """Plans for another schema, and gives the feeds' arguments their meaning there; the refusals of those that
         have none."""
-        question = self._asked.unbound_at(at, cancel.check)
+        question = self._question.unbound_at(at, cancel.check)
         maintenance = maintenance_at(question, self._source)
         assert isinstance(maintenance, Maintenance), "what the text says can be maintained under any schema"
         self._plan(question, maintenance)
@@ -338,11 +338,11 @@ class MaintainedView:
             return {}
         changes: dict[int, Change | AdalogError | None] = {}
         for number, feed in self._naming.items():
-            inputs, given = self._reacting.settled(feed.asked.at(tick.new, cancel.check), cancel.check)
+            inputs, given = self._reactions.settled(feed.question.at(tick.new, cancel.check), cancel.check)
             if not _same(inputs, feed.inputs, given):
-                changes[number] = self._asked_again([number], tick, cancel).get(number)
-                self._reacting.drop(number)
-                self._reacting.add(number, inputs, given)
+                changes[number] = self._recomputed([number], tick, cancel).get(number)
+                self._reactions.drop(number)
+                self._reactions.add(number, inputs, given)
                 feed.inputs = inputs
                 self._forget()
         return changes
@@ -367,17 +367,17 @@ class MaintainedView:
 
     def _lookups(self) -> list[Keyword]:
         """The attributes of lookup refs among the arguments."""
-        return [name for asked in self._asking() for name in asked.lookups()]
+        return [name for question in self._asking() for name in question.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
         """The questions of which some argument may be an ident or a lookup ref; before there is a feed, the
         one that the view was made for."""
         if self._feeds:
-            return [feed.asked for feed in self._naming.values()]
-        return [self._asked] if self._may_name(self._asked) else []
+            return [feed.question for feed in self._naming.values()]
+        return [self._question] if self._may_name(self._question) else []
 
-    def _may_name(self, asked: UndatedQuestion) -> bool:
-        return self._takes_names and any(map(_may_name, asked.values()))
+    def _may_name(self, question: UndatedQuestion) -> bool:
+        return self._takes_names and any(map(_may_name, question.values()))
 
 
 def _may_name(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The relations that a plan's rules derive, kept from one moment to the next.
+"""The relations that a plan's rules derive, maintained from moment to moment.
 
 How to use it: `begin` derives everything at a moment; then each `step` moves from the moment where the program is
 to another. After that `relations[name]` can be read by joins as OLD and as NEW (`Binding` takes it as it is), and
@@ -6,10 +6,10 @@ to another. After that `relations[name]` can be read by joins as OLD and as NEW 
 over data patterns. Arguments are relations, too: those named in `inputs` change by what `step` is told came and
 went of them. Magic sets read them, so one program derives what all feeds ask for, and subscribing is an insert.
 
-A relation that recurs is kept with the time at which each fact was derived: from facts with earlier times alone.
-What a change may have taken the ground from is asked for a derivation from earlier facts; what has none goes, and
-what followed from it is asked in turn. So no cycle keeps itself alive. Then what went is derived again where other
-facts, of whatever time, derive it, and what came is followed round by round (docs/adr/0017-recursion-by-levels.md).
+Each fact of a recursive relation has a time, later than those of the facts that it was derived from. A fact whose
+derivation a change may have broken stays only if earlier facts derive it; otherwise it goes, and the facts that
+followed from it are checked in turn. So no cycle keeps itself alive. Then removed facts are added again where facts
+of any time derive them, and new facts are followed round by round (docs/adr/0017-recursion-by-levels.md).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.maintained import MaintainedFacts
-from adalog.executor.follow.bodies import Changed, Joins, Step
 from adalog.executor.follow.closure import ClosureStratum
+from adalog.executor.follow.rule_joins import ChangedAtoms, RuleJoins, Step
 from adalog.executor.follow.stratum import MaintainedStratum
 from adalog.executor.join.batch import Column, Mask
 from adalog.planner.delta.rules import Moving, refusal
@@ -41,7 +41,7 @@ _LONGEST_PAUSE = 1024
 
 
 class UnmaintainableError(Exception):
-    """A program whose relations cannot be kept: the text says why, for explain."""
+    """A program whose relations cannot be maintained: the text says why, for explain."""
 
 
 class MaintainedProgram:
@@ -67,7 +67,7 @@ class MaintainedProgram:
         self._constants: dict[str, int] = {}
         self._refused = ""
         self._refusals = self._pause = 0
-        self._joins = Joins(plan, sources)
+        self._joins = RuleJoins(plan, sources)
         self._strata: list[MaintainedStratum] = []
         below = frozenset(self._inputs)
         for stratum in plan.program.strata:
@@ -112,7 +112,7 @@ class MaintainedProgram:
         self,
         databases: Mapping[str, Snapshot],
         relations: Mapping[str, Rows],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
     ) -> None:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
@@ -158,7 +158,7 @@ class MaintainedProgram:
     def step(
         self,
         moments: Mapping[str, Moments],
-        run: Run,
+        run: QueryRun,
         constants: Mapping[str, int],
         came: Mapping[str, Rows] | None = None,
         went: Mapping[str, Rows] | None = None,
@@ -180,7 +180,7 @@ class MaintainedProgram:
                 self._kept[name].add(rows)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants)
-        changed = Changed(step, self._kept, self._joins)
+        changed = ChangedAtoms(step, self._kept, self._joins)
         for each in self._strata:
             if moved:
                 each.afresh(step)
@@ -191,7 +191,7 @@ class MaintainedProgram:
         """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
         self._joins.rest()
 
-    def _step(self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int]) -> Step:
+    def _step(self, moments: Mapping[str, Moments], run: QueryRun, constants: Mapping[str, int]) -> Step:
         self._values = run.values
         self._constants = dict(constants)
         self._joins.prepare(moments, self.relations, run)

@@ -14,7 +14,7 @@ import numpy as np
 from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
@@ -77,7 +77,7 @@ class ReactionJoins:
         }
         codes, rules = question.snapshot.codes, maintenance.rules
         self._arguments = Arguments(maintenance.fed, widths, codes, follows=rules is not None)
-        self._derived = None if rules is None else Derivation(rules, self._arguments, source)
+        self._derivation = None if rules is None else Derivation(rules, self._arguments, source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
         self._lists = {
@@ -87,7 +87,7 @@ class ReactionJoins:
         }
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}
-        self._standing = LastingJoins(self._plan)
+        self._lasting = LastingJoins(self._plan)
         self._group_plan: Plan | None = None
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)
@@ -108,50 +108,52 @@ class ReactionJoins:
         """Reads the arguments of one feed more."""
         self._arguments.add(feed, inputs, given)
         self._feeds += 1
-        self._standing.forget()
+        self._lasting.forget()
 
     def drop(self, feed: int) -> None:
         """Reads the arguments of a feed no more."""
         self._arguments.drop(feed)
         self._feeds -= 1
-        self._standing.forget()
+        self._lasting.forget()
 
-    def begin(self, at: Snapshot, run: Run) -> None:
+    def begin(self, at: Snapshot, run: QueryRun) -> None:
         """Makes what is kept from step to step, where something is."""
-        if self._derived is not None:
-            self._derived.go(Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
+        if self._derivation is not None:
+            self._derivation.go(
+                Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values)
+            )
 
     def rest(self) -> None:
         """Lets go of the moments of the last step."""
-        self._standing.rest()
-        if self._derived is not None:
-            self._derived.rest()
+        self._lasting.rest()
+        if self._derivation is not None:
+            self._derivation.rest()
 
     def forget(self) -> None:
         """Makes it anew with the next step."""
-        self._standing.forget()
-        if self._derived is not None:
-            self._derived.forget()
+        self._lasting.forget()
+        if self._derivation is not None:
+            self._derivation.forget()
 
     def nbytes(self) -> int:
         """Bytes kept."""
-        derived = 0 if self._derived is None else self._derived.nbytes() - self._derived.spare()
+        derived = 0 if self._derivation is None else self._derivation.nbytes() - self._derivation.spare()
         return self._arguments.nbytes() + derived + self.spare()
 
     def spare(self) -> int:
         """Bytes of these that are joins and their plans, which can be made again."""
-        derived = 0 if self._derived is None else self._derived.spare()
-        return self._standing.nbytes() + PLAN_BYTES * len(self._plans) + derived
+        derived = 0 if self._derivation is None else self._derivation.spare()
+        return self._lasting.nbytes() + PLAN_BYTES * len(self._plans) + derived
 
     def lighten(self) -> None:
         """Lets go of joins and their plans. Between two steps."""
         self._forget_plans()
-        if self._derived is not None:
-            self._derived.lighten()
+        if self._derivation is not None:
+            self._derivation.lighten()
 
     # A step
 
-    def run(self, cancel: Cancel) -> Run:
+    def run(self, cancel: Cancel) -> QueryRun:
         """What the joins of one step have in common."""
         learned = self._arguments.learn()
         if learned:
@@ -161,14 +163,14 @@ class ReactionJoins:
             # What was derived from an argument or a list has its old code.
             self.forget()
         means = self._engine.means
-        return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
+        return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
-    def heads(self, tick: Moments, run: Run) -> Heads:
+    def heads(self, tick: Moments, run: QueryRun) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
-        if self._derived is not None:
+        if self._derivation is not None:
             databases = self._databases(tick.old)
-            self._derived.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
+            self._derivation.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
         fixed: dict[str, int] | None = None
         for place, reaction in enumerate(self.maintenance.reactions):
             batch = self._changed(reaction.changed, tick, run.strict)
@@ -176,7 +178,7 @@ class ReactionJoins:
                 continue
             if fixed is None:
                 self._check_plans(tick.new)
-                self._standing.go({self._source: tick}, self._still, self._relations(), run)
+                self._lasting.go({self._source: tick}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
             with_constants = _with_constants(batch, fixed)
             if with_constants is None:
@@ -188,22 +190,22 @@ class ReactionJoins:
                 batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
             if not batch.size:
                 continue
-            join = self._standing.join(key, plan.join.body.items, plan.given, plan.join.levels)
+            join = self._lasting.join(key, plan.join.body.items, plan.given, plan.join.levels)
             if join is not None:
                 Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
         forget_scratch()
         return Heads(entered.rows(), left.rows())
 
     def _relations(self) -> Mapping[str, Held]:
-        kept = {} if self._derived is None else self._derived.relations
+        kept = {} if self._derivation is None else self._derivation.relations
         return {**self._lists, **kept, **self._arguments.relations()}
 
     def _changed(self, atom: Atom, tick: Moments, strict: bool) -> Batch:
         """The rows of an atom that came or went."""
         if isinstance(atom, DatomAtom):
             return tick.rows(atom, strict, atom.version)
-        assert self._derived is not None
-        return fact_rows(atom, self._derived.changed(atom))
+        assert self._derivation is not None
+        return fact_rows(atom, self._derivation.changed(atom))
 
     def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
         """The codes of the constants of rule calls."""
@@ -212,25 +214,25 @@ class ReactionJoins:
     def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
         return {**self._still, self._source: at}
 
-    def tuples_now(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+    def tuples_now(self, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         """The tuples of groups at a moment, with weights where a row stands for several. Not within a step."""
         plan = self._group_plan_of(at, run.cancel)
-        if self._derived is not None:
-            plan = replace(plan, body=self._derived.read_at(plan.body, at))
+        if self._derivation is not None:
+            plan = replace(plan, body=self._derivation.read_at(plan.body, at))
         join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
         return self._driven(plan, join, keys, at, run)
 
-    def tuples(self, keys: Batch, tick: Moments, run: Run, *, new: bool) -> Batch:
+    def tuples(self, keys: Batch, tick: Moments, run: QueryRun, *, new: bool) -> Batch:
         """The same at one of the two moments of a step whose heads were found."""
         at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
         plan = self._group_plan_of(at, run.cancel)
         body = self._group_bodies.get(version)
         if body is None:
             body = self._group_bodies[version] = at_version(plan.body, self._moves, version)
-        join = self._standing.join(version, body.items, plan.given, plan.levels, weighted=plan.weighted)
+        join = self._lasting.join(version, body.items, plan.given, plan.levels, weighted=plan.weighted)
         return self._driven(plan, join, keys, at, run)
 
-    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: Run) -> Batch:
+    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         collector = collector_for(plan, None, run.cancel)
         start = _with_constants(keys, self.constants(at, run.values))
         if start is not None and join is not None:
@@ -250,7 +252,7 @@ class ReactionJoins:
         return plan
 
     def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
-        kept = {} if self._derived is None else self._derived.sizes()
+        kept = {} if self._derivation is None else self._derivation.sizes()
         sizes = {**self._sizes, **self._arguments.sizes(), **kept}
         return Statistics(self._databases(at), sizes, check=cancel.check)
 
@@ -267,7 +269,7 @@ class ReactionJoins:
 
     def _forget_plans(self) -> None:
         self._plans = {}
-        self._standing.forget()
+        self._lasting.forget()
         self._group_plan = None
         self._group_bodies = {}
 
@@ -275,8 +277,8 @@ class ReactionJoins:
         """The sizes that plans go by, as numbers of bits: of what the body reads, of the arguments, of what rules
         derive."""
         sizes: dict[Hashable, int] = {"feeds": self._feeds}
-        if self._derived is not None:
-            sizes.update(self._derived.sizes())
+        if self._derivation is not None:
+            sizes.update(self._derivation.sizes())
         for leaf in everything(self.maintenance.body):
             if not isinstance(leaf, DatomAtom) or leaf.source != self._source:
                 continue

@@ -40,15 +40,15 @@ PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
 @dataclass(slots=True)
 class _Feed:
-    asked: UndatedQuestion
+    question: UndatedQuestion
     answer: Result
 
 
 @dataclass(slots=True)
 class RecomputedView:
-    """The view of any question. `asked`: the question that it was made for."""
+    """The view of any question. `question`: the question that it was made for."""
 
-    asked: UndatedQuestion
+    question: UndatedQuestion
     engine: QueryEngine
     intact: bool = True
     _feeds: dict[int, _Feed] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class RecomputedView:
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since
         any keyword may name an entity."""
-        followed = [feed.asked for feed in self._feeds.values()] or [self.asked]
-        reads = reads_of(self.asked.query).sources
+        followed = [feed.question for feed in self._feeds.values()] or [self.question]
+        reads = reads_of(self.question.query).sources
         found: set[int] = {IDENT}
-        for asked in followed:
-            for name, snapshot in _moving(asked, at):
+        for question in followed:
+            for name, snapshot in _moving(question, at):
                 read = reads.get(name, Reads())
-                pulls = _patterns(asked.at(at, _go_on), name)
+                pulls = _patterns(question.at(at, _go_on), name)
                 # What a pull takes may be a lookup ref as a value.
                 read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
-                ids = touched_attributes(at, read, asked.lookups())
+                ids = touched_attributes(at, read, question.lookups())
                 if ids is None:
                     return [Interest(None)]
                 found |= ids if snapshot is at else ids | at.origin.forgetful
@@ -89,7 +89,7 @@ class RecomputedView:
         self.intact = False
         for number, feed in self._feeds.items():
             try:
-                answer = feed.asked.answer(self.engine, tick.new, cancel)
+                answer = feed.question.answer(self.engine, tick.new, cancel)
                 change = changed(feed.answer, answer, cancel.check)
             except AdalogError as error:
                 if error.code in PASSING:
@@ -185,10 +185,10 @@ def _go_on() -> None:
     """No deadline: few arguments are looked at."""
 
 
-def _moving(asked: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:
+def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:
     """The databases that may look different after the next transaction."""
     moving = []
-    for place, (each, value) in enumerate(asked.matched()):
+    for place, (each, value) in enumerate(question.matched()):
         if not isinstance(each, SourceInput):
             continue
         if place == 0:

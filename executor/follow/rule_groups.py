@@ -6,7 +6,7 @@ import numpy as np
 
 from adalog.executor.facts.grouped import aggregated_head
 from adalog.executor.facts.maintained import MaintainedFacts
-from adalog.executor.follow.bodies import Joins, Step
+from adalog.executor.follow.rule_joins import RuleJoins, Step
 from adalog.executor.join.batch import Batch
 from adalog.planner.delta.rules import BodyJoin
 from adalog.planner.model.logical import AndNode, RelationAtom
@@ -20,7 +20,7 @@ class RuleGroups:
     A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
     """
 
-    def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: Joins) -> None:
+    def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: RuleJoins) -> None:
         self.name = f"{relation.name} ungrouped"
         self.rows = MaintainedFacts(relation.arity, take=joins.take)
         self.aggregates = relation.aggregates

@@ -15,7 +15,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.local import run_join, shape_result
 from adalog.executor.follow.result_changes import by_feed
@@ -47,7 +47,7 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     bound = [bind_inputs(plan, question.args, snapshot, values, cancel.check) for question in questions]
     constants = {name: np.array([code], np.int64) for name, code in constant_codes(plan, snapshot, values).items()}
     relations = _relations(bound, first.relations, scalars, cancel.check)
-    run = Run(values, cancel, engine.means.strict, engine.means.threads)
+    run = QueryRun(values, cancel, engine.means.strict, engine.means.threads)
     inputs = Inputs(Batch(1, constants), relations, bound[0].databases)
     rows = run_join(plan, inputs, run, most=request.max_rows).rows
     found, nothing = by_feed(rows), rows.slice(0, 0)

@@ -1,4 +1,4 @@
-"""The relations of one stratum, kept from one moment to the next: what goes, what holds again, what comes.
+"""The relations of one stratum, maintained from moment to moment: delete what may be lost, derive again, add.
 
 Sources: Gupta, Mumick and Subrahmanian, "Maintaining views incrementally", 1993 (delete, then rederive); the times
 at which facts were derived are differential dataflow's, reduced to the first (McSherry et al., CIDR 2013).
@@ -15,8 +15,8 @@ from adalog.datalog.aggregates import AGGREGATES
 from adalog.executor.facts.facts import RecursiveRule, rounds
 from adalog.executor.facts.grouped import value_ranks
 from adalog.executor.facts.maintained import BestMaintained, DerivationClock, MaintainedFacts
-from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
 from adalog.executor.follow.rule_groups import RuleGroups
+from adalog.executor.follow.rule_joins import ChangedAtoms, RuleJoins, Step, of_atom, with_constants
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin, Moving, RuleBodies, bodies_of
 from adalog.planner.model.logical import RelationAtom
@@ -49,13 +49,13 @@ class RowsByRelation:
 
 
 class TooManyError(Exception):
-    """So much would be taken away that it is better to derive everything afresh."""
+    """A step would delete so much that deriving everything afresh is cheaper."""
 
 
 class MaintainedStratum:
-    """The relations of one stratum, and what its rules do when something below it changed."""
+    """The relations of one stratum, and what its rules derive when something below it changed."""
 
-    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, MaintainedFacts], joins: Joins) -> None:
+    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, MaintainedFacts], joins: RuleJoins) -> None:
         self.stratum = stratum
         self.joins = joins
         self.rules = bodies_of(stratum, below)
@@ -113,8 +113,8 @@ class MaintainedStratum:
 
     # What changed
 
-    def step(self, step: Step, changed: Changed) -> None:
-        """Takes away what no longer holds, and adds what does now."""
+    def step(self, step: Step, changed: ChangedAtoms) -> None:
+        """Removes what no longer holds, and adds what holds now."""
         if not any(batch.size for atom in self.below for batch in changed.of(atom)):
             return
         self._left = max(_FEW, self._share * sum(facts.size for facts in self._facts.values()))
@@ -125,7 +125,7 @@ class MaintainedStratum:
             self._share = max(_LEAST, self._share / 2)
             self.afresh(step)
 
-    def _step(self, step: Step, changed: Changed) -> None:
+    def _step(self, step: Step, changed: ChangedAtoms) -> None:
         pending = RowsByRelation()
         for rule in self.rules:
             facts = self._facts[rule.target]
@@ -144,9 +144,9 @@ class MaintainedStratum:
         self._complete(step)
 
     def _complete(self, step: Step) -> None:
-        """Runs rounds until nothing follows that is not known.
+        """Runs rounds until they add nothing.
 
-        What was derived from values that better ones have displaced is asked for another derivation.
+        A fact that was derived from a displaced value stays only if it has another derivation.
         """
         onward = [self._onward(rule, start, step) for rule in self.rules for start in rule.onward]
         while True:
@@ -176,8 +176,8 @@ class MaintainedStratum:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
 
     def _taken_away(self, step: Step, pending: RowsByRelation) -> RowsByRelation:
-        """Takes away those of the facts that are not derived from earlier ones, and what so loses its ground. All
-        that went."""
+        """Removes the pending facts that no earlier facts derive, and in turn what followed from them. Returns all
+        that it removed."""
         gone = RowsByRelation()
         while pending:
             step.run.cancel.check()
@@ -195,7 +195,7 @@ class MaintainedStratum:
         return gone
 
     def _followers(self, step: Step, lost: RowsByRelation) -> RowsByRelation:
-        """The facts that hold and have a derivation from some that do not any more."""
+        """The facts that hold and have a derivation from a lost one."""
         found = RowsByRelation()
         for name, rows in lost.items():
             self._facts[name].leave(rows)
@@ -210,7 +210,7 @@ class MaintainedStratum:
         return found
 
     def _held(self, step: Step, name: str, rows: Column) -> Mask:
-        """Which facts are derived from earlier ones."""
+        """Which facts have a derivation from earlier ones."""
         held = np.zeros(len(rows), np.bool_)
         for rule in self.rules_of[name]:
             self._ask(step, rule, rule.holds, rows, held, earlier=True)
@@ -243,8 +243,8 @@ class MaintainedStratum:
         held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
 
     def _again(self, step: Step, gone: RowsByRelation) -> None:
-        """Has those hold again of what went that facts of any time derive; of a group that lost its value the best
-        there is."""
+        """Adds the removed facts that facts of any time derive; for a group that lost its value, the best of those
+        that are derived."""
         for name, rows in gone.items():
             facts = self._facts[name]
             if isinstance(facts, BestMaintained):

@@ -57,7 +57,7 @@ class Nest:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class OrBranch:
     """A branch of an `or`. `bits`: its own in the state of the nest, then those of the branches below it."""
 
     body: Conjunction
@@ -76,7 +76,7 @@ class OrExtender:
     def __init__(
         self,
         nest: Nest,
-        branches: Sequence[Branch],
+        branches: Sequence[OrBranch],
         local: frozenset[str],
         rank: Mapping[str, int],
         check: Callable[[], None],

@@ -85,6 +85,12 @@ class GenericJoin:
             for level, kept, counts in zip(self.levels, self._states.kept, self.counts, strict=True)
         ]
 
+    def count_anew(self) -> None:
+        """Begins the counts again, for another run of the same join."""
+        self.counts = [LevelCounts() for _ in self.levels]
+        for level, counts in zip(self._bound, self.counts, strict=True):
+            level.counts = counts
+
     def start(self, batch: Batch) -> Batch:
         """The first prefixes that pass what is bound already."""
         if self.weighted:

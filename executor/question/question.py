@@ -16,7 +16,7 @@ from adalog.datalog.diagnostics import MOST, Diagnostic
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.arguments import BasisArgument, matched, relations_of, rules_text, settled
 from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
@@ -74,14 +74,14 @@ class Questions:
     """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe."""
 
     nbytes: int = _KEPT_BYTES
-    _queries: Recent[str, ast.Query] = field(init=False)
-    _outlines: Recent[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
-    _found: Recent[Any, tuple[Diagnostic, ...]] = field(init=False)
+    _queries: LruCache[str, ast.Query] = field(init=False)
+    _outlines: LruCache[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
+    _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._queries = Recent(self.nbytes // 2)
-        self._outlines = Recent(self.nbytes // 4)
-        self._found = Recent(self.nbytes // 4)
+        self._queries = LruCache(self.nbytes // 2)
+        self._outlines = LruCache(self.nbytes // 4)
+        self._found = LruCache(self.nbytes // 4)
 
     def knows(self, request: QueryRequest) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few

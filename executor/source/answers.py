@@ -1,7 +1,7 @@
-"""Answers to queries as data frames: tasks ask, each for its piece where the answer is large, and hand on the rows.
+"""Answers to queries as data frames; each piece of a large answer is read by one task.
 
-The types of the columns are those of the attributes that their variables are bound by, known before anything is
-asked. What is bound by nothing but functions, rules or branches is EDN text.
+A column has the type of the attribute that binds its variable, which is known before the query runs. A variable
+that only functions, rules or branches bind is EDN text.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _type_of(element: ast.FindElement, bound: dict[str, str]) -> str:
 
 
 def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
-    """The types of the variables that patterns bind which every row satisfies."""
+    """The types of the variables that patterns bind, outside of branches."""
     found: dict[str, str] = {}
     for clause in clauses:
         if isinstance(clause, ast.And):
@@ -69,13 +69,13 @@ def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
             if isinstance(term, Var):
                 kind = _at(place, clause.terms, snapshot)
                 if kind is not None:
-                    # Where places disagree it is for the query to say what meets there.
+                    # Places with different types.
                     found[term.name] = kind if found.get(term.name, kind) == kind else EDN
     return found
 
 
 def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
-    """The type of what stands at a place of a pattern."""
+    """The type of a place of a pattern."""
     if place in (_ENTITY, _TRANSACTION):
         return "long"
     if place == _ATTRIBUTE:
@@ -83,14 +83,11 @@ def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
     if place == _ADDED:
         return "boolean"
     named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None
-    attribute = snapshot.attribute(named.value) if isinstance(named, Const) and _is_ident(named.value) else None
+    ident = named.value if isinstance(named, Const) else None
+    attribute = snapshot.attribute(ident) if isinstance(ident, Keyword) else None
     if attribute is None or attribute.value_type in (None, "tuple"):
         return None
     return "long" if attribute.is_ref else attribute.value_type
-
-
-def _is_ident(value: Any) -> bool:
-    return isinstance(value, Keyword)
 
 
 class AnswerReader(DataSourceReader):
@@ -99,7 +96,7 @@ class AnswerReader(DataSourceReader):
     def __init__(self, place: DataFolder, query: str, args: str, schema: types.StructType, rows: int) -> None:
         self._place = place
         self._query = query
-        self._asked = SourceQuery(query, args)
+        self._source_query = SourceQuery(query, args)
         self._schema = schema
         self._rows = rows
         known = schema_of(place, query).fieldNames()
@@ -108,12 +105,16 @@ class AnswerReader(DataSourceReader):
                 raise AdalogError(Code.ARG_INVALID, f"the query has no column {name}; it has {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
-        return [InputPartition(piece) for piece in pieces(self._asked, self._place.open(), self._rows) or (None,)]
+        return [
+            InputPartition(piece) for piece in pieces(self._source_query, self._place.open(), self._rows) or (None,)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         snapshot = self._place.open()
         piece: AnswerPiece | None = partition.value
-        result = self._asked.answered(snapshot) if piece is None else piece.answered(self._asked, snapshot)
+        result = (
+            self._source_query.answered(snapshot) if piece is None else piece.answered(self._source_query, snapshot)
+        )
         kinds = to_arrow_schema(self._schema, timezone="UTC")
         found = _types(parse_query(self._query), snapshot)
         places = [[name for name, _ in found].index(field.name) for field in kinds]

@@ -1,7 +1,6 @@
-"""Types of the database's values as Spark and Arrow have them, and columns of codes as columns of those.
+"""The types of values in Spark and Arrow, and columns of codes as columns of these.
 
-What has no type there is text: keywords with their colon, numbers of any size by their digits, and as EDN what may
-be of several types.
+What has no type there is text: keywords with their colon, big numbers by their digits, mixed types as EDN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A data folder as a data source reads it: as of one transaction, whichever process looks."""
+"""A data folder as a data source reads it: as of one transaction, in every process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LOGGER: Final = logging.getLogger("adalog.source")
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """A folder and a moment; t: None for the newest when it is looked at."""
+    """A folder as of a transaction; t: None for the newest at each look."""
 
     data: str
     t: int | None = None
     history: bool = False
 
     def open(self) -> Snapshot:
-        """The database. What one task of a worker has opened others go on with."""
+        """The database, kept open for later tasks of the worker."""
         snapshot = _newest(self.data, self.t)
         if self.t is not None:
             snapshot = snapshot.as_of(self.t)
@@ -40,7 +40,7 @@ def _newest(data: str, t: int | None) -> Snapshot:
     check_is_folder(data)
     found = _opened.get(data)
     if found is None or t is None or found.t < t:
-        # Others are given up first: files stay for as long as somebody has them open.
+        # Others are closed first: open files stay on disk.
         _opened.clear()
         found = _opened[data] = read_folder(data)
     if t is not None and t > found.t:

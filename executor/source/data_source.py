@@ -1,6 +1,6 @@
-"""`spark.read.format("adalog")`: its options, and who reads what they ask for.
+"""`spark.read.format("adalog")`: its options, and the reader that they choose.
 
-Spark makes one in a Python process of its own, and hands it on to those that plan and read.
+Spark makes one in a Python process of its own, and pickles it for those that plan and read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AdalogSource(DataSource):
         return self.datoms_reader(place, self._attribute(), schema, self._rows())
 
     def _place(self) -> DataFolder:
-        """The folder, as of one moment for all who read this data frame."""
+        """The folder, as of one transaction for all readers of this data frame."""
         unknown = [name for name in self.options if name.lower() not in _KNOWN]
         if unknown:
             raise AdalogError(Code.ARG_INVALID, f"there is no option {unknown[0]}; there are {_SHOWN}")
@@ -49,7 +49,7 @@ class AdalogSource(DataSource):
             raise AdalogError(Code.ARG_INVALID, 'name the data folder: .option("data", "…")')
         as_of = self.options.get("asOf")
         if as_of is None or not as_of.isdecimal():
-            # What is newest now is meant when it is read later, too.
+            # Later reads see the transaction that is the newest now.
             as_of = self.options["asOf"] = str(moment(data, as_of))
         return DataFolder(data, int(as_of), self.options.get("history", "false").lower() == "true")
 

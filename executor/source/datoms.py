@@ -1,4 +1,4 @@
-"""Datoms as data frames: partitions by ranges of entities, of which a task reads no more than it is asked for."""
+"""Datoms as data frames, partitioned by ranges of entities; tasks read only what the filters leave."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class DatomsReader(DataSourceReader):
         self._attribute = attribute
         self._schema = schema
         self._rows = rows
-        self._wanted = DatomFilter()
+        self._filter = DatomFilter()
         known = schema_of(place, attribute).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
@@ -86,28 +86,28 @@ class DatomsReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Large attributes in several, small ones together."""
         snapshot = self._place.open()
-        made: list[InputPartition] = []
+        partitions: list[InputPartition] = []
         held: list[EntityRange] = []
         size = 0
         for attribute in self._attributes(snapshot):
             count = snapshot.statistics(attribute).count
-            if not count or self._wanted.entities.first > self._wanted.entities.last:
+            if not count or self._filter.entities.first > self._filter.entities.last:
                 continue
             for part in self._cut(snapshot, attribute, -(-count // self._rows)):
                 held.append(part)
                 size += min(count, self._rows)
                 if size >= self._rows:
-                    made.append(DatomPartition(tuple(held)))
+                    partitions.append(DatomPartition(tuple(held)))
                     held, size = [], 0
-        return [*made, DatomPartition(tuple(held))] if held or not made else made
+        return [*partitions, DatomPartition(tuple(held))] if held or not partitions else partitions
 
     def _attributes(self, snapshot: Snapshot) -> list[Attribute]:
         if self._attribute is not None:
             return [named(snapshot, self._attribute)]
-        return [each for each in snapshot.attributes() if self._wanted.takes(each.ident)]
+        return [each for each in snapshot.attributes() if self._filter.takes(each.ident)]
 
     def _cut(self, snapshot: Snapshot, attribute: Attribute, pieces: int) -> Iterator[EntityRange]:
-        first, last = self._wanted.entities.first, self._wanted.entities.last
+        first, last = self._filter.entities.first, self._filter.entities.last
         if pieces == 1:
             yield EntityRange(attribute.id, first, last)
             return
@@ -131,7 +131,7 @@ class DatomsReader(DataSourceReader):
             attribute = snapshot.attribute(part.attribute)
             assert attribute is not None, "it was there when the partitions were made"
             for columns in _read(snapshot, part):
-                rows = self._wanted.of(columns)
+                rows = self._filter.of(columns)
                 for start in range(0, len(rows), _BATCH):
                     some = rows.take(np.arange(start, min(start + _BATCH, len(rows))))
                     yield self._batch(snapshot, attribute, some, kinds)
@@ -162,11 +162,11 @@ class FilteredReader(DatomsReader):
         snapshot = self._place.open()
         attribute = None if self._attribute is None else named(snapshot, self._attribute)
         for each in filters:
-            narrowed = self._wanted.narrowed(each, attribute, snapshot)
+            narrowed = self._filter.narrowed(each, attribute, snapshot)
             if narrowed is None:
                 yield each
             else:
-                self._wanted = narrowed
+                self._filter = narrowed
 
 
 def _read(snapshot: Snapshot, part: EntityRange) -> Iterator[Columns]:

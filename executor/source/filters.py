@@ -1,8 +1,8 @@
-"""What of the datoms somebody wants: entities, transactions, attributes and values, as Spark's filters say it."""
+"""The entities, transactions, attributes and values that Spark's filters leave of the datoms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -18,6 +18,16 @@ from adalog.store.values.attribute import Attribute
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
+
+
+# What a filter adds to its value for the first and for the last number; None: it has no such bound.
+_BOUNDS: Final[Mapping[type, tuple[int | None, int | None]]] = {
+    datasource.EqualTo: (0, 0),
+    datasource.GreaterThanOrEqual: (0, None),
+    datasource.GreaterThan: (1, None),
+    datasource.LessThanOrEqual: (None, 0),
+    datasource.LessThan: (None, -1),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +48,21 @@ class NumberRange:
             if len(numbers) < len(set(value or ())):
                 return None
             return replace(self, among=numbers if self.among is None else self.among & numbers)
-        if type(value) is not int:
+        if type(value) is not int or type(filter_) not in _BOUNDS:
             return None
-        match filter_:
-            case datasource.EqualTo():
-                return replace(self, first=max(self.first, value), last=min(self.last, value))
-            case datasource.GreaterThanOrEqual():
-                return replace(self, first=max(self.first, value))
-            case datasource.GreaterThan():
-                return replace(self, first=max(self.first, value + 1))
-            case datasource.LessThanOrEqual():
-                return replace(self, last=min(self.last, value))
-            case datasource.LessThan():
-                return replace(self, last=min(self.last, value - 1))
-        return None
+        above, below = _BOUNDS[type(filter_)]
+        first = self.first if above is None else max(self.first, value + above)
+        last = self.last if below is None else min(self.last, value + below)
+        return replace(self, first=first, last=last)
 
     def of(self, numbers: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of the numbers are in it."""
+        """Which of the numbers are in the range."""
         if self.first > self.last:
             return np.zeros(len(numbers), np.bool_)
         which = (numbers >= max(self.first, LEAST)) & (numbers <= min(self.last, MOST))
         if self.among is not None:
-            which &= np.isin(numbers, np.array(sorted(self._among()), np.int64))
+            which &= np.isin(numbers, np.array([each for each in self.among if LEAST <= each <= MOST], np.int64))
         return which
-
-    def _among(self) -> Iterable[int]:
-        return (each for each in self.among or () if LEAST <= each <= MOST)
 
 
 @dataclass(frozen=True, slots=True)

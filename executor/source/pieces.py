@@ -1,6 +1,6 @@
-"""A large answer divided among tasks: each runs the join from its share of the prefixes, as on Spark's engine.
+"""A large answer divided among tasks: each runs the join from its share of the prefixes, as with `engine: SPARK`.
 
-Every task opens the folder itself, where the same values may have other codes: prefixes travel as values.
+Every task opens the folder itself, where values may have other codes, so prefixes travel as values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.compile import Compiler
@@ -72,14 +72,14 @@ class AnswerPiece:
     depth: int
     prefixes: dict[str, Int64s | list[Any]]
 
-    def answered(self, asked: SourceQuery, snapshot: Snapshot) -> Result:
+    def answered(self, query: SourceQuery, snapshot: Snapshot) -> Result:
         """The rows of the answer that begin so."""
         started, cancel = time.perf_counter(), Cancel()
         plan = self.plan
         with Memory().lent(cancel):
             values = Scratch(snapshot.codes, take=cancel.budget.take)
-            inputs = bind_inputs(plan, asked.of(snapshot, cancel).args, snapshot, values, cancel.check)
-            run = Run(values, cancel, strict=False)
+            inputs = bind_inputs(plan, query.of(snapshot, cancel).args, snapshot, values, cancel.check)
+            run = QueryRun(values, cancel, strict=False)
             join = Binding(plan, inputs.databases, inputs.relations, run, derive=derived).join()
             collector = collector_for(plan, None, cancel)
             if join is not None:
@@ -96,12 +96,12 @@ class AnswerPiece:
         return Batch(len(next(iter(columns.values()))), columns)
 
 
-def pieces(asked: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[AnswerPiece]:
-    """The answer in pieces of about so many rows, by estimate, that have no row in common; none where it is not to
-    be divided: it is small, or rows of several pieces might be the same one, or it is more than rows of a join."""
+def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[AnswerPiece]:
+    """Disjoint pieces of about so many rows each, by estimate; none if the answer is small or cannot be divided:
+    pieces might have equal rows, or it is more than the rows of a join."""
     cancel = Cancel()
-    question = asked.of(snapshot, cancel)
-    plan = Compiler(Recent(_PLAN_BYTES)).compile(question, cancel=cancel)
+    question = query.of(snapshot, cancel)
+    plan = Compiler(LruCache(_PLAN_BYTES)).compile(question, cancel=cancel)
     wanted = min(_MOST, round(plan.rows / rows))
     if wanted < 2 or not is_rows(plan) or plan.program.strata:
         return ()
@@ -110,7 +110,7 @@ def pieces(asked: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         if inputs.start is None:
             return ()
-        shares = divided(plan, inputs, inputs.start, Run(values, cancel, strict=False), wanted).shares
+        shares = divided(plan, inputs, inputs.start, QueryRun(values, cancel, strict=False), wanted).shares
         if not are_apart(plan, shares) or not all(share.prefixes.columns for share in shares):
             return ()
         return [

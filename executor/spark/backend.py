@@ -1,4 +1,4 @@
-"""What the pool and its engine know of Spark: a session of this process, or of another one."""
+"""What the pool and its engine need of Spark: a session of this process, or of another one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from adalog.executor.prediction import ClusterCapacity
 
 if TYPE_CHECKING:
     from adalog.executor.answer.parquet import Output
-    from adalog.executor.bounds.run import Run
+    from adalog.executor.bounds.run import QueryRun
     from adalog.executor.evaluation.local import JoinOutcome
     from adalog.executor.question.inputs import Inputs
     from adalog.planner.model.plan import Plan
 
 
 class SparkBackend(Protocol):
-    """`executor.spark.engine.SparkEngine` says what each means."""
+    """See `executor.spark.engine.SparkEngine`."""
 
     @property
     def state(self) -> str: ...
@@ -31,7 +31,7 @@ class SparkBackend(Protocol):
         self,
         plan: Plan,
         inputs: Inputs,
-        run: Run,
+        run: QueryRun,
         *,
         most: int | None,
         ordered: bool = False,

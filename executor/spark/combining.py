@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.aggregates import COMBINABLE, Fold
+from adalog.datalog.aggregates import COMBINABLE, Reduction
 from adalog.datalog.ast import FindAggregate, FindElement
 from adalog.executor.answer.result import place_of, sorted_rows
 from adalog.executor.bounds.cancel import Cancel
@@ -63,18 +63,18 @@ def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindElement], cancel: 
     rows of different tasks may be the same one, neither is known, and only least and greatest values are.
     """
     aggregates = [element for element in elements if isinstance(element, FindAggregate)]
-    folds = {element.fold for element in aggregates}
+    reductions = {element.reduction for element in aggregates}
     additive = plan.weighted or not plan.distinct
-    counted = bool(folds & {Fold.COUNT, Fold.MEAN})
+    counted = bool(reductions & {Reduction.COUNT, Reduction.MEAN})
     if counted and additive and rows.weight is None:
         rows = Batch(rows.size, rows.columns, rows.weights())
-    summed = {element.var.name for element in aggregates if element.fold in (Fold.SUM, Fold.MEAN)}
-    bounded = {element.var.name for element in aggregates if element.fold is Fold.BEST}
+    summed = {element.var.name for element in aggregates if element.reduction in (Reduction.SUM, Reduction.MEAN)}
+    bounded = {element.var.name for element in aggregates if element.reduction is Reduction.BEST}
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if (
         not rows.size
-        or not folds <= COMBINABLE
-        or (not additive and folds - {Fold.BEST})
+        or not reductions <= COMBINABLE
+        or (not additive and reductions - {Reduction.BEST})
         or summed & (bounded | set(plain))
         or not all(_are_longs(rows.columns[name]) for name in summed | bounded)
     ):
@@ -105,7 +105,7 @@ def _kept(
     others = np.flatnonzero(~marks)
     marks[others[_firsts(group[others], groups)]] = True
     for element in aggregates:
-        if element.fold is Fold.BEST:
+        if element.reduction is Reduction.BEST:
             column = rows.columns[element.var.name]
             best = group_kernels.best_by_group(group, column, groups, -element.known.better)
             attained = np.flatnonzero(column == best[group])

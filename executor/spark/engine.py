@@ -26,7 +26,7 @@ from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.local import JoinOutcome
 from adalog.executor.kernels.loading import load_kernels
 from adalog.executor.prediction import ClusterCapacity
@@ -96,7 +96,7 @@ class SparkEngine:
         self,
         plan: Plan,
         inputs: Inputs,
-        run: Run,
+        run: QueryRun,
         *,
         most: int | None,
         ordered: bool = False,
@@ -142,7 +142,7 @@ class SparkEngine:
         return self._written(live, replace(job, output=output), parts, ways, run)
 
     def _written(
-        self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: Run
+        self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: QueryRun
     ) -> JoinOutcome:
         """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
         go."""

@@ -1,9 +1,9 @@
-"""Rows on their way from the tasks that found them to those that write them: each task leaves its rows in a file,
-and a task of the next job takes its part of all files.
+"""Exchange of rows between the tasks that find them and those that write them: each task leaves a file of rows, and
+a task of the next job reads its part of all files.
 
-A part is told by the hash of some columns, so that rows that are to meet do, or by an order, so that parts follow
-one another. The files lie beside what is written, under names that go with it, and hold codes that mean the same in
-every task, and the values that a task made up.
+Parts are made by the hash of some columns, so that equal rows meet, or by an order of the rows.
+The files lie beside the output and are removed with it. They hold codes that mean the same in every task, and the
+values that a task made up.
 
 Source of the splitting by samples: Shi and Schaeffer, "Parallel sorting by regular sampling" (1992).
 """
@@ -14,7 +14,6 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,9 +35,9 @@ from adalog.store.values.codes import Scratch
 from adalog.store.values.keys import spell
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
-# Rows that a task shows of its own, for the driver to find where parts end.
+# Sample rows of each task, from which the driver chooses the ends of parts.
 _SAMPLE: Final = 256
-# Rows for which a limit is nothing to trouble other tasks for.
+# A limit up to which one process makes the answer.
 _FEW: Final = 1 << 16
 _COLUMN: Final = "column."
 _STARTS: Final = "starts"
@@ -47,7 +46,7 @@ _MADE: Final = "made"
 
 @dataclass(frozen=True, slots=True)
 class ByHash:
-    """Into `parts` parts, by the values of some columns; rows that agree in these meet."""
+    """Into `parts` parts by the values of some columns; rows that agree in these meet."""
 
     names: tuple[str, ...]
     parts: int
@@ -75,20 +74,23 @@ class ByOrder:
         return rows.take(sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)), {}
 
     def place(self, row: Sequence[Any]) -> list[Any]:
-        """What compares as a row of values comes in the order."""
+        """The sort key of a row of values."""
         others = [place for place in range(len(row)) if all(place != key for key, _ in self.keys)]
         keys = [_Falling(sort_key(row[place])) if down else sort_key(row[place]) for place, down in self.keys]
         return [*keys, *(sort_key(row[place]) for place in others)]
 
     def edges(self, samples: Iterable[tuple[Batch, float]], parts: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The first rows of all parts but the first, at most `parts` in all, of about equally many rows.
+        """The first rows of all parts but the first, for at most `parts` parts of about equal size.
 
-        samples: of each file some rows, and how many each of them stands for.
+        samples: some rows of each file, and how many rows each of them stands for.
         """
         held = [(rows, each) for rows, each in samples if rows.size]
         if not held:
             return Batch(0, {})
-        rows, weights = concatenate([rows for rows, _ in held]), np.concatenate(list(starmap(_weights, held)))
+        rows, weights = (
+            concatenate([rows for rows, _ in held]),
+            np.repeat([each for _, each in held], [rows.size for rows, _ in held]),
+        )
         order = sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)
         ends = np.cumsum(weights[order])
         marks = np.searchsorted(ends, np.linspace(0, float(ends[-1]), parts + 1)[1:-1])
@@ -99,10 +101,10 @@ Exchange = ByHash | ByOrder
 
 
 def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | None:
-    """How rows go from the tasks of the join to those that write the answer; by nothing where the former can; None
-    where the answer is better made in one place, as so few rows are needed for it.
+    """The exchanges between the join's tasks and those that write the answer; () if the former can write it.
 
-    parts: at most so many tasks write. apart: no row can be of two tasks.
+    None if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks.
+    apart: no row can be of two tasks.
     """
     query = plan.query
     elements = query.find.elements
@@ -113,7 +115,7 @@ def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | 
         return None
     keys = tuple((place_of(elements, key.var.name), key.descending) for key in query.order_by)
     by_order = (ByOrder(keys),) if keys else ()
-    # Where rows come in an order, those that are the same one meet anyway.
+    # In an order equal rows meet anyway.
     if aggregates or (not apart and not keys):
         return (ByHash(plain, parts), *by_order)
     return by_order
@@ -122,8 +124,8 @@ def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | 
 def sent(
     exchange: Exchange, output: Output, name: str, rows: Batch, values: Scratch, known: int, cancel: Cancel
 ) -> tuple[str, Batch]:
-    """Leaves rows in a file: its path, and where they go by an order some of them. name: of the round and the task.
-    known: how many of the values made up the driver knows. Raises OSError."""
+    """Writes rows to a file: its path, and samples for an order. name: of the round and the task. known: the number
+    of made-up values that the driver knows. Raises OSError."""
     rows, arrays = exchange.arranged(rows, values, cancel)
     arrays |= {f"{_COLUMN}{each}": column for each, column in arrays_of(rows).items()}
     numbers, made = made_up(rows, values, known)
@@ -136,8 +138,7 @@ def sent(
 
 @dataclass(frozen=True)
 class ExchangedRows:
-    """Rows that were sent: the files, how, and the number of tasks that take them. edges: where they come by an
-    order, the first row of each task's but the first one's."""
+    """Rows in files for some tasks. edges: for an order, the first row of each task's part but the first."""
 
     files: Sequence[str]
     exchange: Exchange
@@ -145,7 +146,7 @@ class ExchangedRows:
     edges: Batch
 
     def part(self, number: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The rows for one task, as often as they were sent."""
+        """The rows for one task, with repeats."""
         batches = []
         for path in self.files:
             cancel.check()
@@ -172,7 +173,7 @@ class ExchangedRows:
 
 
 class _File:
-    """What a task left."""
+    """A task's file."""
 
     def __init__(self, path: str) -> None:
         self.arrays = read_arrays(path)
@@ -183,13 +184,13 @@ class _File:
         self._numbers, self._made = unpack(self.arrays[_MADE].tobytes())
 
     def rows(self, start: int, stop: int, values: Scratch) -> Batch:
-        """Some of its rows, with the codes that made-up values have here."""
+        """Some rows, with this process's codes of made-up values."""
         columns = {name: np.array(column[start:stop]) for name, column in self._columns.items()}
         return translated(batch_of(stop - start, columns), self._numbers, self._made, values)
 
 
 class _Falling:
-    """A key that compares the other way round."""
+    """A key in descending order."""
 
     __slots__ = ("key",)
 
@@ -206,7 +207,7 @@ class _Falling:
 
 
 def remove(output: Output, name: str) -> None:
-    """Removes the files of a round, those of attempts at a task that was tried again, too."""
+    """Removes the files of a round, with those of failed attempts."""
     for path in Path(output.folder).glob(f"{_stem(output)}{name}*"):
         path.unlink(missing_ok=True)
 
@@ -215,16 +216,12 @@ def _stem(output: Output) -> str:
     return f".{output.stem}-rows-"
 
 
-def _weights(rows: Batch, each: float) -> NDArray[np.float64]:
-    return np.full(rows.size, each)
-
-
 def _values(row: Batch, values: Scratch) -> list[Any]:
     return [values.decode_many(column)[0] for column in row.columns.values()]
 
 
 def _hashed(codes: Column, values: Scratch) -> NDArray[np.uint64]:
-    """What is the same in every task for equal values: the code, or where a task made that one the value's key."""
+    """Hashes that all tasks agree on: of the code, or of the key of a made-up value."""
     hashes = codes.view(np.uint64).copy()
     numbers = values.made_numbers(codes)
     there = np.unique(numbers[numbers >= 0])

@@ -1,4 +1,4 @@
-"""What the tasks of a query sent, brought together: the answer's rows, counts by level and by task, errors."""
+"""The tasks' answers together: the query's rows, counts by level and by task, errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adalog.executor.join.batch import Batch
 from adalog.executor.join.level import LevelCounts
 from adalog.executor.spark.exchange import ByOrder, Exchange, ExchangedRows
 from adalog.executor.spark.made_values import translated
-from adalog.executor.spark.shares import Share, SharedQuery
+from adalog.executor.spark.shares import SharedQuery
 from adalog.executor.spark.task import TaskAnswer
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
@@ -23,7 +23,7 @@ _ROWS_OF_A_TASK: Final = 1 << 17
 
 
 def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> JoinOutcome:
-    """A run of a query that comes to no rows, with what happened on the way."""
+    """The run of a query without rows. divided: its counts so far."""
     counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
     rows = collector_for(plan, most, cancel).rows()
     return (
@@ -41,9 +41,8 @@ def gathered(
     most: int | None,
     cancel: Cancel,
 ) -> JoinOutcome:
-    """The run that the tasks come to; without rows where they wrote them. Raises what was wrong in a task,
-    unless another had enough rows for the whole answer.
-    """
+    """The run of the tasks together, without rows that they wrote. Raises a task's error, unless another had enough
+    rows for the whole answer."""
     _check(tasks)
     collector = collector_for(plan, most, cancel)
     for task in tasks:
@@ -53,12 +52,16 @@ def gathered(
             # Nothing has no weights, where other rows have them.
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
-    done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
+    done = [
+        TaskCounts(share.work, *(task.said[name] for name in ("seconds", "rows", "worker")))
+        for share, task in zip(divided.shares, tasks, strict=True)
+        if task.error is None
+    ]
     return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 
 def parts_of(tasks: Sequence[TaskAnswer]) -> list[ParquetPart]:
-    """The files that tasks wrote. Raises what was wrong in one."""
+    """The files that tasks wrote. Raises a task's error."""
     _check(tasks)
     return [ParquetPart(*part) for part in _said(tasks, "part")]
 
@@ -66,8 +69,7 @@ def parts_of(tasks: Sequence[TaskAnswer]) -> list[ParquetPart]:
 def arrived_of(
     tasks: Sequence[TaskAnswer], exchange: Exchange, most: int, values: Scratch, cancel: Cancel
 ) -> ExchangedRows:
-    """The rows that tasks left for those of a later job, of which there are at most `most`. Raises what was wrong
-    in a task."""
+    """The rows that tasks left for at most `most` tasks of a later job. Raises a task's error."""
     _check(tasks)
     size = sum(_said(tasks, "left"))
     number = min(most, 1 + size // _ROWS_OF_A_TASK)
@@ -80,7 +82,7 @@ def arrived_of(
 
 
 def received(task: TaskAnswer, values: Scratch) -> Batch:
-    """The rows that a task sent, with codes of this process."""
+    """The rows of a task's answer, with this process's codes."""
     return translated(task.rows(), task.said["numbers"], task.said["made"], values)
 
 
@@ -97,14 +99,10 @@ def _check(tasks: Sequence[TaskAnswer]) -> None:
     for error in errors:
         if error.code is not Code.CANCELLED:
             raise error
-    # Nobody here ended them, so it was the network between us.
+    # The driver cancelled none of them, so the network failed.
     raise AdalogError(
         Code.BACKEND_UNAVAILABLE, "the tasks of the query lost their connection with the gateway; try again"
     )
-
-
-def _count(share: Share, task: TaskAnswer) -> TaskCounts:
-    return TaskCounts(share.work, task.said["seconds"], task.said["rows"], task.said["worker"])
 
 
 def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:

@@ -1,5 +1,4 @@
-"""Values that the functions of a query made up, on their way between processes, which have codes of their own for
-them."""
+"""Values that the functions of a query made up, between processes with different codes for them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from adalog.store.values.codes import Scratch
 
 
 def made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[Any]]:
-    """(numbers, values) of what the rows hold of the values made up here; the first `known` the others know."""
+    """(numbers, values) of the made-up values in the rows, without the first `known`, which the others have."""
     made = values.made()
     if len(made) == known:
         return [], []
@@ -24,7 +23,7 @@ def made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[A
 
 
 def translated(rows: Batch, numbers: Sequence[int], made: Sequence[Any], values: Scratch) -> Batch:
-    """The rows with another process's codes of made-up values, by (number, value), replaced by this one's."""
+    """The rows with this process's codes for another one's made-up values, given by number and value."""
     if not len(numbers):
         return rows
     theirs = np.asarray(numbers, np.int64)

@@ -1,8 +1,7 @@
-"""A Spark session of another process of this machine, for those that have none: a join is sent there, its rows come
-back.
+"""Joins on the Spark session of another process of this machine.
 
-Of several gateways over one database one has the session. What is sent is what a task is sent: the plan, the
-snapshots as manifests, the relations of the arguments. It knows no transport.
+One of several gateways over a database has the session. The others send it what a task is sent: the plan, the
+snapshots as manifests, the relations of the arguments. Knows no transport.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.fixpoint import StratumCounts
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
@@ -36,14 +35,13 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
 _LOOK_SECONDS: Final = 0.05
-# How long nothing is sent to a process that did not answer.
+# After a process did not answer, until it is asked again.
 _REST_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
 class RemoteJoin:
-    """A join on its way. `databases`: manifests, pickled. `made`: the values that the sender's Scratch has made up
-    so far."""
+    """A join for another process. databases: pickled manifests. made: the values that the sender has made up."""
 
     plan: Plan
     databases: Mapping[str, bytes]
@@ -60,7 +58,7 @@ class RemoteJoin:
 
 @dataclass(frozen=True)
 class RemoteAnswer:
-    """What came of it. `made`: the values made up there, after those that were sent."""
+    """Its answer. made: the values made up there, after those that were sent."""
 
     rows: Batch
     levels: Sequence[LevelCounts]
@@ -72,7 +70,7 @@ class RemoteAnswer:
 
 
 SendJoin = Callable[[RemoteJoin], Generator[RemoteAnswer | None]]
-"""Sends a join. What comes is None again and again while it runs, then the rows; closing the iterator ends it."""
+"""Sends a join. Yields None while it runs, then the answer; closing the generator ends it."""
 
 
 class RemoteSpark:
@@ -110,7 +108,7 @@ class RemoteSpark:
         self,
         plan: Plan,
         inputs: Inputs,
-        run: Run,
+        run: QueryRun,
         *,
         most: int | None,
         ordered: bool = False,
@@ -168,7 +166,7 @@ class RemoteSpark:
 
 
 class _Watched(Cancel):
-    """Stops, too, once nobody waits for the answer."""
+    """Also stops when no client waits for the answer."""
 
     def __init__(self, timeout_ms: int | None, gone: Callable[[], bool]) -> None:
         super().__init__(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
@@ -184,7 +182,7 @@ class _Watched(Cancel):
 
 
 def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callable[[], bool]) -> RemoteAnswer:
-    """Runs a join that another process sent. gone: whether nobody waits for it any more."""
+    """Runs a join that another process sent. gone: whether its client is gone."""
     cancel = _Watched(sent.timeout_ms, gone)
     with memory.lent(cancel):
         # Written by a process of our own.
@@ -198,7 +196,7 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callab
         ran = engine.run_join(
             sent.plan,
             Inputs(sent.start, relations, databases),
-            Run(values, cancel, sent.strict, sent.threads),
+            QueryRun(values, cancel, sent.strict, sent.threads),
             most=sent.most,
             ordered=sent.ordered,
             output=sent.output,

@@ -1,8 +1,7 @@
-"""Divides a query into shares of about equal work: prefixes of its join to start from, with one variable bound or
-with more, or the values of an argument of its rules.
+"""Divides a query into shares of about equal work: prefixes of its join, or values of an argument of its rules.
 
-The values of the first variable are shared out by how many candidates each has at the next level. What is left of a
-value with too many for one share, a hub, is bound one variable further and shared out again.
+The values of the first variable are shared out by their numbers of candidates at the next level. A hub, a value
+with too many for one share, is extended by one variable and shared out again.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.ast import FindVar
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import whole
@@ -60,7 +59,7 @@ class SharedQuery:
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
-def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> SharedQuery:
+def divided(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun, wanted: int) -> SharedQuery:
     """Divides a query into about `wanted` shares. start: the first batch.
 
     With a variable to share out the rules run in the tasks, each for its share of the variable's values; otherwise
@@ -148,7 +147,7 @@ def dealt(variable: str, values: Column, work: NDArray[np.float64], wanted: int)
 
 
 def _hands(work: NDArray[np.float64], hands: int) -> NDArray[np.int64]:
-    """Whose each packet is: the heaviest first, of whoever has least (Graham's rule for the longest tasks)."""
+    """The hand of each packet: the heaviest first, each to the least loaded hand (Graham's LPT rule)."""
     dealt_to = np.empty(len(work), np.int64)
     least = [(0.0, hand) for hand in range(hands)]
     for number in np.argsort(-work, kind="stable").tolist():

@@ -23,7 +23,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, ParquetPart, write_part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
@@ -51,11 +51,10 @@ _MOST_BYTES: Final = 2_000_000_000
 class Job:
     """What all tasks of one query share.
 
-    `made`: the values that the driver's Scratch has made up so far. `line`: where the driver says that nobody waits
-    any more. `ordered`: the rows are shown by the total order of values. `output`: where rows are written, and then
-    not sent. `arrived`: where the rows are that an earlier job found, in place of the join's; a share is then the
-    part of that number. `exchange`: how the rows go on to a later job, which writes them. `round`: the jobs before
-    this one.
+    made: the values that the driver has made up. line: the address for cancellation. ordered: rows are shown by the
+    total order of values. output: where rows are written, not sent. arrived: rows of an earlier job in place of the
+    join's; a share is then a part's number. exchange: how rows go on to a later job, which writes them. round:
+    the number of earlier jobs.
     """
 
     key: str
@@ -76,12 +75,12 @@ class Job:
 
     @property
     def in_order(self) -> bool:
-        """Whether the rows are of the answer already, and come by its order."""
+        """Whether the rows are the answer's own, in its order."""
         return self.arrived is not None and isinstance(self.arrived.exchange, ByOrder)
 
 
 class JobCancel(Cancel):
-    """Stops, too, once the driver says that the job is over: Spark itself takes seconds to end a task's worker."""
+    """Also stops when the driver ends the job: Spark itself takes seconds to end a task's worker."""
 
     def __init__(self, timeout_ms: int | None, line: CancellationChannel) -> None:
         super().__init__(None if timeout_ms is None else monotonic() + timeout_ms / 1000)
@@ -103,11 +102,10 @@ class _Bound:
 
     join: GenericJoin | None
     databases: Mapping[str, Snapshot]
-    common: Run
+    common: QueryRun
 
     def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[JoinOutcome, bool]:
-        """The share's rows, each once, and no more of them than the answer can need; whether those are enough for
-        the whole answer."""
+        """The share's distinct rows that the answer can need; whether these are enough for the whole answer."""
         cancel, values = self.common.cancel, self.common.values
         if job.arrived is not None:
             rows = job.arrived.part(number, values, cancel)
@@ -126,7 +124,7 @@ class _Bound:
             relations[SHARE] = list(prefixes.columns.values())
             inputs = Inputs(job.start, relations, dict(self.databases))
             return run_join(job.plan, inputs, self.common, most=job.most)
-        self.join.counts = [LevelCounts() for _ in self.join.levels]
+        self.join.count_anew()
         collector = collector_for(job.plan, job.most, self.common.cancel)
         Driver(self.join, collector, self.common.cancel).run(prefixes, depth)
         return JoinOutcome(collector.rows(), self.join.counts)
@@ -149,10 +147,10 @@ def runner(job: Job) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
 
 
 def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
-    """What `answered` reads: the answer's rows from one share, each once, with the level counts and the values made
-    up on the way; or what is wrong, of which the other tasks are told that they need not go on.
+    """The answer for `answered`: a share's distinct rows, level counts and made-up values; or an error, which ends
+    the other tasks.
 
-    An error is an answer, too: Spark would try again what raises, and has seconds of work with its report.
+    An error is an answer, too: Spark would retry a task that raises, and takes seconds to report it.
     """
     began = perf_counter()
     cancel = _watching(job)
@@ -186,7 +184,7 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
             )
     except AdalogError as error:
         if not cancel.line.connected:
-            # The others would go on to their end before anybody heard of it.
+            # The others cannot be told, and would go on to their end.
             raise TaskRefusal(error) from None
         answer, enough = to_bytes(Batch(0, {}), {"error": error_values(error)}), error.code is not Code.CANCELLED
     if enough:
@@ -196,15 +194,15 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What a task left in the output's folder, a part of the answer or a file of rows that go on; its rows."""
+    """What a task left in the output's folder: a part of the answer, or a file for the next job."""
 
     part: ParquetPart | None = None
     file: str | None = None
     rows: int = 0
 
 
-def _left(job: Job, output: Output, number: int, rows: Batch, run: Run) -> tuple[Batch, _Left]:
-    """Leaves rows in the output's folder; some of them for the driver, where they go on by an order."""
+def _left(job: Job, output: Output, number: int, rows: Batch, run: QueryRun) -> tuple[Batch, _Left]:
+    """Leaves rows in the output's folder; returns samples for the driver if they go on by an order."""
     if rows.size and not (job.in_order or isinstance(job.exchange, ByHash)):
         rows = Batch.of(answer_columns(job.plan, rows, run.values, run.cancel))
     if not rows.size:
@@ -235,7 +233,7 @@ def _writing(output: Output) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class TaskAnswer:
-    """One task's answer. `said`: what it says beside its rows. `error`: what was wrong in place of rows."""
+    """One task's answer. said: metadata of its rows. error: in place of rows."""
 
     answer: pa.Buffer
     said: Mapping[str, Any]
@@ -253,7 +251,7 @@ def answered(answer: pa.Buffer) -> TaskAnswer:
 
 
 def _watching(job: Job) -> JobCancel:
-    """The job's flag in this worker, which hears the driver; looked at anew by each task."""
+    """The job's cancel flag in this worker, connected to the driver."""
     found = _watched.get(job.key)
     if found is None:
         found = _watched[job.key] = JobCancel(job.timeout_ms, CancellationChannel(job.line, job.key))
@@ -266,13 +264,13 @@ def _watching(job: Job) -> JobCancel:
 
 
 def _bind(job: Job, cancel: JobCancel) -> _Bound:
-    """The job's join, bound by the first of its tasks that this worker gets and kept for the others."""
+    """The job's join, bound for its first task in this worker and kept for the others."""
     found = _bound.get(job.key)
     if found is None or found.common.cancel is not cancel:
         databases = {name: shipped.open() for name, shipped in job.databases.items()}
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(job.made)
-        run = Run(values, cancel, job.strict)
+        run = QueryRun(values, cancel, job.strict)
         join = None
         if job.plan.sharing is None and job.arrived is None:
             join = Binding(job.plan, databases, job.relations, run, derive=derived).join()

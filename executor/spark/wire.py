@@ -1,4 +1,4 @@
-"""Batches as bytes between the driver and its workers: an Arrow stream, with what is said beside the columns.
+"""Batches as bytes between the driver and its workers: an Arrow stream with metadata.
 
 A share or an answer crosses Spark as one binary value, so that the Java side never takes rows apart.
 """

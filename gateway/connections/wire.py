@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import orjson
 
 from adalog.datalog.errors import RETRYABLE, Code
-from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.settings.config import Settings
@@ -139,7 +139,7 @@ class Wire:
         self._most_of_address = settings.connections_per_address
         self._most_body_bytes = settings.bodies_bytes
         # What other workers hold of it, which cannot be taken from them: an Nth is always left to this one.
-        self.beside = NOBODY
+        self.beside = NO_OTHERS
         self._own_body_bytes = settings.bodies_bytes // settings.workers
         self._proxies = networks(settings.trusted_proxies)
         self._of_address: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from adalog.cluster.status import STATES, SessionStatus
-from adalog.executor.bounds.beside import Beside
+from adalog.executor.bounds.other_processes import OtherProcesses
 from adalog.gateway.workers.shared_buckets import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
@@ -80,7 +80,7 @@ class Board:
         start = _OWN + _STRIDE * worker
         self._numbers[start + 1 : start + _STRIDE] = 0
 
-    def beside(self, worker: int, amount: str) -> Beside:
+    def beside(self, worker: int, amount: str) -> OtherProcesses:
         """What the other workers hold of an amount."""
         return _Column(self._numbers, _OWN + 1 + AMOUNTS.index(amount), worker)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from prometheus_client.metrics_core import Metric
 
 from adalog.cluster.status import SessionStatus
-from adalog.executor.bounds.beside import Beside
+from adalog.executor.bounds.other_processes import OtherProcesses
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.workers.calls import Calls, Gone, Service
 from adalog.gateway.workers.shared_metrics import NAME, text_of_all
@@ -29,7 +29,7 @@ _TELL_SECONDS: Final = 0.25
 class HasBeside(Protocol):
     """What may be for several processes."""
 
-    beside: Beside
+    beside: OtherProcesses
 
 
 class Workers:

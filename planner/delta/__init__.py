@@ -1,1 +1,1 @@
-"""The bodies that read what changed: for rounds of a recursion and for steps of a live answer."""
+"""The delta compiler and its users: rounds of a recursion, reactions of live queries, kept derived relations."""

@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from adalog.datalog.ast import Source
-from adalog.datalog.builtins import BUILTINS
-from adalog.planner.delta.versions import Atom, Call, Splits, database_of, versioned
+from adalog.planner.delta.versions import Atom, Splits, versioned
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
@@ -32,6 +30,7 @@ from adalog.planner.model.logical import (
     variables,
     with_terms,
 )
+from adalog.planner.model.lookups import Call, database_of, looked_up_attributes, values_of
 from adalog.planner.model.version import Version
 
 
@@ -154,9 +153,8 @@ def looked_up(call: Call) -> Iterator[DatomAtom]:
     """A pattern for each attribute that a call looks up."""
     source = database_of(call)
     assert source is not None
-    entity, *rest = (argument for argument in call.args if not isinstance(argument, Source))
-    for attribute in rest[:1] if call.name == "get-else" else rest:
-        yield DatomAtom(source, entity, attribute, None, position=call.position)
+    for attribute in looked_up_attributes(call):
+        yield DatomAtom(source, values_of(call)[0], attribute, None, position=call.position)
 
 
 def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:
@@ -166,10 +164,8 @@ def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:
         if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None:
             if sources.intersection(outside for _, outside in leaf.subquery.sources):
                 return leaf
-        elif isinstance(leaf, FunctionAtom | PredicateAtom) and leaf.name in BUILTINS:
-            named = {argument.name for argument in leaf.args if isinstance(argument, Source)}
-            if BUILTINS[leaf.name].needs_database and (named or {"$"}) & sources:
-                return leaf
+        elif isinstance(leaf, Call) and database_of(leaf) in sources:
+            return leaf
     return None
 
 

@@ -88,7 +88,7 @@ class _Moved:
         if (
             goes.keys() & set(branch.given)
             or any(bound[name] > 1 for name in goes)
-            or not all(self._suits(leaf, goes) for leaf in leaves)
+            or not all(self._stays_true(leaf, goes) for leaf in leaves)
         ):
             return refused
         for place, name in enumerate(branch.head):
@@ -107,7 +107,7 @@ class _Moved:
             case _:
                 pass
 
-    def _suits(self, leaf: Leaf, goes: dict[str, int]) -> bool:
+    def _stays_true(self, leaf: Leaf, goes: dict[str, int]) -> bool:
         """Whether a leaf goes on to hold when the values in it get better."""
         match leaf:
             case RelationAtom():

@@ -23,14 +23,13 @@ from adalog.planner.delta.versions import (
     APPEARS,
     VANISHES,
     Atom,
-    Call,
     Moves,
     Split,
     Splits,
     at_version,
-    database_of,
 )
-from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, OrNode, leaves, variables
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, conjuncts, variables
+from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.scope.resolve import attribute_of
@@ -99,7 +98,7 @@ def _at_other_moment(part: Leaf, other: Split) -> tuple[Node, ...]:
 def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) -> Iterator[LastingDependency]:
     """What determines the variables of a body at both moments alike: functions that look into no database, and the
     patterns of what moves, as long as their rows stay."""
-    for leaf in _certain(body.items):
+    for leaf in conjuncts(body.items):
         by: Attribute | None = None
         if isinstance(leaf, DatomAtom) and moves(leaf):
             snapshot = statistics.databases[leaf.source]
@@ -110,15 +109,6 @@ def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) ->
             continue
         for each in dependencies_of(AndNode((leaf,)), statistics):
             yield LastingDependency(each, by)
-
-
-def _certain(items: Sequence[Node]) -> Iterator[Leaf]:
-    """The leaves that every row of a conjunction has to satisfy."""
-    for item in items:
-        if isinstance(item, AndNode):
-            yield from _certain(item.items)
-        elif not isinstance(item, OrNode):
-            yield from leaves(item)
 
 
 def _determining(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adalog.datalog import ast
-from adalog.datalog.ast import Const, Source
+from adalog.datalog.ast import Const
 from adalog.datalog.values import Keyword
-from adalog.planner.delta.versions import Call, Moves, database_of
+from adalog.planner.delta.versions import Moves
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
@@ -18,7 +18,7 @@ from adalog.planner.model.logical import (
     PredicateAtom,
     RelationAtom,
 )
-from adalog.planner.scope.variable_places import LOOKUPS
+from adalog.planner.model.lookups import LOOKUPS, Call, database_of, looked_up_attributes, values_of
 
 
 def refusal_of_find(query: ast.Query) -> str | None:
@@ -65,8 +65,7 @@ def _of_call(call: Call, entities: frozenset[str]) -> str | None:
     assert database_of(call) is not None
     if call.name not in LOOKUPS:
         return f"({call.name} …) reads the whole database"
-    entity, *rest = (argument for argument in call.args if not isinstance(argument, Source))
-    attributes = rest[:1] if call.name == "get-else" else rest
+    entity, attributes = values_of(call)[0], looked_up_attributes(call)
     if not all(isinstance(each, Const) and isinstance(each.value, Keyword) for each in attributes):
         return f"({call.name} …) looks up an attribute that a variable names"
     if not (entity in entities or (isinstance(entity, Const) and type(entity.value) is int)):

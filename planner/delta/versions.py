@@ -9,22 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from adalog.datalog.ast import Source
-from adalog.datalog.builtins import BUILTINS
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
-    FunctionAtom,
     Leaf,
     Node,
-    PredicateAtom,
     RelationAtom,
     in_body,
 )
+from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.model.version import Version
 
 Atom = DatomAtom | RelationAtom
-Call = PredicateAtom | FunctionAtom
 
 Moves = Callable[[Leaf], bool]
 """Whether the data that a leaf reads can differ between two moments."""
@@ -78,14 +74,6 @@ def is_derived(leaf: Node) -> bool:
 def with_derived(moves: Moves) -> Moves:
     """The same, and what rules derive."""
     return lambda leaf: is_derived(leaf) or moves(leaf)
-
-
-def database_of(leaf: Call) -> str | None:
-    """The database that a call looks into, if it does."""
-    if leaf.name not in BUILTINS or not BUILTINS[leaf.name].needs_database:
-        return None
-    named = [argument.name for argument in leaf.args if isinstance(argument, Source)]
-    return named[0] if named else "$"
 
 
 def versioned(body: AndNode, version_of: Callable[[Leaf], Version | None]) -> AndNode:

@@ -6,7 +6,7 @@ taken to pieces, a blank is None. Frozen, so that a plan can be kept and sent to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -228,6 +228,15 @@ def leaves(node: Node) -> Iterator[Leaf]:
                 yield from leaves(branch)
         case _:
             yield node
+
+
+def conjuncts(items: Iterable[Node]) -> Iterator[Node]:
+    """What holds together: the items of a conjunction, and of those directly in it."""
+    for item in items:
+        if isinstance(item, AndNode):
+            yield from conjuncts(item.items)
+        else:
+            yield item
 
 
 def disjunctions(node: Node) -> Iterator[OrNode]:

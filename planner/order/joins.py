@@ -39,7 +39,7 @@ def plan_join(
         dependencies = dependencies_of(body, statistics)
         levels = project(body, given, found.order, found.prefixes, needed, counted, dependencies)
         if counted and levels and not levels[-1].counted:
-            # Whoever takes the rows adds up their weights anyway.
+            # The consumer of the rows adds up their weights anyway.
             levels = (*levels[:-1], replace(levels[-1], merge=False))
     else:
         levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))

@@ -218,7 +218,7 @@ class MagicSets:
     def of_query(self, body: AndNode, given: Sequence[str]) -> AdornedProgram:
         """The program that answers the query.
 
-        Where a rule is asked for all its tuples anyway, whoever else asks reads those.
+        Where a rule is asked for all its tuples anyway, the other calls read those.
         """
         while True:
             made = self._of_query(body, given)

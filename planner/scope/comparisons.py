@@ -7,7 +7,7 @@ None of them makes a query safe: each variable still needs a clause that binds i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -21,6 +21,7 @@ from adalog.planner.model.logical import (
     NotNode,
     PredicateAtom,
     Term,
+    conjuncts,
     in_body,
     variables,
 )
@@ -116,7 +117,7 @@ def tied(node: NotNode) -> TiedNegation | None:
     rest: list[Node] = []
     ties: list[PredicateAtom] = []
     tying: set[str] = set()
-    for item in _flat(node.items):
+    for item in conjuncts(node.items):
         own = variables(item) - shared
         if own == variables(item):
             rest.append(item)
@@ -128,11 +129,3 @@ def tied(node: NotNode) -> TiedNegation | None:
     if not ties or len(tying) > 1:
         return None
     return TiedNegation(AndNode(tuple(rest)), tuple(ties), tying.pop())
-
-
-def _flat(items: Iterable[Node]) -> Iterator[Node]:
-    for item in items:
-        if isinstance(item, AndNode):
-            yield from _flat(item.items)
-        else:
-            yield item

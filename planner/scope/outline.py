@@ -1,7 +1,6 @@
 """What a query's text says before anything is planned: its tree, and where the values of its variables stand.
 
-For whoever reads arguments or looks for what was probably not meant. It holds for every database and every
-argument.
+Arguments are read and warnings are found by it. It holds for every database and every argument.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Warnings whose proposals (`did you mean …?`) are not looked for yet: only what is shown is worth the search."""
+"""Warnings whose proposals (`did you mean …?`) are not searched yet: only warnings that are shown are worth it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IDENTS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class UnknownName:
-    """The name of an attribute that nobody declared, or (`ident`) an ident that no entity has."""
+    """The name of an undeclared attribute, or (`ident`) an ident that no entity has."""
 
     name: Keyword
     database: Snapshot

@@ -26,19 +26,20 @@ from adalog.planner.model.logical import (
     DatomAtom,
     FunctionAtom,
     Leaf,
-    Node,
     NotNode,
     OrNode,
     PredicateAtom,
     RuleAtom,
+    conjuncts,
     everything,
 )
+from adalog.planner.model.lookups import LOOKUPS, looked_up_attributes, source_of
 from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
-from adalog.planner.scope.variable_places import COMPARISONS, LOOKUPS
+from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
@@ -108,12 +109,9 @@ class _Finder:
                 self.pattern(leaf)
             case PredicateAtom() | FunctionAtom():
                 if leaf.name in LOOKUPS:
-                    source = next((arg.name for arg in leaf.args if isinstance(arg, ast.Source)), "$")
-                    values = [arg for arg in leaf.args if not isinstance(arg, ast.Source)]
-                    named = values[1:2] if leaf.name == "get-else" else values[1:]
-                    for term in named:
+                    for term in looked_up_attributes(leaf):
                         if isinstance(term, ast.Const):
-                            self.attribute(term, source)
+                            self.attribute(term, source_of(leaf))
             case _:
                 pass
 
@@ -183,7 +181,7 @@ class _Finder:
     def conjunction(self, node: AndNode, outside: Mapping[str, PlaceContent]) -> None:
         """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
         known = dict(outside)
-        items = list(_items(node))
+        items = list(conjuncts(node.items))
         for item in items:
             look()
             if isinstance(item, DatomAtom) and not self.is_misread(item):
@@ -363,15 +361,6 @@ class _Finder:
             text = name.rstrip("'")
             return f' and stands nowhere else, so that it may be anything; write :{text}, "{text}" or _'
         return None
-
-
-def _items(node: AndNode) -> Iterator[Node]:
-    """What holds together: the items of a conjunction and of those directly in it."""
-    for item in node.items:
-        if isinstance(item, AndNode):
-            yield from _items(item)
-        else:
-            yield item
 
 
 def _class(held: PlaceContent) -> str:

@@ -24,7 +24,7 @@ _KINDS: Final = {"E": PlaceKind.ENTITY, "T": PlaceKind.TRANSACTION}
 
 
 def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[PendingWarning]:
-    """The attributes of a pattern that nobody declared, each once. `origin`: the text that its positions are in."""
+    """The undeclared attributes of a pattern, each once. `origin`: the text that its positions are in."""
     seen: set[Keyword] = set()
     for asked in _attributes(pattern):
         look()

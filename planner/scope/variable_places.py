@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,16 +17,13 @@ from adalog.planner.model.logical import (
     RelationAtom,
     RuleAtom,
     Subquery,
-    Term,
     everything,
 )
+from adalog.planner.model.lookups import LOOKUPS, Call, source_of, values_of
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
 from adalog.planner.scope.tree import Tree
 
 COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
-
-LOOKUPS: Final = frozenset(("get-else", "get-some", "missing?"))
-"""Built-ins that look up attributes of one entity."""
 
 
 def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
@@ -88,7 +85,7 @@ class _Finder:
             case FunctionAtom():
                 self.function(leaf)
             case PredicateAtom():
-                self.looked_up(leaf.name, leaf.args)
+                self.looked_up(leaf)
                 if leaf.name in COMPARISONS:
                     names = [arg for arg in leaf.args if isinstance(arg, str)]
                     for name in names:
@@ -108,18 +105,16 @@ class _Finder:
         if leaf.name == "identity":
             self.passed(leaf.args[0], leaf.out)
             self.passed(leaf.out, leaf.args[0])
-        source, values = self.looked_up(leaf.name, leaf.args)
+        self.looked_up(leaf)
+        source, values = source_of(leaf), values_of(leaf)
         if leaf.name == "get-else" and len(values) == 3 and isinstance(values[1], ast.Const):
             self.value_of(values[2], source, values[1].value)
             self.value_of(leaf.out, source, values[1].value)
 
-    def looked_up(self, name: str, args: Sequence[Term | ast.Source]) -> tuple[str, list[Term]]:
-        """(the source, the arguments that are values) of a call, whose entity is noted."""
-        source = next((arg.name for arg in args if isinstance(arg, ast.Source)), "$")
-        values = [arg for arg in args if not isinstance(arg, ast.Source)]
-        if name in LOOKUPS and values:
-            self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source))
-        return source, values
+    def looked_up(self, call: Call) -> None:
+        values = values_of(call)
+        if call.name in LOOKUPS and values:
+            self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source_of(call)))
 
     def within(self, inner: Subquery, args: Iterable[object]) -> None:
         outside = dict(inner.sources)

@@ -35,7 +35,7 @@ from graphql.execution.values import VariableValues, get_argument_values, get_va
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
-from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.schema.documents.measure import introspected, parse_within
@@ -286,7 +286,7 @@ class Operations:
         self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
         self._lists = introspected(self._schema)
-        self._documents: Recent[str, PreparedDocument] = Recent(limits.document_bytes)
+        self._documents: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
 
     def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""

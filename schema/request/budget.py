@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.schema.request.limits import exceeded
 
 # No JSON that orjson writes has this byte.
@@ -35,7 +35,7 @@ class Responses:
 
     def __init__(self, nbytes: int) -> None:
         self.held = 0
-        self.beside = NOBODY
+        self.beside = NO_OTHERS
         self._most = nbytes
         self._of: Counter[str] = Counter()
         self._lock = threading.Lock()

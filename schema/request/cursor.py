@@ -7,8 +7,6 @@ outlive a restart.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 from dataclasses import dataclass
@@ -18,13 +16,13 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.subscribers.resume import ResumeTokens
+from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.snapshot import SpeculationStart
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
 
-_SIGNATURE_BYTES = 12
 _MOST_CHARACTERS = 1_000
 
 
@@ -56,17 +54,14 @@ class Cursors:
     def write(self, cursor: Cursor) -> str:
         view = (cursor.t, cursor.since, cursor.history)
         body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
-        return base64.urlsafe_b64encode(self._sign(body) + body).decode("ascii").rstrip("=")
+        return packed(self._sign(body), body)
 
     def read(self, text: str, question: str) -> Cursor:
         """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question."""
-        if len(text) > _MOST_CHARACTERS:
+        raw = unpacked(text, _MOST_CHARACTERS)
+        if raw is None:
             raise _refused("is not a cursor")
-        try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        except (binascii.Error, ValueError):
-            raise _refused("is not a cursor") from None
-        signature, body = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
+        signature, body = raw[:SIGNATURE_BYTES], raw[SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._sign(body)):
             raise _refused("was not made by this database and this release of adalog, or was changed on the way")
         asked, offset, t, since, history, start = orjson.loads(body)
@@ -77,7 +72,7 @@ class Cursors:
 
     def _sign(self, body: bytes) -> bytes:
         # Rows may come in another order from another release.
-        return hmac.digest(self._key, f"{RELEASE} ".encode() + body, "sha256")[:_SIGNATURE_BYTES]
+        return sign(self._key, f"{RELEASE} ".encode() + body)
 
 
 def question(*parts: object) -> str:

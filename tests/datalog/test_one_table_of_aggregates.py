@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adalog.datalog import aggregates
-from adalog.datalog.aggregates import AGGREGATES, Aggregate, Fold, aggregate
+from adalog.datalog.aggregates import AGGREGATES, Aggregate, Reduction, aggregate
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("datalog", "store", "planner", "executor", "schema", "pipeline", "cluster")
@@ -46,7 +46,7 @@ def test_no_other_file_names_an_aggregate() -> None:
 def test_what_is_declared_hangs_together(known: Aggregate) -> None:
     assert known.in_find or known.in_heads
     assert not (known.by_chance and known.in_heads), "a rule's head means the same each time"
-    assert (known.fold is Fold.BEST) == bool(known.better)
+    assert (known.reduction is Reduction.BEST) == bool(known.better)
     assert known.min_args <= known.max_args
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError
-from adalog.executor.bounds.recent import ENTRY_BYTES, Recent
+from adalog.executor.bounds.lru_cache import ENTRY_BYTES, LruCache
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
@@ -316,7 +316,7 @@ def test_without_a_cache_there_is_none(db: World) -> None:
 
 
 def test_memory_is_bounded_by_bytes() -> None:
-    memory: Recent[bytes, str] = Recent(100 + 2 * ENTRY_BYTES, 60 + ENTRY_BYTES)
+    memory: LruCache[bytes, str] = LruCache(100 + 2 * ENTRY_BYTES, 60 + ENTRY_BYTES)
     assert memory.put(b"a", "a", 40)
     assert memory.put(b"b", "b", 40)
     assert memory.get(b"a") == "a"

@@ -23,7 +23,7 @@ from adalog.datalog.ast import Const
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.values import EdnSet, Keyword, identity
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.attributes import AttributesExtender
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
@@ -33,7 +33,7 @@ from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.conjunction import Conjunction
-from adalog.executor.join.disjunction import Branch, Nest, OrExtender
+from adalog.executor.join.disjunction import Nest, OrBranch, OrExtender
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.level import Level
@@ -65,10 +65,10 @@ COLLECTIONS = tuple(map(VALUES.intern, ((), (1, 2), (5, 3, 3, None), EdnSet((4, 
 class Running:
     """Whatever calls run in."""
 
-    run: Run
+    run: QueryRun
 
 
-RUNNING = Running(Run(VALUES))
+RUNNING = Running(QueryRun(VALUES))
 
 
 @dataclass(frozen=True)
@@ -269,11 +269,11 @@ def parts(draw: Draw, rank: Rank, nest: Nest | None = None, depth: int = 0) -> l
 
 
 def disjunction(draw: Draw, rank: Rank, nest: Nest, depth: int = 0) -> OrExtender:
-    branches: list[Branch] = []
+    branches: list[OrBranch] = []
     for _ in range(draw(st.integers(1, 3))):
         first = nest.bit()
         body = Conjunction(parts(draw, rank, nest, depth))
-        branches.append(Branch(body, range(first, nest.used)))
+        branches.append(OrBranch(body, range(first, nest.used)))
     return OrExtender(nest, branches, frozenset(), rank, Cancel().check)
 
 
@@ -324,7 +324,7 @@ def an_or_with_a_local_variable(draw: Draw) -> Case:
         Conjunction([pair(draw, rank, "a", "b"), *([a_pair_with_a_constant_at("a", draw, rank)])]),
         Conjunction([a_pair_with_a_constant_at("a", draw, rank)]),
     ]
-    branches = [Branch(body, range(i, i + 1)) for i, body in enumerate(bodies) if nest.bit() == i]
+    branches = [OrBranch(body, range(i, i + 1)) for i, body in enumerate(bodies) if nest.bit() == i]
     extender = OrExtender(nest, branches, frozenset(("b",)), rank, Cancel().check)
     return Case(extender, first, levels, DOMAINS, nest.columns, frozenset(("b",)))
 

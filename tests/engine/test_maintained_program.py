@@ -13,7 +13,7 @@ import pytest
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import Fixpoint
 from adalog.executor.extenders.changes import Moments
@@ -64,11 +64,11 @@ class Followed:
         self.program.begin(given.databases, given.relations, run, {})
         self._compare(given, run)
 
-    def _given(self) -> tuple[Inputs, Run]:
+    def _given(self) -> tuple[Inputs, QueryRun]:
         values = Scratch(self.at.codes)
-        return bind_inputs(self.plan, self.question.args, self.at, values), Run(values)
+        return bind_inputs(self.plan, self.question.args, self.at, values), QueryRun(values)
 
-    def _compare(self, given: Inputs, run: Run) -> None:
+    def _compare(self, given: Inputs, run: QueryRun) -> None:
         assert given.start is not None
         expected = Fixpoint(self.plan, given, given.start, run).relations_read()
         for name in self.names:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.values import BigInt, Char, EdnSet, Float, Keyword
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.comparisons import ComparisonExtender
 from adalog.executor.extenders.functions import Call
 from adalog.executor.join.batch import Batch
@@ -59,7 +59,7 @@ VALUES = Scratch(Codes())
 
 @dataclass(frozen=True)
 class Running:
-    run: Run
+    run: QueryRun
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -72,7 +72,7 @@ def test_what_is_accepted(data: st.DataObject, name: str, turned: bool) -> None:
     probes = data.draw(st.lists(asked, min_size=4, max_size=8))
     apply = BUILTINS[name].call
     arguments = ("n", "w") if turned else ("w", "n")
-    compared = ComparisonExtender(Call(name, arguments, apply, Running(Run(VALUES)), None), {"n": 0, "w": 1})
+    compared = ComparisonExtender(Call(name, arguments, apply, Running(QueryRun(VALUES)), None), {"n": 0, "w": 1})
     batch = Batch(len(probes), {"n": VALUES.intern_many(probes)})
     within = compared.within(batch, "w", column)
     if within is None:
@@ -96,7 +96,7 @@ def test_what_is_accepted(data: st.DataObject, name: str, turned: bool) -> None:
 
 def test_few_prefixes_do_not_sort_objects() -> None:
     column = distinct(VALUES.intern_many(["a", "b", "c"]))
-    call = Call("<", ("w", "n"), BUILTINS["<"].call, Running(Run(VALUES)), None)
+    call = Call("<", ("w", "n"), BUILTINS["<"].call, Running(QueryRun(VALUES)), None)
     compared = ComparisonExtender(call, {"n": 0, "w": 1})
     assert compared.within(Batch(1, {"n": VALUES.intern_many(["b"])}), "w", column) is None
     assert compared.within(Batch(8, {"n": VALUES.intern_many(["b"] * 8)}), "w", column) is not None

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.key import CacheKeys
 from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
@@ -57,7 +57,7 @@ async def named(database: Database, hub: Hub, given: dict[str, Any], earlier: di
         found = await asked(database, hub, given, earlier)
     told = next(database.live(query, *values, resume=earlier.get("values")))
     question = hub.pool.questions.of(QueryRequest(query, args), database.snapshot(), Cancel())
-    kept = CacheKeys(database, Recent(1 << 20)).asked(question)
+    kept = CacheKeys(database, LruCache(1 << 20)).asked(question)
     assert kept is not None
     return {
         **found,

@@ -384,7 +384,7 @@ def test_no_more_subscriptions_than_may_be(database: Database) -> None:
             Reader(database, hub.pool, AGES)
         assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
         assert refused.value.retry_after == 1
-        assert "LIVE_SUBSCRIPTIONS_PER_PRINCIPAL" in refused.value.message
+        assert "ADALOG_LIVE_SUBSCRIPTIONS" in refused.value.message
         first.close()
         eventually(hub, lambda: hub.figures.subscriptions == 1)
         third = Reader(database, hub.pool, AGES)

@@ -17,7 +17,7 @@ from adalog.planner.model.logical import AndNode, LevelPlan
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import PASSES, context_of
+from adalog.planner.passes import check, context_of, order, scope, share_out, simplify, stratify
 from adalog.planner.stages import CheckedQuery, ScopedQuery, SimplifiedQuery, StratifiedQuery
 from adalog.store.database import Database
 
@@ -53,12 +53,20 @@ def texts_of(path: Path) -> list[str]:
 def stages(query: str, database: Database) -> list[tuple[str, list[str]]]:
     """(the name of a pass, its outcome line by line), for every pass."""
     context = context_of(Statistics({"$": database.snapshot()}, {}), frozenset(), Options())
-    made: object = parse_query(query)
-    found = []
-    for step in PASSES.steps:
-        made = step(made, context)
-        found.append((step.__name__, lines_of(made)))
-    return found
+    scoped = scope(parse_query(query), context)
+    checked = check(scoped, context)
+    shared = share_out(checked, context)
+    stratified = stratify(shared, context)
+    simplified = simplify(stratified, context)
+    outcomes = {
+        "scope": scoped,
+        "check": checked,
+        "share": shared,
+        "stratify": stratified,
+        "simplify": simplified,
+        "order": order(simplified, context),
+    }
+    return [(name, lines_of(outcome)) for name, outcome in outcomes.items()]
 
 
 def lines_of(stage: object) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from adalog.datalog.edn import read
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import Fixpoint
 from adalog.executor.evaluation.local import run_join
@@ -51,7 +51,7 @@ class Shared:
     def domain(self) -> list[Any]:
         assert self.plan.sharing is not None
         assert self.inputs.start is not None
-        fixpoint = Fixpoint(self.plan, self.inputs, self.inputs.start, Run(self.values))
+        fixpoint = Fixpoint(self.plan, self.inputs, self.inputs.start, QueryRun(self.values))
         domain: list[Any] = fixpoint.domain(self.plan.sharing).tolist()
         return domain
 
@@ -59,7 +59,7 @@ class Shared:
         """What the shares of these values answer, each decoded."""
         relations = {**self.inputs.relations, SHARE: [np.array(values, np.int64)]}
         inputs = type(self.inputs)(self.inputs.start, relations, self.inputs.databases)
-        found = run_join(self.plan, inputs, Run(self.values), most=None).rows
+        found = run_join(self.plan, inputs, QueryRun(self.values), most=None).rows
         columns = [self.values.decode_many(found.columns[e.var.name]) for e in self.plan.query.find.elements]
         return set(zip(*columns, strict=True))
 

@@ -12,7 +12,7 @@ import pytest
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.parser import parse_query
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.extenders.changes import Moments
@@ -76,7 +76,7 @@ class Asked:
         found: set[tuple[int, ...]] = set()
         body = AndNode((replace(self.atom, version=version),))
         plan = plan_join(body, (), frozenset(self.names), self.statistics, self.options)
-        binding = Binding(self.plan, {}, {}, Run(self.values), moments={"$": self.moments}, derive=derived)
+        binding = Binding(self.plan, {}, {}, QueryRun(self.values), moments={"$": self.moments}, derive=derived)
         join = binding.join_of(plan.body.items, (), plan.levels, weighted=False)
 
         def sink(batch: Batch) -> bool:

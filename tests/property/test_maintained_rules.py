@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adalog.datalog.edn import read, write
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import Fixpoint
 from adalog.executor.extenders.changes import Moments
@@ -67,7 +67,7 @@ class Kept:
     def names(self) -> list[str]:
         return [each.name for each in self.plan.program.relations]
 
-    def inputs(self, snapshot: Snapshot) -> tuple[Inputs, Run]:
+    def inputs(self, snapshot: Snapshot) -> tuple[Inputs, QueryRun]:
         values = Scratch(snapshot.codes)
         inputs = bind_inputs(self.plan, self.question.args, snapshot, values)
         if inputs.start is None:
@@ -76,13 +76,13 @@ class Kept:
             if name.startswith("in "):
                 distinct = Batch(len(columns[0]), {str(i): c for i, c in enumerate(columns)}).distinct()
                 inputs.relations[name] = list(distinct.columns.values())
-        return inputs, Run(values)
+        return inputs, QueryRun(values)
 
     def constants(self, inputs: Inputs) -> Mapping[str, int]:
         assert inputs.start is not None
         return {name: int(column[0]) for name, column in inputs.start.columns.items()}
 
-    def fresh(self, inputs: Inputs, run: Run) -> dict[str, Rows]:
+    def fresh(self, inputs: Inputs, run: QueryRun) -> dict[str, Rows]:
         assert inputs.start is not None
         read = Fixpoint(self.plan, inputs, inputs.start, run).relations_read()
         return {
@@ -110,7 +110,7 @@ class Kept:
         self.program.step(moments, run, self.constants(inputs), came, went)
         self.check({} if made else before, inputs, run)
 
-    def check(self, before: Mapping[str, Rows], inputs: Inputs, run: Run) -> None:
+    def check(self, before: Mapping[str, Rows], inputs: Inputs, run: QueryRun) -> None:
         expected = self.fresh(inputs, run)
         for name in self.names:
             now = rows_of(self.program.columns(name))

@@ -104,7 +104,7 @@ def test_workers_run_our_code_from_their_own_folder(world: World, cluster: Stand
     try:
         live = engine_of(world).session.live()
         values = pa.array([b""] * 4, pa.binary())
-        answers = live.submit("where", lambda spark: run_tasks(spark, values, placed)).result(60)
+        answers = run_tasks(live.spark, values, placed)
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     for answer in answers:

@@ -15,7 +15,7 @@ from adalog.cluster.refusals import TaskRefusal, refusal_in
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
@@ -61,7 +61,7 @@ def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
     plan = Compiler().compile(Questions().of(QueryRequest(query), snapshot, Cancel()))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
-    join = Binding(plan, inputs.databases, inputs.relations, Run(values), derive=derived).join()
+    join = Binding(plan, inputs.databases, inputs.relations, QueryRun(values), derive=derived).join()
     assert join is not None
     assert inputs.start is not None
     return join, inputs.start
@@ -139,7 +139,7 @@ def test_a_value_of_a_rule_is_as_much_work_as_the_pairs_that_it_begins(graph: Sn
     values = Scratch(graph.codes)
     inputs = bind_inputs(plan, question.args, graph, values)
     assert inputs.start is not None
-    shares = divided(plan, inputs, inputs.start, Run(values), 6).shares
+    shares = divided(plan, inputs, inputs.start, QueryRun(values), 6).shares
     hub = next(share for share in shares if 1 in share.prefixes.columns[plan.sharing.variable])
     assert hub.prefixes.size < min(share.prefixes.size for share in shares if share is not hub) / 2
 

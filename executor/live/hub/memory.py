@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.executor.follow.view import LiveView
 from adalog.executor.live.subscribers.event import Message
 from adalog.store.snapshot.snapshot import Snapshot
@@ -27,7 +27,7 @@ class LiveMemory:
         self.total = total
         self.share = total // 2
         self.held = 0
-        self.beside = NOBODY
+        self.beside = NO_OTHERS
         self._lock = threading.Lock()
 
     def draw(self, nbytes: int, *, always: bool = False) -> bool:

@@ -7,8 +7,6 @@ signature, and a JSON body.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 from collections.abc import Hashable
@@ -20,12 +18,12 @@ import orjson
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import stable_text
 from adalog.executor.live.subscribers.event import StreamPosition
+from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.transaction_ids import check_moment
 
 _OWNER_BYTES: Final = 6
-_SIGNATURE_BYTES: Final = 12
 _MARK_BYTES: Final = 8
 _MOST_CHARACTERS: Final = 500
 _MARKS: Final = 256
@@ -56,7 +54,7 @@ class ResumeTokens:
     def write(self, name: str, position: StreamPosition) -> str:
         """The token of a position in the stream of that name."""
         body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
-        return base64.urlsafe_b64encode(self._owner + self._sign(body) + body).decode("ascii").rstrip("=")
+        return packed(self._owner, sign(self._key, body), body)
 
     def read(self, text: str, name: str) -> ResumePoint:
         """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
@@ -96,19 +94,16 @@ class ResumeTokens:
 
     def _signed(self, text: str) -> TokenBody | None:
         """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""
-        try:
-            if len(text) > _MOST_CHARACTERS:
-                raise ValueError
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        except (binascii.Error, ValueError):
-            raise _refused("is not a token") from None
+        raw = unpacked(text, _MOST_CHARACTERS)
+        if raw is None:
+            raise _refused("is not a token")
         owner, signed = raw[:_OWNER_BYTES], raw[_OWNER_BYTES:]
-        signature, body = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+        signature, body = signed[:SIGNATURE_BYTES], signed[SIGNATURE_BYTES:]
         if not hmac.compare_digest(owner, self._owner):
             if not _is_body(body):
                 raise _refused("is not a token")
             return None
-        if not hmac.compare_digest(signature, self._sign(body)):
+        if not hmac.compare_digest(signature, sign(self._key, body)):
             raise _refused("was changed on the way")
         said: TokenBody = orjson.loads(body)
         return said
@@ -121,9 +116,6 @@ class ResumeTokens:
                 self._marks.clear()
             self._marks[t] = mark
         return mark
-
-    def _sign(self, body: bytes) -> bytes:
-        return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
 
 
 @dataclass(frozen=True, slots=True)

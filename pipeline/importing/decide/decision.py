@@ -1,6 +1,6 @@
-"""What rows come to in one state of the database: rounds of keys, blocks and attributes, until no row is rejected.
+"""What rows change in one state of the database: rounds of keys, blocks and attributes, until no row is rejected.
 
-Nearly always the first round is the last. Knows counts and names of files, never rows, and nothing of transactions.
+Usually the first round is the last. Knows counts and names of files, never rows, and nothing of transactions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Blocks = Mapping[int, Sequence[tuple[int, Segment]]]
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """The rows as chunks, and of each chunk the files of its rejected rows; count: how many these are."""
+    """The rows as chunks, and the files of each chunk's rejects; count: of rejected rows."""
 
     chunks: Sequence[RowChunk]
     rejected: Sequence[Sequence[str]]
@@ -46,10 +46,7 @@ class ReadRows:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who is who, what is new, and what becomes of each attribute, in the state of the database that `found` says.
-
-    read: the rows that are left.
-    """
+    """The entities, new keys and attributes' changes in one state of the database. read: the accepted rows."""
 
     found: ImportBasis
     read: ReadRows
@@ -61,16 +58,16 @@ class Decision:
 
     @property
     def entities(self) -> int:
-        """How many entities rows are about."""
+        """The number of entities that rows are about."""
         return sum(bucket.named for bucket in self.buckets)
 
     @property
     def datoms(self) -> int:
-        """How many datoms it writes."""
+        """The number of datoms to write."""
         return self.found.prepared.changes + sum(each.added + each.retracted for each in self.written)
 
     def adoption(self) -> Adoption:
-        """What the store is to take over."""
+        """What the store takes over."""
         chosen = [each.ids for each in self.buckets] + [each.ids for each in self.written]
         return Adoption(
             self.found.prepared,
@@ -85,8 +82,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """folder: of the import, where tasks write. dry: nothing of the attributes is written. fold_bytes: what a task
-    may take for an attribute. leeway: so many ids are left to entities that others make until it is adopted."""
+    """Decides an import. folder: where tasks write. dry: attributes are not written. fold_bytes: a task's memory
+    for an attribute. leeway: the number of ids left for entities that others make before the import is adopted."""
 
     runner: ImportRunner
     intake: Intake
@@ -98,8 +95,7 @@ class Decider:
     def decided(
         self, found: ImportBasis, read: ReadRows, jobs: Sequence[SourceJob], max_errors: int
     ) -> Decision | ReadRows:
-        """What the rows come to; or the rows, with what is rejected, where that is more than `max_errors`. jobs: by
-        which they were read."""
+        """The decision; or the rows, if more than `max_errors` are rejected. jobs: of the reading."""
         prepared = found.prepared
         chunks, rejected, count = list(read.chunks), [list(each) for each in read.rejected], read.count
         database = self.shipped(found)
@@ -107,7 +103,7 @@ class Decider:
             keys = KeysJob(self.folder, database, tuple(found.identities), tuple(chunks), found.ids)
             buckets, numbering = self._numbered(keys, prepared)
             if found.upserts:
-                # Which entities are there already can be told once the values have codes.
+                # Existing entities are known once the values have codes.
                 job = self.job(found, chunks, database, numbering, {})
                 meant = self.runner.each("entities", partial(ids_meant, job), found.upserts)
                 if any(meant):
@@ -116,13 +112,13 @@ class Decider:
             blocks = self._blocks(numbering, prepared)
             job = self.job(found, chunks, database, numbering, blocks)
             written = self.written(job, job.attributes, prepared.snapshot)
-            # Refs that mean nobody first: rows without them may leave nothing to contest.
+            # Refs without a target first: without their rows there may be nothing to contest.
             faults = [path for each in written if each.missing for path in each.faults]
             faults = faults or [path for each in written if each.contested for path in each.faults]
             if not faults:
                 self.intake.check(found, changed(written), count)
                 return Decision(found, ReadRows(chunks, rejected, count), buckets, numbering, blocks, job, written)
-            [lost] = self.runner.each("rejecting", partial(_refereed, self.folder), [tuple(faults)])
+            [lost] = self.runner.each("rejecting", partial(referee, folder=self.folder), [tuple(faults)])
             for at, path, number in lost:
                 rejected[at].append(path)
                 count += number
@@ -134,7 +130,7 @@ class Decider:
         return ReadRows(chunks, rejected, count)
 
     def shipped(self, found: ImportBasis) -> ShippedSnapshot:
-        """What tasks read of the database: the attributes that the import touches, and idents."""
+        """The part of the database for tasks: the attributes that the import touches, and idents."""
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
         manifest = found.prepared.manifest.only(wanted)
@@ -170,7 +166,7 @@ class Decider:
         )
 
     def written(self, job: AttributesJob, attributes: Collection[int], snapshot: Snapshot) -> list[AttributeResult]:
-        """What comes of attributes: a task for each, those that are too large for one in ranges."""
+        """The results of attributes: a task for each; too large ones go in ranges."""
         large = {id_ for id_ in attributes if is_large(job, id_, snapshot, self.fold_bytes)}
         small = sorted(set(attributes) - large)
         written = self.runner.each("attributes", partial(write_attribute, job), small)
@@ -193,10 +189,6 @@ class Decider:
 def changed(written: Sequence[AttributeResult]) -> set[int]:
     """The attributes of which something changes."""
     return {each.attribute for each in written if each.added or each.retracted}
-
-
-def _refereed(folder: str, faults: Sequence[str]) -> list[tuple[int, str, int]]:
-    return referee(faults, folder)
 
 
 def _narrowed(jobs: Sequence[SourceJob], item: tuple[RowChunk, str]) -> RowChunk:

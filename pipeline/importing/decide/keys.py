@@ -1,8 +1,7 @@
-"""The second step: the keys of one bucket, from all chunks, each once: which have a number or an entity, which get
-one.
+"""The second step: the distinct keys of one bucket from all chunks, with their numbers and entities.
 
-What is new is numbered within the bucket; the driver, which knows how much each bucket has, gives buckets their
-first numbers (`Numbering`). Ends with the new keys as blocks for the dictionaries.
+New ones are numbered within the bucket; the driver, which knows the buckets' sizes, gives buckets their first
+numbers (`Numbering`). Ends with the new keys as blocks for the dictionaries.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import pyarrow as pa
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.read.chunks import CREATED, NAMED, RowChunk, binary_arrays, binary_of
-from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
+from adalog.pipeline.importing.read.ids import IDS, NO_ENTITY, Ids, marks
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
@@ -28,15 +27,15 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.dictionary import Block
 
-MISSING: Final = NOBODY
+MISSING: Final = NO_ENTITY
 """The entity of a key that no entity has."""
 _BLOCK_KEYS: Final = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
 class KeysJob:
-    """What the tasks of the buckets share. identities: the attributes by whose values entities are meant, or IDS.
-    ids: what ids mean; meant: files of more of that."""
+    """What the tasks of the buckets share. identities: the attributes whose values name entities, or IDS. ids: the
+    meaning of ids; meant: files with more of it."""
 
     folder: str
     database: ShippedSnapshot
@@ -47,8 +46,8 @@ class KeysJob:
 
 
 class KeyBucket(NamedTuple):
-    """What the driver knows of a bucket: its file, how many new keys it has by domain, new entities by identity,
-    and how many entities rows are of. ids: marks of the ids that are kept."""
+    """A bucket's file, its new keys by domain, new entities by identity, and the entities that rows are about. ids:
+    marks of the ids that are kept."""
 
     path: str
     keys: Mapping[int, int]
@@ -58,7 +57,7 @@ class KeyBucket(NamedTuple):
 
 
 def bucket_of(job: KeysJob, number: int) -> KeyBucket:
-    """Makes a bucket's keys one list, and says per chunk what number and which entities each of its keys has."""
+    """Unites a bucket's keys, and writes per chunk the number and the entities of each key."""
     snapshot = job.database.open()
     parts: dict[int, list[tuple[int, Arrays]]] = {}
     for at, chunk in enumerate(job.chunks):
@@ -88,8 +87,8 @@ def _domain(
     entities: dict[int, int],
     result: Arrays,
 ) -> tuple[int, int]:
-    """One domain's keys; the number of its new ones, and of the entities that rows are of. entities: so many are
-    new; raised."""
+    """Unites one domain's keys; the number of new ones, and of entities that rows are about. entities: new ones by
+    identity, raised here."""
     inline = domain == INLINE
     every = pa.concat_arrays(
         [pa.array(arrays[f"{name}.keys"]) if inline else binary_of(name, arrays) for _, arrays in parts]
@@ -140,7 +139,7 @@ def _domain(
 
 
 def _holders(snapshot: Snapshot, attribute: int, codes: Int64s) -> Int64s:
-    """The entity that has each of distinct codes, MISSING where none has."""
+    """The entity that has each of distinct codes, or MISSING."""
     if not snapshot.has_data(attribute) or not len(codes):
         return np.full(len(codes), MISSING, np.int64)
     keys, holders = snapshot.trie(attribute, inverse=True).pairs_of(distinct(codes))
@@ -152,8 +151,7 @@ def _holders(snapshot: Snapshot, attribute: int, codes: Int64s) -> Int64s:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The first new number of each domain, and the first new entity of each identity, in each bucket; first_id: the
-    first of all."""
+    """Per bucket the first new number of each domain, and the first new entity of each identity."""
 
     buckets: tuple[KeyBucket, ...]
     keys: Mapping[int, tuple[int, ...]]
@@ -163,7 +161,7 @@ class Numbering:
 
     @staticmethod
     def of(buckets: Sequence[KeyBucket], lengths: Mapping[int, int], first_id: int) -> Numbering:
-        """lengths: how many keys each dictionary has. first_id: of the new entities."""
+        """lengths: of the dictionaries. first_id: of the new entities."""
         keys = {}
         for domain in {domain for bucket in buckets for domain in bucket.keys}:
             counts = [bucket.keys.get(domain, 0) for bucket in buckets]
@@ -210,7 +208,7 @@ class ChunkKeys:
         return codes
 
     def entities(self, domain: int, identity: int) -> Int64s:
-        """The entity that each key of the chunk's list means, or MISSING."""
+        """The entity that each key of the chunk's list names, or MISSING."""
         entities = np.full(self._size(domain), MISSING, np.int64)
         for bucket, file in enumerate(self._files):
             found = file.get(f"{self._chunk}.{domain}.entities.{identity}")
@@ -236,7 +234,7 @@ class BlockJob:
 
 
 def block_jobs(folder: str, numbering: Numbering, secrets: Mapping[int, bytes]) -> list[BlockJob]:
-    """What is to be written as a block each: small buckets together."""
+    """The blocks to write: small buckets together."""
     jobs: list[BlockJob] = []
     for domain, starts in sorted(numbering.keys.items()):
         paths: list[str] = []

@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
 from adalog.pipeline.importing.read.chunks import Reason, RowBatch, RowValues, rejects_for, rejects_of
 from adalog.pipeline.importing.read.edn_columns import LIMITS, TupleShape, bigdec, bigint, spelt_of, values_of
-from adalog.pipeline.importing.read.ids import NOBODY, Ids
+from adalog.pipeline.importing.read.ids import NO_ENTITY, Ids
 from adalog.pipeline.importing.read.typed_columns import (
     Int32s,
     Int64s,
@@ -229,7 +229,7 @@ class DatomReader:
 
     def _known(self, numbers: Int64s, *, value: bool) -> tuple[Int64s, NDArray[np.bool_]]:
         keys = self.ids.read(numbers)
-        known = keys != NOBODY if self.ids.keep else np.ones(len(keys), np.bool_)
+        known = keys != NO_ENTITY if self.ids.keep else np.ones(len(keys), np.bool_)
         if self.ids.keep and not value:
             # Built-in entities get no datoms.
             known &= ~((keys > SCHEMA_BASE) & (keys < FIRST_OWN_IDENT))
@@ -257,7 +257,7 @@ class DatomReader:
         if not self.ids.keep or not LONG_MIN < number < LONG_MAX:
             return None
         key = int(self.ids.read(np.array([number], np.int64))[0])
-        return None if key == NOBODY else key
+        return None if key == NO_ENTITY else key
 
     # Columns of an export
 

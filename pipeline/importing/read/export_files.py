@@ -1,6 +1,6 @@
-"""An export as what an import reads: its schema, its attributes, and its files, in a folder or at an address.
+"""The files of an export as an import reads them, in a folder or at an address: schema, attributes, datoms.
 
-Ends with what tasks do: they read a file's chunks, and write the rows of it that were rejected.
+Tasks read the chunks of a file, and write its rejected rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PartFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportListing:
-    """What an export says."""
+    """An export's manifest, schema and files."""
 
     manifest: Listing
     forms: Sequence[EdnMap]
@@ -59,11 +59,11 @@ class ExportListing:
 
     @property
     def attributes(self) -> list[str]:
-        """Those that an import reads."""
+        """The attributes to import."""
         return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
 
     def preds(self, ident: Keyword) -> set[str]:
-        """The predicates that an attribute's values satisfied there."""
+        """The predicates of an attribute's values there."""
         for form in self.forms:
             if form.get(_IDENT) == ident:
                 return set(map(str, form.get(_PREDS, ())))
@@ -71,7 +71,7 @@ class ExportListing:
 
 
 def read_export(source: DatomSource) -> ExportListing:
-    """What the export says that a source names. Raises ARG_INVALID where there is none, or it is not whole."""
+    """The listing of a source's export. Raises ARG_INVALID if there is none, or it is incomplete."""
     origin = ExportOrigin(source.files[0] if source.files else source.path.removeprefix("file://"))
     manifest = read_manifest(origin)
     try:
@@ -136,7 +136,7 @@ def _lines_batch(lines: Sequence[bytes]) -> pa.RecordBatch:
 
 
 class RejectedPart(NamedTuple):
-    """What was rejected of a file: of each chunk how many rows come before it, and the files that name its rows."""
+    """The rejects of a file: of each chunk its first row, and the files of its rejects."""
 
     part: PartFile
     chunks: tuple[tuple[int, tuple[str, ...]], ...]

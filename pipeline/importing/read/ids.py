@@ -1,7 +1,7 @@
-"""Entities that rows mean by a number: whose ids these are, and which entities they are here.
+"""Entities that rows name by a number, and which entities these are here.
 
-Either ids are kept, and are those of this database; or they are the rows' own, and mean new entities but for those
-that a unique value shows to be there already.
+Either ids are kept, as ids of this database; or they are the rows' own, and name new entities, unless a unique
+value identifies an existing one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
 IDS: Final = 0
-"""In the place of an identity attribute: entities are meant by numbers."""
+"""In place of an identity attribute: numbers name the entities."""
 
-NOBODY: Final = -1
+NO_ENTITY: Final = -1
 """No entity; as for keys that mean none."""
 
 # What an entity of this database is meant by where other numbers are the rows' own.
@@ -44,7 +44,7 @@ class Ids:
     idents: int = 0
 
     def read(self, numbers: Int64s) -> Int64s:
-        """What the numbers are as keys of entities; NOBODY where ids are kept and there can be no such entity."""
+        """The keys of the entities of numbers; NO_ENTITY if ids are kept and there can be none."""
         if not self.keep:
             return numbers
         own = (numbers > SCHEMA_BASE) & (numbers < max(self.idents, FIRST_OWN_IDENT))
@@ -59,10 +59,10 @@ class Ids:
         return entity if self.keep else entity + _HERE
 
     def holders(self, keys: Int64s, meant: Sequence[str]) -> Int64s:
-        """The entities of keys, NOBODY for those that are new. meant: files of numbers with their entities."""
+        """The entities of keys, NO_ENTITY for those that are new. meant: files of numbers with their entities."""
         if self.keep:
             return keys
-        holders = np.where(keys < _HERE // 2, keys - _HERE, NOBODY)
+        holders = np.where(keys < _HERE // 2, keys - _HERE, NO_ENTITY)
         for path in reversed(meant):
             found = read_arrays(path)
             holders = _replaced(holders, keys, found["ids"], found["entities"])

@@ -1,8 +1,8 @@
-"""Where the sources of an import may lie that somebody else asked for: what they name is looked up here and now.
+"""The places that an import over a connection may read; its sources' files are looked up here.
 
-A mapping names paths and hands options to Spark's readers, so it can have the process read whatever that may read.
-Here are the limits of one that came over a connection: files below named folders or addresses, with links followed,
-and such options as only say how a format is written.
+A mapping names paths, and options of Spark's readers, so it could read whatever the process may read. A client's
+mapping is limited to files below configured folders or addresses, with links resolved, and to options that only
+describe a format.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OPTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ImportFolders:
-    """folders: resolved paths of this machine. addresses: those that what is read elsewhere begins with."""
+    """folders: resolved paths of this machine. addresses: prefixes of all others."""
 
     folders: tuple[Path, ...] = ()
     addresses: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class ImportFolders:
             yield path
             return
         pattern = _local(path)
-        # Whether there is anything outside is nobody's business, either.
+        # Clients do not learn what exists outside, either.
         if not pattern.startswith("/") or not self._is_inside(Path(_fixed(pattern)).resolve()):
             raise self._elsewhere(source)
         found = sorted(glob.glob(pattern))
@@ -151,7 +151,7 @@ def _fixed(pattern: str) -> str:
 
 
 def _linked(path: Path) -> Iterator[Path]:
-    """What the links within a folder lead to, and those within what these lead to."""
+    """The targets of links within a folder, and within these targets."""
     left, seen = [path], {path}
     while left:
         for folder, folders, files in os.walk(left.pop()):

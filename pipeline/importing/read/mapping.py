@@ -35,7 +35,7 @@ TAKING: Final = frozenset(
         *("sourcearchivedir", "filenameonly"),
     }
 )
-"""Options, in lower case, that say which files a stream takes when, and not how they are read."""
+"""Options, in lower case, that say when a stream takes which files, not how they are read."""
 _SIZE: Final = 1 << 20
 
 
@@ -43,8 +43,8 @@ _SIZE: Final = 1 << 20
 class ColumnMapping:
     """One attribute's values: of a column, or `value` for every row.
 
-    type: what text is read as; None: as the attribute's type. split: what stands between several values. ref: the
-    unique attribute by whose value an entity is meant; create: which is made where there is none.
+    type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
+    attribute whose value names an entity; create: a missing one is created.
     """
 
     attribute: Keyword
@@ -58,10 +58,9 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Rows of files, each an entity with a value of an identity attribute, which `entity` gives.
+    """Rows of files, each an entity; `entity` gives its value of an identity attribute.
 
-    files: what the path means, where that was looked up already. part: they are some of many, in which there need
-    not be every key of JSON.
+    files: those of the path, if they were looked up. part: they are some of many, and may lack keys of JSON.
     """
 
     name: str
@@ -74,7 +73,7 @@ class RowSource:
     part: bool = False
 
     def of_files(self, files: Sequence[str]) -> RowSource:
-        """The same of other files, of which a stream has taken note already."""
+        """The same of files that a stream has found."""
         if self.format == KAFKA:
             return replace(self, format="jsonl", options={}, files=tuple(files), part=True)
         options = {name: value for name, value in self.options.items() if name.lower() not in TAKING}
@@ -83,8 +82,8 @@ class RowSource:
 
 @dataclass(frozen=True, slots=True)
 class DatomSource:
-    """Datoms: lines of EDN, or the folder of an export. keep: the entities have the ids that stand there; without
-    it they get new ones. files: what the path means, where that was looked up already."""
+    """Datoms: lines of EDN, or the folder of an export. keep: entities keep their ids; otherwise they get new ones.
+    files: those of the path, if they were looked up."""
 
     name: str
     path: str
@@ -99,8 +98,8 @@ AnySource = RowSource | DatomSource
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """schema: the name of the file with transaction data that comes first. sent: its text, if it came along.
-    Sources are all of one kind, rows or datoms."""
+    """schema: the file with transaction data that comes first. sent: its text, if a client sent it. Sources are all
+    of one kind, rows or datoms."""
 
     schema: Path | None
     sources: tuple[RowSource, ...]
@@ -108,15 +107,13 @@ class ImportPlan:
     sent: str | None = None
 
     def schema_text(self) -> str | None:
-        """The transaction data that comes first; None where there is none. Raises ARG_INVALID for a file that
-        cannot be read."""
+        """The transaction data that comes first, if any. Raises ARG_INVALID for an unreadable file."""
         if self.sent is not None or self.schema is None:
             return self.sent
         return _text_of(self.schema, "the mapping's schema")
 
     def of_files(self, files: Mapping[str, Sequence[str]]) -> ImportPlan:
-        """Only the sources that are named, with these files and folders, as a stream hands them on: what comes from
-        a topic is lines of JSON."""
+        """The named sources with these files, which a stream found; those of a topic are lines of JSON."""
         kept = [each.of_files(files[each.name]) for each in self.sources if each.name in files]
         return replace(self, sources=tuple(kept))
 
@@ -144,7 +141,7 @@ def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
 
 
 def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The same of a text, which stands in the file; nothing is read of that. Paths are relative to the file."""
+    """The mapping of the file's text. Paths are relative to the file, which is not read."""
     if len(text) > _SIZE:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
     try:
@@ -171,7 +168,7 @@ class _Reader:
         entries = self._entries(node, "a mapping", {"schema", "sources"})
         if "sources" not in entries:
             self._refuse(node, "a mapping has `sources`")
-        schema = self._text(entries["schema"], "schema") if "schema" in entries else None
+        schema = self._optional(entries, "schema")
         named = list(self._pairs(entries["sources"], "`sources`"))
         if not named:
             self._refuse(entries["sources"], "`sources` names none")
@@ -201,10 +198,10 @@ class _Reader:
         entries = self._entries(
             node, f"source {name}", {"path", "format", "options", "entity", "attributes", "ids"}
         )
-        given = self._text(entries["path"], "path") if "path" in entries else None
+        given = self._optional(entries, "path")
         if path is None and given is None:
             self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
-        form = self._text(entries["format"], "format") if "format" in entries else None
+        form = self._optional(entries, "format")
         where = path if path is not None else str(given) if form == KAFKA else self._beside(str(given))
         try:
             check_name(where)
@@ -225,12 +222,8 @@ class _Reader:
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
         options = self._options(entries)
-        columns = tuple(
-            self._column(key_node, key, each)
-            for key_node, key, each in (
-                self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
-            )
-        )
+        pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
+        columns = tuple(self._column(*pair) for pair in pairs)
         entity = self._entity(entries["entity"])
         if any(column.attribute == entity.attribute for column in columns):
             self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
@@ -272,7 +265,7 @@ class _Reader:
             self._refuse(node, f"{name} has either a `column` or a `value`")
         if "create" in entries and "ref" not in entries:
             self._refuse(entries["create"], "`create` goes with `ref`")
-        split = self._text(entries["split"], "split") if "split" in entries else None
+        split = self._optional(entries, "split")
         if split == "":
             self._refuse(entries["split"], "`split` is empty")
         value = self._value(entries["value"]) if "value" in entries else None
@@ -283,7 +276,7 @@ class _Reader:
             self._refuse(entries["create"], "`create` is true or false")
         return ColumnMapping(
             attribute,
-            self._text(entries["column"], "column") if "column" in entries else None,
+            self._optional(entries, "column"),
             value,
             self._type(entries),
             split,
@@ -315,6 +308,9 @@ class _Reader:
         if value is None or isinstance(value, dict | list):
             self._refuse(node, "an option is one value")
         return str(value)
+
+    def _optional(self, entries: Mapping[str, yaml.Node], name: str) -> str | None:
+        return self._text(entries[name], name) if name in entries else None
 
     def _text(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode):

@@ -1,7 +1,7 @@
-"""The files of a source as Spark's readers open them, so that nothing of them is misread in silence.
+"""A source's files as data frames of Spark, so that nothing is misread in silence.
 
-Spark takes much for granted: that quotes in quotes are written with a backslash, that no value has a line break,
-that all files have the columns of the first one in its order. What is not so is found here, or is an error.
+Spark assumes that quotes in quotes are written with a backslash, that no value has a line break, that all files
+have the columns of the first one in its order. Exceptions are detected here, or are errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NUMBER: Final = "number"
 
 @dataclass(frozen=True)
 class SourceFrame:
-    """source: with the options that it was opened with. malformed: the column with what of a row is malformed."""
+    """source: with all options of its reader. malformed: the column with malformed parts of rows."""
 
     frame: DataFrame
     source: AnySource
@@ -55,7 +55,7 @@ class SourceFrame:
 
 
 def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
-    """Opens a source's files. Raises ARG_INVALID where they are not what it says, and what Spark raises."""
+    """A source's files. Raises ARG_INVALID if they are not what it says, and what Spark raises."""
     if source.format == "csv":
         return _csv(spark, source)
     reader = spark.read.options(**source.options)
@@ -67,33 +67,41 @@ def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
         if isinstance(source, RowSource) and source.part:
             return _part(reader, source)
         frame = reader.json(_paths(source))
-        corrupt = _corrupt(source)
-        if frame.columns == [corrupt]:
+        if frame.columns == [_corrupt(source)]:
             raise AdalogError(
                 Code.ARG_INVALID,
                 f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
                 "them, say `options: {multiLine: true}`",
             )
-        return SourceFrame(frame, source, corrupt if corrupt in frame.columns else None)
+        return _json(frame, source)
     return SourceFrame(_parquet(spark, source), source)
 
 
 def _part(reader: DataFrameReader, source: RowSource) -> SourceFrame:
-    """JSON that is a part of many: keys that no row has a value for are none, but for that of the entity."""
+    """JSON that is a part of many: only the entity's key, and keys with values, are columns."""
     frame = reader.option("dropFieldIfAllNull", "true").json(_paths(source))
-    entity, corrupt = str(source.entity.column), _corrupt(source)
+    entity = str(source.entity.column)
     if entity not in frame.columns:
         frame = reader.schema(frame.schema.add(entity, "string")).json(_paths(source))
-    return SourceFrame(frame, source, corrupt if corrupt in frame.columns else None)
+    return _json(frame, source)
+
+
+def _json(frame: DataFrame, source: AnySource) -> SourceFrame:
+    return SourceFrame(frame, source, _corrupt(source) if _corrupt(source) in frame.columns else None)
 
 
 def _corrupt(source: AnySource) -> str:
-    return _named(source.options, "columnnameofcorruptrecord") or _CORRUPT
+    return _options(source).get("columnnameofcorruptrecord") or _CORRUPT
+
+
+def _options(source: AnySource) -> dict[str, str]:
+    """By names in lower case."""
+    return {name.lower(): value for name, value in source.options.items()}
 
 
 def _parquet(spark: SparkSession, source: AnySource) -> DataFrame:
-    """The rows of Parquet. Spark knows nanoseconds, in which pandas has its times, as numbers only: which columns
-    have them is asked of files of this machine."""
+    """The rows of Parquet. Spark reads nanoseconds, which pandas writes, as numbers only; local files say which
+    columns have them."""
     from pyspark.sql import functions
 
     reader = spark.read.options(**source.options)
@@ -151,7 +159,7 @@ def _paths(source: AnySource) -> list[str]:
 
 def _csv(spark: SparkSession, source: AnySource) -> SourceFrame:
     options = dict(source.options)
-    given = {name.lower(): value for name, value in options.items()}
+    given = _options(source)
     if source.path.lower().endswith((".tsv", ".tsv.gz")) and not {"sep", "delimiter"} & set(given):
         options["sep"] = "\t"
     quote = given.get("quote", _QUOTE)
@@ -176,8 +184,8 @@ def _csv(spark: SparkSession, source: AnySource) -> SourceFrame:
 
 
 def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str | None, *, plain: bool) -> bool:
-    """Whether values have line breaks: then the line in which one begins has an odd number of quotes. plain: raises
-    ARG_INVALID for files that are not UTF-8."""
+    """Whether values have line breaks: then a line has an odd number of quotes. plain: raises ARG_INVALID for files
+    that are not UTF-8."""
     from pyspark.sql import functions
 
     lines = _lines_of(spark, source).text(_paths(source))
@@ -208,7 +216,7 @@ def _lines_of(spark: SparkSession, source: AnySource) -> DataFrameReader:
 
 def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
     """Whether a line, which has another number of values than there are columns, has more."""
-    given = {name.lower(): value for name, value in source.options.items()}
+    given = _options(source)
     sep, quote = given.get("sep", given.get("delimiter", ",")), given.get("quote", _QUOTE)
     try:
         [values] = csv.reader([line], delimiter=sep, quotechar=quote, strict=True)
@@ -217,19 +225,15 @@ def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
     return len(values) > columns
 
 
-def _named(options: Mapping[str, str], name: str) -> str | None:
-    return next((value for key, value in options.items() if key.lower() == name), None)
-
-
 # JSON
 
 
 def exactly(
     spark: SparkSession, held: SourceFrame, names: Mapping[str, str], job: SourceJob
 ) -> tuple[SourceFrame, SourceJob]:
-    """The same with the numbers that a double would change as text, and the job that reads them so.
+    """The same with numbers as text if a double would change them, and the job that reads them so.
 
-    names: the column of the files by the name that the job has for it.
+    names: the files' columns by the job's names.
     """
     from pyspark.sql import types
 
@@ -275,8 +279,8 @@ def _as_text(kind: Any) -> Any:
 
 
 def wrong_of(held: SourceFrame) -> Callable[[pa.Array], pa.Array]:
-    """Which rows are rejected, by what is malformed of them. For tasks. Of CSV those with more values than there
-    are columns: where there are fewer, the last columns have none."""
+    """For tasks: which rows are rejected as malformed. In CSV only those with too many values: with too few, the
+    last columns have none."""
     wrong = partial(_is_too_long, held.source, len(held.columns)) if held.source.format == "csv" else _always
     return partial(_mask, wrong)
 
@@ -299,7 +303,7 @@ _CAUSES: Final = re.compile(
 
 
 def unreadable(error: Exception) -> str | None:
-    """Why files cannot be read, in Spark's words; None where they are not what failed."""
+    """Why files cannot be read, in Spark's words; None for other failures."""
     from pyspark.errors import AnalysisException
 
     text = str(error)

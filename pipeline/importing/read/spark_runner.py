@@ -35,12 +35,12 @@ _MALFORMED: Final = "what is malformed of the row"
 _FILE: Final = "file of the row"
 _BLOCK: Final = "block of the row"
 _ROW: Final = "row"
-# What files are read by, where the engine's own session is set up for its jobs.
+# For reading files; the engine's session is set up for its own jobs.
 _SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
-    # Only who reads all columns of a line sees how many it has.
+    # A reader of some columns does not see how many there are.
     "spark.sql.csv.parser.columnPruning.enabled": "false",
 }
 
@@ -97,7 +97,7 @@ class SparkRunner(SparkTasks):
         return found
 
     def _looked_at(self, source: AnySource) -> SourceFrame:
-        """The same, after Spark looked at the files, of which it may have to read all."""
+        """The same, after Spark inferred the schema, which may read all files."""
 
         def look(_: SparkSession) -> tuple[SourceFrame, int]:
             held = self._opened(source)
@@ -232,7 +232,7 @@ class _Quarantine:
         """How many rows it wrote."""
         own = self._rejected.get(partition, ())
         if not own:
-            # The task ends before it has read its rows, which is how Spark learns that it need not read them.
+            # Spark does not read the rows of a task that ends first.
             return 0
         found = [(each.start, read_rejects(each.paths)) for each in own]
         rows = np.concatenate([start + part.rows for start, part in found])

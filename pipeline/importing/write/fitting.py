@@ -1,8 +1,8 @@
-"""What an import decided in one state of the database, made to fit a later one, while transactions wait.
+"""Fits an import's decision to a later state of the database, while transactions wait.
 
-What was written in between mostly has nothing to do with the import. Then who is who and what is new stays as it
-was: attributes that others wrote to are made anew, and the files of all others only get the transaction's number
-and the numbers of its new values. Where anything else might be decided otherwise, all of it is decided anew.
+Usually what was written in between does not concern the import. Then entities and new keys stay as decided:
+attributes that others wrote to are made again, and the files of all others only get the transaction's number and
+the numbers of its new values. If anything else might be decided otherwise, all is decided again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import FIRST_OWN_IDENT
 from adalog.store.values.dictionary import hash_of
 
-# More new values of others are not compared one by one with those of the import.
+# More new values of others are not compared with those of the import.
 _MOST_KEYS: Final = 1 << 14
 # Attributes whose files are changed at once.
 _AT_ONCE: Final = 8
 
 
 def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: bool) -> Decision | None:
-    """The decision in the state that is found now and that nobody changes; None where it may be another one. anew:
-    whether rows were rejected, which may be right in another state of what the import reads."""
+    """The decision in the current state, which does not change meanwhile; None if it may be another one. anew: rows
+    were rejected, which another state may accept."""
     before = decision.found
     since, now = before.prepared.snapshot.t, found.prepared.snapshot
     if not _means_the_same(before, found) or found.prepared.ids.start > decision.numbering.first_id:
@@ -56,7 +56,7 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     read = {*decision.job.attributes, *found.identities, *found.upserts}
     if touched & {*found.upserts} or (touched & read and (anew or found.prepared.changes)):
         return None
-    if _is_somebody_else(decision, touched, since, now, before.prepared.before, deciding):
+    if _entities_differ(decision, touched, since, now, before.prepared.before, deciding):
         return None
     by = {tag: len(keys) for tag, keys in new.items() if keys}
     moved = tuple(MovedKeys(tag, before.prepared.before[tag], count) for tag, count in sorted(by.items()))
@@ -82,8 +82,7 @@ def _makes_entities(prepared: PreparedImport) -> bool:
 
 
 def _new_keys(before: ImportBasis, found: ImportBasis) -> dict[int, list[bytes]] | None:
-    """By tag, the keys that others brought; None where they are too many, or those of the import's own forms are
-    among them."""
+    """By tag, the keys that others added; None if they are too many, or mixed with those of the import's forms."""
     first, then = before.prepared, found.prepared
     if any(first.keys[tag] - first.before[tag] != then.keys[tag] - then.before[tag] for tag in then.keys):
         return None
@@ -108,18 +107,18 @@ def _touched(now: Snapshot, since: int) -> set[int]:
     return {id_ for id_, data in now.data().items() if data.last_touched(now.t) > since}
 
 
-# Who is who
+# The entities
 
 
-class _Asked(NamedTuple):
-    """A bucket's file, and by attribute and domain the codes that are looked for among its keys."""
+class _Lookup(NamedTuple):
+    """A bucket, and by attribute and domain the codes to look for among its keys."""
 
     number: int
     bucket: KeyBucket
     codes: Mapping[tuple[int, int], Int64s]
 
 
-def _is_somebody_else(
+def _entities_differ(
     decision: Decision,
     touched: set[int],
     since: int,
@@ -127,7 +126,7 @@ def _is_somebody_else(
     known: Mapping[int, int],
     deciding: Decider,
 ) -> bool:
-    """Whether others gave or took a value by which the import names an entity."""
+    """Whether others asserted or retracted a value that names one of the import's entities."""
     codes: dict[tuple[int, int], Int64s] = {}
     for place, id_ in enumerate(decision.found.identities):
         if id_ not in touched:
@@ -141,8 +140,8 @@ def _is_somebody_else(
                 codes[place, domain] = distinct(np.sort(np.concatenate((codes.get((place, domain), old[:0]), old))))
     if not codes:
         return False
-    asked = [_Asked(number, bucket, codes) for number, bucket in enumerate(decision.buckets)]
-    return any(deciding.runner.each("comparing", partial(_names_any, decision.job.chunks), asked))
+    lookups = [_Lookup(number, bucket, codes) for number, bucket in enumerate(decision.buckets)]
+    return any(deciding.runner.each("comparing", partial(_names_any, decision.job.chunks), lookups))
 
 
 def _by_tag(codes: Int64s) -> Iterator[tuple[int, Int64s]]:
@@ -151,13 +150,13 @@ def _by_tag(codes: Int64s) -> Iterator[tuple[int, Int64s]]:
         yield tag, codes[tags == tag]
 
 
-def _names_any(chunks: tuple[RowChunk, ...], asked: _Asked) -> bool:
+def _names_any(chunks: tuple[RowChunk, ...], lookup: _Lookup) -> bool:
     """Whether a bucket's keys, where they may name entities, have one of the codes."""
-    file = read_arrays(asked.bucket.path)
+    file = read_arrays(lookup.bucket.path)
     for at, chunk in enumerate(chunks):
         keys = read_arrays(chunk.keys_path)
-        for (identity, domain), codes in asked.codes.items():
-            name = f"{asked.number}.{domain}"
+        for (identity, domain), codes in lookup.codes.items():
+            name = f"{lookup.number}.{domain}"
             if f"{name}.usage.{identity}" not in keys:
                 continue
             if domain == INLINE:
@@ -189,7 +188,7 @@ def _moved(
         return None
     shift = Renumbering(decision.found.prepared.t, found.prepared.t, moved)
     kept = [each for each in decision.written if each.attribute not in again]
-    # Here, and all at once: a job takes longer than this, and so do waits for the disk one after the other.
+    # In this process, at once: a job, or waiting for the disk each time, takes longer.
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         written += threads.map(partial(_shifted, deciding.folder, shift), kept)
     deciding.intake.check(found, changed(written), decision.read.count)
@@ -197,7 +196,7 @@ def _moved(
 
 
 def _shifted(folder: str, shift: Renumbering, written: AttributeResult) -> AttributeResult:
-    """An attribute's new files as those of a later transaction; others were there before."""
+    """The result with its new files shifted to a later transaction."""
     relation = tuple(
         shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation
     )

@@ -1,12 +1,13 @@
-"""An import from its mapping to its transaction: what is done by whom, in which order.
+"""An import from its mapping to its transaction.
 
-Reading chunks, then what they come to in the database as it is (`deciding`), and where others wrote meanwhile, what
-that changes of it (`fitting`). What is here knows counts and names of files, never rows.
+Reads chunks, decides what they change in the database as it is (`decision`), and fits that to what others wrote
+meanwhile (`fitting`). Knows counts and names of files, never rows.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What an import did. t: its transaction; of one that changed nothing, or was not to, the newest one."""
+    """What an import did. t: its transaction; if it changed nothing, the newest one."""
 
     t: int
     rows: int
@@ -40,7 +41,7 @@ class ImportOutcome:
     accepted: bool
 
     def told(self) -> dict[str, Any]:
-        """What is said of it at its end."""
+        """The figures for users."""
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
 
 
@@ -56,13 +57,13 @@ def load(
     key: str | None = None,
     leeway: int = 0,
 ) -> ImportOutcome:
-    """Runs an import, while others may write: if they did, what depends on that is done again while their
-    transactions wait, for `hold_seconds` at most. `key`: of its transaction; if it was used, nothing is done.
-    `leeway`: about as many ids as others' new entities may need meanwhile.
+    """Runs an import while others may write; what depends on their writes is repeated while transactions wait, for
+    `hold_seconds` at most.
 
-    Raises ARG_INVALID for a mapping that does not fit the files or the schema, BASIS_CONFLICT where what the schema
-    says of it was changed meanwhile, TIMEOUT where transactions would have to wait for longer. Where more rows are
-    rejected than `max_errors` nothing is imported; nor where the disk takes no more, BACKEND_UNAVAILABLE.
+    key: of its transaction; a used one does nothing. leeway: the number of ids for others' new entities meanwhile.
+    With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the mapping does not fit
+    the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if transactions would wait for
+    longer, BACKEND_UNAVAILABLE if the disk is full.
     """
     began = time.monotonic()
     check_alone(plan)
@@ -70,66 +71,52 @@ def load(
     if done is not None:
         return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
-        loading = _Import(database, runner, plan, folder.resolve(), dry_run, key, leeway=leeway)
-        return loading.run(max_errors, quarantine, began, hold_seconds)
+        intake = DatomIntake(database, runner, plan.datoms) if plan.datoms else RowIntake(database, runner, plan)
+        decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.fold_bytes, leeway)
+        return _Import(database, plan, key, intake, decider).run(max_errors, quarantine, began, hold_seconds)
 
 
+@dataclass
 class _Import:
-    def __init__(
-        self,
-        database: Database,
-        runner: ImportRunner,
-        plan: ImportPlan,
-        folder: Path,
-        dry: bool,
-        key: str | None,
-        *,
-        leeway: int,
-    ) -> None:
-        self._database = database
-        self._runner = runner
-        self._plan = plan
-        self._folder = str(folder)
-        self._dry = dry
-        self._key = key
-        self._jobs: list[SourceJob] = []
-        self._intake: Intake = RowIntake(database, runner, plan)
-        if plan.datoms:
-            self._intake = DatomIntake(database, runner, plan.datoms)
-        self._deciding = Decider(runner, self._intake, self._folder, dry, database.fold_bytes, leeway)
+    database: Database
+    plan: ImportPlan
+    key: str | None
+    intake: Intake
+    decider: Decider
+    jobs: Sequence[SourceJob] = ()
 
     def run(self, max_errors: int, quarantine: Path | None, began: float, hold_seconds: float) -> ImportOutcome:
-        self._intake.look()
+        self.intake.look()
         found = self._found()
         read = self._read(found)
-        decision = self._deciding.decided(found, read, self._jobs, max_errors)
+        decision = self.decider.decided(found, read, self.jobs, max_errors)
         t = None
-        if isinstance(decision, Decision) and decision.datoms and not self._dry:
+        if isinstance(decision, Decision) and decision.datoms and not self.decider.dry:
             try:
-                t = self._database.adopt(decision.adoption(), idempotency_key=self._key).t
+                t = self.database.adopt(decision.adoption(), idempotency_key=self.key).t
             except AdalogError as error:
                 if error.code is not Code.BASIS_CONFLICT:
                     raise
                 decision, t = self._decided_alone(decision, read, max_errors, hold_seconds)
-            self._database.compact()
+            self.database.compact()
         left = decision.read if isinstance(decision, Decision) else decision
         if left.count and quarantine is not None:
             quarantine.mkdir(parents=True, exist_ok=True)
-            self._intake.quarantine(found, left.chunks, left.rejected, quarantine)
+            self.intake.quarantine(found, left.chunks, left.rejected, quarantine)
         rows, seconds = sum(chunk.rows for chunk in read.chunks), round(time.monotonic() - began, 3)
-        t = self._database.snapshot().t if t is None else t
+        t = self.database.snapshot().t if t is None else t
         entities, datoms = (decision.entities, decision.datoms) if isinstance(decision, Decision) else (0, 0)
         return ImportOutcome(t, rows, entities, datoms, left.count, seconds, left.count <= max_errors)
 
     def _decided_alone(
         self, before: Decision, read: ReadRows, max_errors: int, seconds: float
     ) -> tuple[Decision | ReadRows, int | None]:
-        """What comes of the rows in the newest state, which nobody changes meanwhile; and the transaction.
+        """The decision in the newest state, while transactions wait; and the import's transaction.
 
-        What was decided before is made to fit, where what was written since leaves it as it is. Otherwise it is
-        decided anew, and rows that were rejected are looked at again: what was wrong with them may be right now.
+        The decision from before is fitted if what was written since allows it. Otherwise all is decided again, and
+        rejected rows get another chance.
         """
-        with self._database.held(seconds) as hold:
+        with self.database.held(seconds) as hold:
             found = self._found(hold)
             if not found.is_read_like(before.found):
                 raise AdalogError(
@@ -137,20 +124,20 @@ class _Import:
                     "attributes that the mapping names were changed while the import ran, and nothing was "
                     "imported; try again",
                 )
-            decision = fitted(before, found, self._deciding, anew=before.read.count > read.count)
-            made = decision or self._deciding.decided(found, read, self._jobs, max_errors)
+            decision = fitted(before, found, self.decider, anew=before.read.count > read.count)
+            made = decision or self.decider.decided(found, read, self.jobs, max_errors)
             t = None
             if isinstance(made, Decision) and made.datoms:
-                t = self._database.adopt(made.adoption(), hold, idempotency_key=self._key).t
+                t = self.database.adopt(made.adoption(), hold, idempotency_key=self.key).t
         return made, t
 
     def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
-        return self._intake.found(_schema_forms(self._plan), hold)
+        return self.intake.found(_schema_forms(self.plan), hold)
 
     def _read(self, found: ImportBasis) -> ReadRows:
-        """The rows of all sources as chunks, which are the same in any state of the database."""
-        self._jobs = self._intake.jobs(found, self._folder, self._deciding.shipped(found))
-        chunks = self._intake.chunks(found, self._jobs)
+        """The rows of all sources as chunks, which do not depend on the state of the database."""
+        self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
+        chunks = self.intake.chunks(found, self.jobs)
         chunks.sort(key=lambda chunk: chunk.order)
         rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
         return ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))

@@ -1,8 +1,7 @@
-"""A standing import: files that appear, or a topic of Kafka, become transactions, a batch each, exactly once.
+"""A standing import: new files, or a topic of Kafka, become transactions, a batch each, exactly once.
 
-Spark's Structured Streaming says what is in a batch, and remembers it in a checkpoint before it is handed on; the
-transaction of a batch carries a key made of the checkpoint's identity and the batch's number. So whatever is done
-again after an end, wherever that came, is known to be done.
+Spark's Structured Streaming records a batch in a checkpoint before it hands it on. The transaction of a batch has a
+key made of the checkpoint's identity and the batch's number, so a repeated batch does nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _BINARY: Final = "path STRING, modificationTime TIMESTAMP, length LONG, content 
 # The value of a topic's record, on one line.
 _VALUE: Final = r"regexp_replace(CAST(value AS STRING), '[\\r\\n]+', ' ') AS value"
 _LOOK_SECONDS: Final = 0.2
-# So long after a failure that may pass, at first and at most.
+# Waits before a retry: the first and the longest.
 _AGAIN_SECONDS: Final = 1.0
 _AGAIN_MOST: Final = 30.0
 _END_SECONDS: Final = 5.0
@@ -41,15 +40,14 @@ _LOCAL: Final = re.compile("^file:/+")
 
 
 class Sink(Protocol):
-    """Who imports a batch."""
+    """Imports batches."""
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
-        """Imports the files that a plan names, unless that was done under the key; rejected rows go to a folder.
-        Raises what was refused."""
+        """Imports the files of a plan, unless the key is used; rejected rows go to a folder. Raises AdalogError."""
 
 
 Tell = Callable[[str, int, ImportOutcome | AdalogError], None]
-"""Is told of each batch, by source and number, what came of it, or why it is tried again."""
+"""Called for each batch with source, number, and its outcome or the reason why it is retried."""
 
 
 class Streaming:
@@ -121,7 +119,7 @@ class Streaming:
             try:
                 hand_on(source, rows, number, f"{identity} {source.name} {number}")
             except BaseException as error:
-                # Spark would tell of it in its own words.
+                # Spark would wrap it.
                 self._failure = self._failure or error
                 raise
 

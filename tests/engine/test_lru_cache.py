@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adalog.executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
+from adalog.executor.bounds.lru_cache import ENTRY_BYTES, LruCache, weight_of_text
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.question import Questions
@@ -14,7 +14,7 @@ from adalog.store.database import Database
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    recent: Recent[str, int] = Recent(3 * (ENTRY_BYTES + 100), ENTRY_BYTES + 100)
+    recent: LruCache[str, int] = LruCache(3 * (ENTRY_BYTES + 100), ENTRY_BYTES + 100)
     for number, key in enumerate("abc"):
         assert recent.put(key, number, 100)
     assert recent.get("a") == 0
@@ -28,7 +28,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 
 def test_nothing_is_kept_where_there_is_no_room() -> None:
-    assert not Recent[str, int](0).put("a", 1, 0)
+    assert not LruCache[str, int](0).put("a", 1, 0)
 
 
 def test_a_long_literal_is_weighed() -> None:
@@ -50,7 +50,7 @@ def test_plans_and_questions_stay_within_their_bytes_under_many_texts() -> None:
             assert sum(each.bound for each in kept) <= 1 << 20
         finally:
             pool.close()
-    assert isinstance(Compiler().plans, Recent)
+    assert isinstance(Compiler().plans, LruCache)
     assert Questions().nbytes == 16 << 20
 
 

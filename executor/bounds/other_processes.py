@@ -1,11 +1,11 @@
-"""An amount of bytes that is for several processes: what those beside this one hold of it."""
+"""An amount of bytes that several processes share: how much of it the other processes hold."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
 
-class Beside(Protocol):
+class OtherProcesses(Protocol):
     """Quick, and thread-safe. Two processes that take in the same instant may pass the amount by what one takes."""
 
     def others(self) -> int:
@@ -15,12 +15,12 @@ class Beside(Protocol):
         """This process holds so many."""
 
 
-class _Nobody:
+class _NoOthers:
     def others(self) -> int:
         return 0
 
     def tell(self, held: int) -> None:
-        """Nobody is to know."""
+        """There is no process to tell."""
 
 
-NOBODY: Final[Beside] = _Nobody()
+NO_OTHERS: Final[OtherProcesses] = _NoOthers()

@@ -1,7 +1,4 @@
-"""What was made recently, kept for whoever asks again: bounded by bytes, the least recently used go first.
-
-Answers, plans, parsed texts and documents are kept by it. Whoever puts something in says what it weighs.
-"""
+"""An LRU cache bounded by bytes, for answers, plans, parsed texts and documents."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ class _Held(Generic[V]):
     nbytes: int
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """`bound`: bytes of all entries together; 0 keeps none. `entry_bound`: bytes of one. Thread-safe."""
 
     def __init__(self, bound: int, entry_bound: int | None = None) -> None:

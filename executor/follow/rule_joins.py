@@ -1,4 +1,4 @@
-"""The bodies of a program's rules at the moments of a step: planned and bound once, where they can be."""
+"""The joins of a program's rules between the two moments of a step, each planned and bound once where it can be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.ast import Const
-from adalog.executor.bounds.run import Run
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
@@ -34,7 +34,7 @@ class Step:
     """The way from one moment to another. `moments`: of every database."""
 
     moments: Mapping[str, Moments]
-    run: Run
+    run: QueryRun
     constants: Mapping[str, int]
 
 
@@ -52,7 +52,7 @@ class _Ready:
         return not self.plan.levels and len(self.probes) == len(self.plan.body.items)
 
 
-class Joins:
+class RuleJoins:
     """The bodies of a program, planned when they are first run and bound to the moments of a step.
 
     Bodies and atoms are known by their identity: they live as long as the program.
@@ -64,10 +64,10 @@ class Joins:
         self._sources = sources
         self._ready: dict[int, _Ready] = {}
         self._attributes: dict[int, tuple[int, int | None]] = {}
-        self._standing = LastingJoins(plan)
+        self._lasting = LastingJoins(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
-        self._run: Run | None = None
+        self._run: QueryRun | None = None
 
     @property
     def values(self) -> Scratch:
@@ -78,30 +78,30 @@ class Joins:
     def forget(self) -> None:
         """Plans all bodies again, over other relations."""
         self._ready = {}
-        self._standing.forget()
+        self._lasting.forget()
 
     def nbytes(self) -> int:
         """Bytes kept from step to step."""
-        return self._standing.nbytes() + PLAN_BYTES * len(self._ready)
+        return self._lasting.nbytes() + PLAN_BYTES * len(self._ready)
 
     def take(self, nbytes: int) -> None:
         """Draws bytes that are about to be kept from the budget of the step."""
         assert self._run is not None
         self._run.cancel.budget.take(nbytes)
 
-    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
+    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: QueryRun) -> None:
         """Begins a step."""
         self._moments = moments
         self._relations = relations
         self._run = run.on_one_thread
         still = {name: each.new for name, each in moments.items() if name not in self._sources}
-        self._standing.go(moments, still, relations, self._run)
+        self._lasting.go(moments, still, relations, self._run)
 
     def rest(self) -> None:
         """Ends a step: lets go of its moments."""
         self._moments = {}
         self._run = None
-        self._standing.rest()
+        self._lasting.rest()
 
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
@@ -155,7 +155,7 @@ class Joins:
             sink(batch)
             return
         body = ready.plan.body.items
-        join = self._standing.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
+        join = self._lasting.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
         if join is not None:
             Driver(join, sink, self._run.cancel).run(batch)
 
@@ -198,12 +198,12 @@ def _size_of(held: Held) -> int:
 
 
 @dataclass
-class Changed:
-    """What came and went of each atom, found when it is first asked for."""
+class ChangedAtoms:
+    """The rows of each atom that came and that went, computed on first use."""
 
     step: Step
     kept: Mapping[str, MaintainedFacts]
-    joins: Joins
+    joins: RuleJoins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
 
     def rows(self, start: DeltaJoin) -> Batch:

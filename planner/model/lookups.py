@@ -1,0 +1,35 @@
+"""Calls of built-ins that read a database: which one, and which attributes of an entity they look up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adalog.datalog.ast import Source
+from adalog.datalog.builtins import BUILTINS
+from adalog.planner.model.logical import FunctionAtom, PredicateAtom, Term
+
+Call = PredicateAtom | FunctionAtom
+
+LOOKUPS: Final = frozenset(("get-else", "get-some", "missing?"))
+"""Built-ins that look up attributes of one entity."""
+
+
+def database_of(call: Call) -> str | None:
+    """The database that a call looks into, if it does."""
+    return source_of(call) if call.name in BUILTINS and BUILTINS[call.name].needs_database else None
+
+
+def source_of(call: Call) -> str:
+    """The database that a call names; the default one where it names none."""
+    return next((argument.name for argument in call.args if isinstance(argument, Source)), "$")
+
+
+def values_of(call: Call) -> list[Term]:
+    """The arguments of a call that are values."""
+    return [argument for argument in call.args if not isinstance(argument, Source)]
+
+
+def looked_up_attributes(call: Call) -> list[Term]:
+    """The attributes that one of LOOKUPS looks up; its first value is the entity."""
+    values = values_of(call)
+    return values[1:2] if call.name == "get-else" else values[1:]

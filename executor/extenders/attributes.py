@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.extenders.pairs import PairExtender
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import Batch, Column, Mask, run_starts
 from adalog.executor.join.protocol import START
 from adalog.store.tries.trie import distinct
 
@@ -108,8 +108,7 @@ class AttributesExtender:
         parent, value = np.concatenate(parents), np.concatenate(values)
         order = np.lexsort((value, parent))
         parent, value = parent[order], value[order]
-        fresh = np.ones(len(parent), np.bool_)
-        fresh[1:] = (parent[1:] != parent[:-1]) | (value[1:] != value[:-1])
+        fresh = run_starts(parent, value)
         return batch.extend(parent[fresh], variable, value[fresh])
 
     def intersect(self, batch: Batch, variable: str) -> Batch:

@@ -169,12 +169,6 @@ class FilterExtender(Check):
     def participates(self, variable: str) -> bool:
         return variable == self.level
 
-    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        return np.full(batch.size, UNBOUNDED, np.int64)
-
-    def propose(self, batch: Batch, variable: str) -> Batch:
-        raise AssertionError("the planner never lets a predicate propose")
-
     def intersect(self, batch: Batch, variable: str) -> Batch:
         codes = self.call.results(batch)
         return batch.keep((codes != FALSE) & (codes != NIL))

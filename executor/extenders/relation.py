@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import Batch, Column, Mask, run_starts
 from adalog.executor.join.protocol import START
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.kernels import group_kernels, range_kernels
@@ -147,8 +147,7 @@ class UnionExtender:
             parent, value = found[0]
             return batch.extend(parent, variable, value)
         parent, value = sorted_columns([np.concatenate(each) for each in zip(*found, strict=True)])
-        fresh = np.ones(len(parent), np.bool_)
-        fresh[1:] = (parent[1:] != parent[:-1]) | (value[1:] != value[:-1])
+        fresh = run_starts(parent, value)
         return batch.extend(parent[fresh], variable, value[fresh])
 
     def intersect(self, batch: Batch, variable: str) -> Batch:

@@ -131,6 +131,13 @@ def check_total(weight: Column, times: Column | None = None) -> None:
         )
 
 
+def run_starts(first: Column, second: Column) -> Mask:
+    """Mask of the pairs, which are sorted, that differ from the one before."""
+    starts = np.ones(len(first), np.bool_)
+    starts[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    return starts
+
+
 def stack(columns: Iterable[Column]) -> NDArray[np.int64]:
     """Columns as one contiguous int64[k, n], the shape the kernels take."""
     return np.ascontiguousarray(np.stack(list(columns)))

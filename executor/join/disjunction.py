@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.join.batch import Batch, concatenate
+from adalog.executor.join.batch import Batch, concatenate, run_starts
 from adalog.executor.join.conjunction import Conjunction, row_name
 from adalog.executor.join.protocol import START, UNBOUNDED
 
@@ -144,10 +144,7 @@ class OrExtender:
     def _united(self, batch: Batch, variable: str) -> Batch:
         """One row for each (prefix, value), with the bits of all branches that proposed it."""
         batch = batch.take(np.lexsort((batch.columns[variable], batch.columns[self._row])))
-        row, value = batch.columns[self._row], batch.columns[variable]
-        fresh = np.ones(batch.size, np.bool_)
-        fresh[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
-        starts = np.flatnonzero(fresh)
+        starts = np.flatnonzero(run_starts(batch.columns[self._row], batch.columns[variable]))
         if len(starts) == batch.size:
             return batch
         state = {name: np.bitwise_or.reduceat(batch.columns[name], starts) for name in self._all}

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 
 
-class Arrivals:
-    """Of one event loop, which it does not keep."""
+class ThreadResults:
+    """Results of other threads for one event loop, of which it holds no reference."""
 
     def __init__(self) -> None:
         self._finished: deque[tuple[asyncio.Future[Any], concurrent.futures.Future[Any]]] = deque()
@@ -56,7 +56,7 @@ class Arrivals:
                 waiting.set_exception(error)
 
 
-_known: WeakKeyDictionary[asyncio.AbstractEventLoop, Arrivals] = WeakKeyDictionary()
+_known: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadResults] = WeakKeyDictionary()
 
 
 def arrived(work: concurrent.futures.Future[T]) -> asyncio.Future[T]:
@@ -64,5 +64,5 @@ def arrived(work: concurrent.futures.Future[T]) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     found = _known.get(loop)
     if found is None:
-        found = _known[loop] = Arrivals()
+        found = _known[loop] = ThreadResults()
     return found.of(work)

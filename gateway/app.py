@@ -28,7 +28,7 @@ from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.jobs.job_endpoint import JobEndpoint
 from adalog.gateway.observe.metrics import CONTENT_TYPE, Metrics
 from adalog.gateway.process.cursor_key import cursor_key
-from adalog.gateway.process.ending import Stop
+from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
 from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal
@@ -87,7 +87,7 @@ def create_app(
     elif workers is not None and settings.spark:
         imports = Imports(database, pool, settings, elsewhere=workers.imported)
     backups = Backups(database)
-    stop = Stop(database, pool, hub)
+    stop = StoppedAnswers(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(
         operations,

@@ -23,15 +23,15 @@ from adalog.gateway.connections.wire import Wire
 from adalog.gateway.observe.logs import start_logging
 from adalog.gateway.observe.telemetry import traces
 from adalog.gateway.process import descriptors
-from adalog.gateway.process.ending import CUT, FINISH, LET_GO, Ending
-from adalog.gateway.process.trimming import Trimming
+from adalog.gateway.process.shutdown import CUT, FINISH, LET_GO, Shutdown
+from adalog.gateway.process.trimming import MemoryTrimming
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.shown import shown_data
-from adalog.gateway.starting import Front, Start
+from adalog.gateway.settings.location import shown_data
+from adalog.gateway.startup import Startup, StartupApp
 from adalog.gateway.workers import channel
 
 if TYPE_CHECKING:
-    from adalog.gateway.workers.post import Post
+    from adalog.gateway.workers.supervisor_link import SupervisorLink
     from adalog.gateway.workers.workers import Workers
     from adalog.store.storage import ProcessGroup
 
@@ -78,15 +78,15 @@ class Port:
         """They are closed with the server."""
 
     def counted(self, connections: int) -> None:
-        """Nobody wants to know, nor the rest."""
+        """Not needed here, nor is the rest."""
 
     def rehearsed(self) -> None: ...
 
 
-class Handed:
+class HandedConnections:
     """Connections that the supervisor hands over."""
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: SupervisorLink) -> None:
         self.sockets: list[socket.socket] = []
         self._post = post
         self._beginning: set[asyncio.Task[None]] = set()
@@ -145,12 +145,12 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
     return 0
 
 
-def serve_as_worker(settings: Settings, post: Post, siblings: ProcessGroup) -> None:
+def serve_as_worker(settings: Settings, post: SupervisorLink, siblings: ProcessGroup) -> None:
     """Serves what the supervisor hands over."""
     from adalog.gateway.workers.workers import Workers
 
     _set_up(settings, post.number)
-    _serve(settings, Handed(post), siblings, Workers(post))
+    _serve(settings, HandedConnections(post), siblings, Workers(post))
 
 
 def _set_up(settings: Settings, worker: int | None = None) -> None:
@@ -168,8 +168,8 @@ def _address(settings: Settings) -> str:
 def _serve(
     settings: Settings, entrance: Entrance, siblings: ProcessGroup | None = None, workers: Workers | None = None
 ) -> None:
-    ending, trimming = Ending(), Trimming()
-    start = Start(settings, entrance.rehearsed, siblings, workers)
+    ending, trimming = Shutdown(), MemoryTrimming()
+    start = Startup(settings, entrance.rehearsed, siblings, workers)
     server = Server(start.front, settings, entrance)
     # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
     ending.install()
@@ -196,7 +196,7 @@ def _serve(
 class Server(uvicorn.Server):
     """uvicorn as adalog runs it."""
 
-    def __init__(self, app: Starlette | Front, settings: Settings, entrance: Entrance | None = None) -> None:
+    def __init__(self, app: Starlette | StartupApp, settings: Settings, entrance: Entrance | None = None) -> None:
         """entrance: None where `run` is given sockets that are listened on."""
         self._entrance = entrance
         self._app = app
@@ -263,12 +263,12 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to `Ending`: uvicorn would raise the one that ended it once more."""
+        """Leaves signals to `Shutdown`: uvicorn would raise the one that ended it once more."""
         yield
 
 
 def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Logs what the event loop could tell nobody. A refusal is no incident: whoever it was for has left."""
+    """Logs what the event loop could not deliver. A refusal is no incident: its client has left."""
     if not isinstance(context.get("exception"), AdalogError):
         loop.default_exception_handler(context)
 

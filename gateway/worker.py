@@ -12,7 +12,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.gateway.server import serve_as_worker
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers.board import Board
-from adalog.gateway.workers.post import Post
+from adalog.gateway.workers.supervisor_link import SupervisorLink
 from adalog.store.storage import ProcessGroup
 
 
@@ -24,7 +24,7 @@ def main(supervisor: int, number: int, alone: int, end: int, board: int, folder:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Written by our own supervisor.
     settings: Settings = pickle.load(sys.stdin.buffer)  # noqa: S301
-    post = Post(socket.socket(fileno=end), number, Board(settings.workers, board))
+    post = SupervisorLink(socket.socket(fileno=end), number, Board(settings.workers, board))
     code = 0
     try:
         page = post.board

@@ -14,7 +14,7 @@ from adalog.cluster.tasks import SparkTasks, TaskRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.segment import Segment
 from adalog.store.tries.fold_pieces import (
-    Fold,
+    FoldTarget,
     Pair,
     join_pieces,
     ranges_of,
@@ -54,7 +54,7 @@ def folding_on(session: Session) -> Elsewhere:
     return lambda job: fold(SparkTasks(session.live()), job)
 
 
-def _piece(fold: Fold, database: ShippedSnapshot, task: _Task) -> Segment:
+def _piece(fold: FoldTarget, database: ShippedSnapshot, task: _Task) -> Segment:
     relation, young = database.open().data_of(fold.attribute).shipped(fold.t)
     name = uuid4().hex
     events = within(young, task.low, task.high, inverse=task.inverse)
@@ -62,5 +62,5 @@ def _piece(fold: Fold, database: ShippedSnapshot, task: _Task) -> Segment:
     return write(fold, relation, events, task.low, task.high, name)
 
 
-def _joined(fold: Fold, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
+def _joined(fold: FoldTarget, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
     return join_pieces(fold, *pieces, last)

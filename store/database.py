@@ -46,7 +46,7 @@ from adalog.store.tries.columns import Columns
 from adalog.store.values.datom import Datom, TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
-from adalog.store.writer.exclusive import ExclusiveWriter
+from adalog.store.writer.exclusive import ExclusiveWriter, answered_by
 from adalog.store.writer.log_follower import LogFollower
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
 from adalog.store.writer.writer import Writer
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class Follower(Protocol):
-    """Who tells of the changes of live queries."""
+    """Serves live queries of this process."""
 
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Iterator[Any]: ...
 
@@ -65,10 +65,10 @@ class Follower(Protocol):
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 IN_MEMORY: Final = ":memory:"
-# Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
+# Past views are kept for paging and repeated queries; each holds the tries that were read of it.
 _PAST_VIEWS: Final = 16
 _KEYS: Final = KeyMemory()
-# How often others' transactions are looked for where nobody says that there are any.
+# How often others' transactions are looked for without a notice.
 FOLLOW_SECONDS: Final = 1.0
 
 
@@ -129,7 +129,7 @@ class Database:
         attributes: the most attributes that transactions may declare in all. keys: how long idempotency keys are
         remembered. shared: other processes of this machine may open the folder, too, if
         they say so; a server's log is always shared. siblings: the processes of one server that share it.
-        follow_seconds: how often others' transactions are looked for where nobody says that there are any.
+        follow_seconds: how often others' transactions are looked for without a notice.
         segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
         None: each folds for itself. copy: the folder in which this process keeps what it has of them; None: one
         that goes with the process. progress: where how far it has come is written, and whether it is still wanted
@@ -145,7 +145,7 @@ class Database:
                 ground = on_server(location, keys, siblings, undo, segments=segments, copy=copy)
             else:
                 ground = in_folder(location, keys, siblings, undo, shared=shared)
-            # Whoever else folds may not remove a file before it is mapped here.
+            # Another folder of segments may not remove a file before it is mapped here.
             with nullcontext() if ground.folding is None else ground.folding.holding():
                 found = opened(
                     ground.folder,
@@ -192,17 +192,15 @@ class Database:
 
     @property
     def identity(self) -> str:
-        """What tells it from other databases, for ever."""
         return self._log.identity
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes write to its log, too."""
         return self._log.is_shared
 
     @property
     def secret(self) -> bytes | None:
-        """A secret of all who share the log on a server; None where a folder keeps what is secret, or nothing
+        """A secret of all gateways on one server; None where a folder keeps what is secret, or nothing
         does."""
         return self._log.secret if isinstance(self._log, ServerLog) else None
 
@@ -225,11 +223,11 @@ class Database:
         return self._log.recent_checksum(t) is not None
 
     def evaluate_with(self, evaluator: Evaluator) -> None:
-        """Who runs the stored queries that transactions call; without one they are refused."""
+        """Sets the evaluator of the stored queries that transactions call; without one they are refused."""
         self._setting.evaluator = evaluator
 
     def follow_with(self, follower: Follower) -> None:
-        """Who tells of the changes of live queries; without one they are refused."""
+        """Sets the server of live queries; without one they are refused."""
         self._follower = follower
 
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> Iterator[Any]:
@@ -249,12 +247,11 @@ class Database:
     # Reading
 
     def snapshot(self) -> Snapshot:
-        """The newest database."""
         return self._snapshot
 
     def reached(self, t: int) -> Future[None] | None:
         """Done once transaction t can be read here, which another process may have answered already. None where it
-        can be read now, or nobody else writes to the log. Whoever does not wait any more cancels it."""
+        can be read now, or no other process writes to the log. A waiter that gives up cancels it."""
         if t <= self._snapshot.t or not self._log.is_shared:
             return None
         future = self._waiting.wait(t)
@@ -362,8 +359,8 @@ class Database:
         return None if found is None else instant(found)
 
     def _check_log(self) -> None:
-        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach: nobody waits until that shows once
-        more."""
+        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another
+        attempt."""
         away = self.away
         if away is not None:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, away)
@@ -426,7 +423,7 @@ class Database:
             yield path
 
     def prepare(self, forms: Sequence[Any], hold: ExclusiveWriter | None = None, idents: int = 0) -> PreparedImport:
-        """What a transaction finds that begins with the forms, for those who write segments to adopt. idents: the
+        """What a transaction finds that begins with the forms, for writers of segments to adopt. idents: the
         forms may choose ids of new entities with an ident that are below this one.
 
         Without a hold what is young is folded before: what is in files need not be sent to anybody. Raises as
@@ -484,7 +481,6 @@ class Database:
         self._listeners.append(listener)
 
     def remove_listener(self, listener: Listener) -> None:
-        """No longer."""
         self._listeners.remove(listener)
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
@@ -545,18 +541,8 @@ class Database:
 
     def _on_writer(self, work: Callable[[], T]) -> T:
         """Run something between two groups of transactions, and wait for it."""
-        done: Future[T] = Future()
-
-        todo = [work]
+        job, done = answered_by(work)
         del work
-
-        def job() -> None:
-            try:
-                # The writer's thread remembers its last job: what the work held has to go with it.
-                done.set_result(todo.pop()())
-            except Exception as error:  # noqa: BLE001 - goes to who waits
-                done.set_exception(error)
-
         self._writer.submit(job)
         return done.result()
 
@@ -596,16 +582,14 @@ class Database:
 
     @property
     def datom_count(self) -> int:
-        """Datoms that hold now."""
         return self._snapshot.datom_count
 
     @property
     def entity_count(self) -> int:
-        """Entities that have a datom now."""
         return self.entity_count_at(self._snapshot)
 
     def entity_count_at(self, snapshot: Snapshot) -> int:
-        """The same of one of its recent snapshots. Costs what was written since somebody asked last."""
+        """The same of one of its recent snapshots. Costs what was written since the last call."""
         return self._census.entities(snapshot)
 
     def memory_bytes(self) -> int:

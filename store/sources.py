@@ -1,4 +1,4 @@
-"""A data folder read beside whoever serves it: nothing is locked for long, nothing is written.
+"""A data folder read beside the process that serves it: nothing is locked for long, nothing is written.
 
 For other programs on the same machine, as the same user. What is read stays as it was: its files are held by leases
 (`store.files.leases`) for as long as the snapshot is there.

@@ -1,4 +1,4 @@
-"""What a database stands on: a log, a folder where there is one, and whoever shares them."""
+"""What a database stands on: a log, a folder if there is one, and how both are shared."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class ProcessGroup:
 @dataclass(frozen=True, slots=True)
 class Storage:
     """folder: where segments and imported files are; of a log on a server the copies of what gateways share.
-    folding: how those who share it fold; None where nobody else does. is_copy: the folder's checkpoint is of use
-    only where it fits the log. is_alone: nobody else is at it, so that checkpoints may be made while it is opened.
+    folding: how processes on one database fold; None for a sole process. is_copy: the folder's checkpoint is of use
+    only where it fits the log. is_alone: no other process has it, so checkpoints may be made at opening.
     """
 
     log: Log

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import click
 
-from adalog.gateway.cli.changing import sample, transact
-from adalog.gateway.cli.exits import Commands
-from adalog.gateway.cli.keeping import backup, check, restore
-from adalog.gateway.cli.loading import export, import_, stream
-from adalog.gateway.cli.reading import attributes, explain, live, pull, query
-from adalog.gateway.cli.serving import serve, settings
+from adalog.gateway.cli.backup_commands import backup, check, restore
+from adalog.gateway.cli.exits import CommandGroup
+from adalog.gateway.cli.import_commands import export, import_, stream
+from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query
+from adalog.gateway.cli.serve_commands import serve, settings
+from adalog.gateway.cli.write_commands import sample, transact
 from adalog.store.files.formats import RELEASE
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(RELEASE, prog_name="adalog")
 def main() -> None:
     """A GraphQL gateway over a Datalog database.

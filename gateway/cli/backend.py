@@ -33,7 +33,7 @@ class Backend(Protocol):
         """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
 
 
-class Remote:
+class RemoteBackend:
     """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end.
 
     `:8080` is a port of this machine.
@@ -163,7 +163,7 @@ class Remote:
             raise
 
 
-class Local:
+class LocalBackend:
     """A data folder, opened here for the time of one command."""
 
     def __init__(self, database: Any, pool: Any, settings: Settings) -> None:
@@ -181,7 +181,7 @@ class Local:
         _json(variables)
         pool = self._services.pool
         if pool.spark is not None:
-            # A request's time begins when there is somebody to run it.
+            # A request's time begins when a thread runs it.
             pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
@@ -219,8 +219,8 @@ def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
-    """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
+def opened(settings: Settings, *, spark: bool = False) -> Iterator[LocalBackend]:
+    """A Local backend over the settings' data; it has no other client to protect."""
     from adalog.gateway.opening import open_database, start_pool
 
     settings = replace(settings, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
@@ -229,7 +229,7 @@ def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
     with open_database(settings) as database:
         pool = start_pool(database, settings, spark=spark and settings.spark)
         try:
-            yield Local(database, pool, settings)
+            yield LocalBackend(database, pool, settings)
         finally:
             pool.close()
 

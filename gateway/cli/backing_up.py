@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from adalog.gateway.cli.backend import Remote
-from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.cli.backend import RemoteBackend
+from adalog.gateway.cli.output.stages import ProgressBar, bar_on
 from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
 from adalog.schema.arguments.basis import read_instant
@@ -30,20 +30,20 @@ _SILENCE_SECONDS = 120.0
 
 
 def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
-    """Backs up a folder, beside whoever serves it, and prints what was taken."""
+    """Backs up a folder, also one that is served, and prints what was taken."""
     began = time.monotonic()
     place = place_of(to)
     with source_of(settings.data, segments_of(settings)) as source, bar_on(err) as bar:
-        taken = take(source, place, keep, Shown(bar))
+        taken = take(source, place, keep, ProgressBar(bar))
     _print(told(taken, time.monotonic() - began), out, err)
 
 
-def ask_for_backup(server: Remote, to: str, keep: int | None, out: Console, err: Console) -> None:
+def ask_for_backup(server: RemoteBackend, to: str, keep: int | None, out: Console, err: Console) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
     done = None
     with bar_on(err) as bar:
-        shown = Shown(bar)
+        shown = ProgressBar(bar)
         for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
@@ -94,7 +94,7 @@ def run_restore(
     when = None if moment is None else _moment(moment)
     backups = place_of(place)
     with bar_on(err) as bar:
-        bars = Shown(bar)
+        bars = ProgressBar(bar)
         if is_address(settings.data):
             segments = segments_of(settings)
             restored = restore_to_server(
@@ -138,7 +138,7 @@ def run_check(settings: Settings, place: str | None, out: Console, err: Console,
         out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
 
     with bar_on(err) as bar:
-        watching = Shown(bar)
+        watching = ProgressBar(bar)
         checked: CheckReport
         if place is not None:
             checked = check_backups(place_of(place), tell, deep=deep, watching=watching)

@@ -18,8 +18,8 @@ from adalog.gateway.settings.setting import SettingError
 _REFUSED, _USAGE, _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 1, 2, 3, 130, 141
 
 
-class Commands(click.Group):
-    """The commands, of which an interrupted one and one that nobody reads any more end without a word."""
+class CommandGroup(click.Group):
+    """The commands, of which an interrupted one, and one whose reader is gone, end without a word."""
 
     def invoke(self, ctx: click.Context) -> Any:
         tolerate()

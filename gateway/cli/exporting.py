@@ -12,8 +12,8 @@ from adalog.cluster.session import Session
 from adalog.cluster.tasks import SparkTasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
-from adalog.gateway.cli.output.formats import Warned, print_warnings
-from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.cli.output.formats import ShownWarning, print_warnings
+from adalog.gateway.cli.output.stages import ProgressBar, bar_on
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check_target
@@ -32,15 +32,17 @@ def run_export(
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
     moment = None if as_of is None else _moment(as_of)
     check_target(to)
-    # Without the folder's lock: whoever has it, or wants it, is not disturbed.
+    # Without the folder's lock: its owner is not disturbed.
     newest = read_folder(settings.data)
     view = _view(newest, moment)
-    print_warnings([Warned(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err)
+    print_warnings(
+        [ShownWarning(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err
+    )
     session = Session(settings.spark_master, settings.spark_properties, load_kernels)
     session.start()
     try:
         with bar_on(err) as bar:
-            shown = Shown(bar)
+            shown = ProgressBar(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
             runner = SparkTasks(session.live(), shown)

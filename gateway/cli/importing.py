@@ -11,8 +11,8 @@ from rich.console import Console
 
 from adalog.cluster.session import Session
 from adalog.executor.kernels.loading import load_kernels
-from adalog.gateway.cli.backend import Remote
-from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.cli.backend import RemoteBackend
+from adalog.gateway.cli.output.stages import ProgressBar, bar_on
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
@@ -40,7 +40,7 @@ def run_import(
     session.start()
     try:
         with open_database(settings) as database, bar_on(err) as bar:
-            shown = Shown(bar)
+            shown = ProgressBar(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
             database.have_folded(folding_on(session))
@@ -59,7 +59,7 @@ def run_import(
 
 
 def ask_for_import(
-    server: Remote,
+    server: RemoteBackend,
     mapping: Path,
     paths: Mapping[str, str],
     out: Console,
@@ -72,10 +72,10 @@ def ask_for_import(
     """The same by a server, which reads the sources itself. The mapping and its schema are read here, and rejected
     rows are written here."""
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
-    rejected = Rejected(Path(quarantine))
+    rejected = RejectedFolder(Path(quarantine))
     outcome = None
     with bar_on(err) as bar:
-        shown = Shown(bar)
+        shown = ProgressBar(bar)
         for kind, said in server.imported(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
@@ -101,7 +101,7 @@ def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run
     }
 
 
-class Rejected:
+class RejectedFolder:
     """The folder of rejected rows: each file is written anew."""
 
     def __init__(self, folder: Path) -> None:

@@ -18,11 +18,11 @@ import orjson
 
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway.cli.backend import Remote, data_of, error_of
-from adalog.gateway.cli.commands import warned
+from adalog.gateway.cli.backend import RemoteBackend, data_of, error_of
 from adalog.gateway.cli.output import formats as output
 from adalog.gateway.cli.output import tables
 from adalog.gateway.cli.output.console import Terminal, binary
+from adalog.gateway.cli.requests import warned
 from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.encoding import Encoding, decode, encode
 
@@ -43,7 +43,7 @@ Event = Mapping[str, Any]
 
 
 def followed(
-    remote: Remote,
+    remote: RemoteBackend,
     variables: Mapping[str, Any],
     say: Callable[[str], None],
     away: float,
@@ -94,7 +94,7 @@ def _span(seconds: float) -> str:
 
 
 def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event]:
-    """The events of a folder up to now: while it is open here nobody writes to it."""
+    """The events of a folder up to now: while it is open here it does not change."""
     from adalog.executor.live.hub.hub import Hub
     from adalog.gateway.opening import open_database, start_pool
     from adalog.schema.documents.operations import Operations
@@ -135,13 +135,13 @@ class Printer:
     out: Terminal
     say: Callable[[str], None]
     show: int | None = None
-    warn: Callable[[Sequence[output.Warned]], None] = lambda _: None
+    warn: Callable[[Sequence[output.ShownWarning]], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self._rows: list[Sequence[Any]] = []
         self._headed = False
-        self._warned: list[output.Warned] = []
-        self._warnings: list[output.Warned] = []
+        self._warned: list[output.ShownWarning] = []
+        self._warnings: list[output.ShownWarning] = []
 
     @property
     def encoding(self) -> str:
@@ -207,7 +207,10 @@ class Printer:
             return
         lines = [
             tables.side_by_side(
-                [tables.Column("", tables.Kind.TEXT, [output.cell(value)]) for value in (mark, *decode(row))],
+                [
+                    tables.TextColumn("", tables.CellKind.TEXT, [output.cell(value)])
+                    for value in (mark, *decode(row))
+                ],
                 self.out.room,
                 self.out.mark,
             )
@@ -220,7 +223,7 @@ class Printer:
     def _snapshot(self, event: Event) -> None:
         columns = event["columns"]
         count = len(self._rows)
-        relation = output.Relation(
+        relation = output.ResultTable(
             names=[column["name"] for column in columns],
             types=[column["type"] for column in columns],
             rows=self._rows,

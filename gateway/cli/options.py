@@ -165,7 +165,7 @@ def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is no JSON value")
 
 
-class Asking(click.Command):
+class ArgumentCommand(click.Command):
     """A command with --arg and --arg-edn, which keep the order in which they were typed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ import orjson
 from adalog.gateway.cli.output.console import binary, err, out
 
 if TYPE_CHECKING:
-    from adalog.gateway.cli.output.formats import Relation
+    from adalog.gateway.cli.output.formats import ResultTable
 
 # How wide a pulled entity is written where no terminal says.
 _PAGE_WIDTH = 100
@@ -23,7 +23,7 @@ def check_binary(form: str) -> None:
         raise click.UsageError("--format arrow writes binary data: send it to a file or a pipe")
 
 
-def print_relation(relation: Relation, form: str, show: int | None) -> None:
+def print_relation(relation: ResultTable, form: str, show: int | None) -> None:
     """Prints the rows in one of the formats, and below them, on standard error, what is suspicious."""
     from adalog.gateway.cli.output import formats as output
 

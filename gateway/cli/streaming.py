@@ -15,8 +15,8 @@ from adalog.cluster.cluster import Cluster
 from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
-from adalog.gateway.cli.backend import Remote
-from adalog.gateway.cli.importing import Rejected, wish_of
+from adalog.gateway.cli.backend import RemoteBackend
+from adalog.gateway.cli.importing import RejectedFolder, wish_of
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
@@ -27,12 +27,12 @@ from adalog.store.database import Database
 
 _SPARK_SECONDS: Final = 240.0
 _SILENCE_SECONDS: Final = 120.0
-# Rows of a batch that may be rejected where nobody says how many.
+# Rows of a batch that may be rejected by default.
 ANY: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class StreamOptions:
     """The options of the command."""
 
     mapping: Path
@@ -43,7 +43,12 @@ class Chosen:
 
 
 def run_stream(
-    place: Remote | Settings, settings: Settings, plan: ImportPlan, chosen: Chosen, out: Console, err: Console
+    place: RemoteBackend | Settings,
+    settings: Settings,
+    plan: ImportPlan,
+    chosen: StreamOptions,
+    out: Console,
+    err: Console,
 ) -> None:
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
@@ -80,8 +85,10 @@ def run_stream(
 
 
 @contextmanager
-def _sink(place: Remote | Settings, live: Cluster, chosen: Chosen, stopped: Callable[[], bool]) -> Iterator[Sink]:
-    if isinstance(place, Remote):
+def _sink(
+    place: RemoteBackend | Settings, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
+) -> Iterator[Sink]:
+    if isinstance(place, RemoteBackend):
         yield _Server(place, chosen, stopped)
         return
     with open_database(place) as database:
@@ -91,7 +98,9 @@ def _sink(place: Remote | Settings, live: Cluster, chosen: Chosen, stopped: Call
 class _Folder:
     """Batches into a folder that this process has."""
 
-    def __init__(self, database: Database, live: Cluster, chosen: Chosen, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, database: Database, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
+    ) -> None:
         self._database = database
         self._live = live
         self._chosen = chosen
@@ -108,7 +117,7 @@ class _Folder:
 class _Server:
     """Batches into a server's database, which reads the files itself."""
 
-    def __init__(self, server: Remote, chosen: Chosen, stopped: Callable[[], bool]) -> None:
+    def __init__(self, server: RemoteBackend, chosen: StreamOptions, stopped: Callable[[], bool]) -> None:
         self._server = server
         self._chosen = chosen
         self._told = _Stoppable(stopped)
@@ -117,7 +126,7 @@ class _Server:
         [source] = plan.sources
         wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
-        rejected = Rejected(quarantine)
+        rejected = RejectedFolder(quarantine)
         for kind, said in self._server.imported(wish, _SILENCE_SECONDS):
             self._told.tasks(0, 0, 0)
             if kind == "rejected":
@@ -138,7 +147,7 @@ def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
 
 
 class _Stoppable:
-    """Who is told how far a batch is, and ends it when nobody wants it."""
+    """Takes the progress of a batch, and ends it on request."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped

@@ -1,4 +1,4 @@
-"""Validators of answers to GET: whoever has the same answer already is told so instead of getting it again.
+"""Validators of answers to GET: a client that has the same answer already gets 304 instead.
 
 https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
 """
@@ -12,10 +12,10 @@ _DIGEST_BYTES = 16
 
 
 def validated(media: str, body: Iterable[bytes]) -> dict[str, str]:
-    """The headers of an answer that may be kept by who asked, and asked for again with its ETag.
+    """The headers of an answer that may be kept by the client, and asked for again with its ETag.
 
     The validator is of the bytes before they are compressed: a weak one, as it is the same however they are sent.
-    Answers depend on who asks, so no cache between may keep them.
+    Answers depend on the client, so no cache between may keep them.
     """
     digest = hashlib.blake2b(key=media.encode(), digest_size=_DIGEST_BYTES)
     for chunk in body:

@@ -1,8 +1,8 @@
 """One connection: uvicorn's HTTP/1.1 protocol, with limits on what comes before there is a request.
 
 A whole answer is uvicorn's affair. A stream of events writes to the connection itself
-(`gateway.connections.direct`) and may be silent for as long as it likes. A WebSocket takes the connection over
-(`gateway.connections.websocket`).
+(`gateway.connections.event_transport`) and may be silent for as long as it likes. A WebSocket takes the connection
+over (`gateway.connections.websocket`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from adalog.gateway.connections.direct import EXTENSION, Sender, Taking, limit_silence
+from adalog.gateway.connections.event_transport import EXTENSION, EventSender, TakingPace, limit_silence
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import (
     BAD_TARGET,
@@ -41,11 +41,11 @@ _PIECE_BYTES: Final = 64
 _MOST_AHEAD: Final = 16
 # No opening handshake has one.
 _OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
-# What a client that was refused may go on sending, to nobody.
+# What a refused client may go on sending, unread.
 _LINGER_SECONDS: Final = 1.0
 
 
-class Part(Enum):
+class RequestPart(Enum):
     """What of a request is being received."""
 
     NOTHING = auto()
@@ -75,7 +75,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.wire = wire
         self.address = ""
-        self.part = Part.NOTHING
+        self.part = RequestPart.NOTHING
         self.since = self.loop.time()
         self.held = 0
         self._is_refused = False
@@ -92,19 +92,23 @@ class Connection(HttpToolsProtocol):
         # Of the connection: heads that were read, and bytes that came since of what is not complete yet.
         self._heads = 0
         self._raw_bytes = 0
-        self._taking = Taking(self.since)
+        self._taking = TakingPace(self.since)
         # Of a stream of events.
-        self._sender: Sender | None = None
+        self._sender: EventSender | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is being received or answered."""
-        return self.part is Part.NOTHING and not self._is_answering and not self.transport.get_write_buffer_size()
+        return (
+            self.part is RequestPart.NOTHING
+            and not self._is_answering
+            and not self.transport.get_write_buffer_size()
+        )
 
     @property
     def is_receiving(self) -> bool:
         """Whether a part of a body is here, and not the rest."""
-        return self.part is Part.BODY and self.held > 0
+        return self.part is RequestPart.BODY and self.held > 0
 
     @property
     def _is_answering(self) -> bool:
@@ -128,7 +132,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _tell_gone(self) -> None:
-        """Whoever works on an answer learns that nobody waits for it."""
+        """Tells the work on an answer that its client is gone."""
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
             self._running.message_event.set()
@@ -140,7 +144,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.abort()
             return
         self._unset_keepalive_if_required()
-        if self.part is Part.NOTHING:
+        if self.part is RequestPart.NOTHING:
             self._begin_head()
         before = self.part, self._heads
         try:
@@ -160,7 +164,7 @@ class Connection(HttpToolsProtocol):
         self._raw_bytes += size
         if self._raw_bytes - self._body_bytes <= self.wire.head_bytes + self._body_bytes // 4:
             return
-        self.refuse(self.wire.large_head if self.part is Part.HEAD else TINY_CHUNKS)
+        self.refuse(self.wire.large_head if self.part is RequestPart.HEAD else TINY_CHUNKS)
 
     def _upgrade(self) -> None:
         if self._should_upgrade():
@@ -195,7 +199,7 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count_head(len(name) + len(value) + len(b": \r\n"))
-        if self.part is not Part.HEAD:
+        if self.part is not RequestPart.HEAD:
             # A trailer: too late to mean anything.
             return
         super().on_header(name, value)
@@ -212,7 +216,7 @@ class Connection(HttpToolsProtocol):
             self._take_absolute_target()
         self._heads += 1
         self._raw_bytes = 0
-        self.part = Part.BODY
+        self.part = RequestPart.BODY
         self.since = self.loop.time()
         super().on_headers_complete()
 
@@ -231,14 +235,14 @@ class Connection(HttpToolsProtocol):
             raise _RefusedError(UNWANTED)
 
     def on_message_complete(self) -> None:
-        self.part = Part.NOTHING
+        self.part = RequestPart.NOTHING
         self.since = self.loop.time()
         super().on_message_complete()
 
     def _begin_head(self) -> None:
-        if self.part is not Part.HEAD:
+        if self.part is not RequestPart.HEAD:
             self.since = self.loop.time()
-        self.part = Part.HEAD
+        self.part = RequestPart.HEAD
         self._head_bytes = self._hosts = self._pieces = self._body_bytes = self._raw_bytes = 0
 
     def _count_head(self, size: int) -> None:
@@ -271,7 +275,7 @@ class Connection(HttpToolsProtocol):
     def is_full(self) -> bool:
         return self.flow.write_paused
 
-    def attach(self, sender: Sender) -> None:
+    def attach(self, sender: EventSender) -> None:
         self._sender = sender
         self.wire.streams["events"] += 1
         if self._running is not None:
@@ -311,7 +315,7 @@ class Connection(HttpToolsProtocol):
         self.wire.release(self)
         if self.transport.is_closing():
             return
-        if self.part is Part.BODY:
+        if self.part is RequestPart.BODY:
             may_answer = self._running is self.cycle and not self.cycle.response_started
         else:
             may_answer = not self._is_answering
@@ -328,7 +332,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._detach()
-        if self.part is Part.NOTHING:
+        if self.part is RequestPart.NOTHING:
             self.since = self.loop.time()
         if self._running is not None:
             self.wire.release(self, self._bodies.pop(self._running, 0))
@@ -360,11 +364,11 @@ class Connection(HttpToolsProtocol):
         elif self._sender is not None:
             self._sender.check(now)
         elif self.flow.read_paused:
-            # It is we who do not read.
+            # The server is what does not read.
             self.since = now
-        elif self.part is Part.HEAD and now - self.since > self.wire.head_seconds:
+        elif self.part is RequestPart.HEAD and now - self.since > self.wire.head_seconds:
             self.refuse(self.wire.late_head)
-        elif self.part is Part.BODY and now - self.since > self.wire.body_seconds:
+        elif self.part is RequestPart.BODY and now - self.since > self.wire.body_seconds:
             self.refuse(self.wire.late_body)
         elif self.is_idle and now - self.since > self.wire.idle_seconds:
             self.transport.close()

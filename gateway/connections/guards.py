@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adalog.datalog.errors import Code, quoted
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import host_names, is_address_of_host, is_loopback
 from adalog.gateway.settings.origins import Origins
+from adalog.gateway.settings.value_types import host_names, is_address_of_host, is_loopback
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self' data:; img-src 'self' data:; "
@@ -28,7 +28,7 @@ _COMMON = [
 _OWN = (b"cross-origin-resource-policy", b"same-origin")
 _SHARED = (b"cross-origin-resource-policy", b"cross-origin")
 SECURITY_HEADERS = [*_COMMON, _OWN]
-"""Those of an answer to whoever it may be."""
+"""Those of every answer."""
 
 
 class SecurityHeaders:

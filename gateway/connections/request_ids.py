@@ -15,7 +15,7 @@ from adalog.gateway.connections.guards import header
 
 HEADER: Final = b"x-request-id"
 _SCOPE: Final = "adalog.request_id"
-# Whatever else somebody sends could be taken for a part of the log.
+# Any other text could be taken for a part of the log.
 _GOOD: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
 _PROBES: Final = frozenset(["/healthz", "/readyz", "/metrics"])
 

@@ -1,8 +1,8 @@
 """One WebSocket: uvicorn's protocol class over `websockets`, with limits on what comes and a way to send at once.
 
 ASGI carries the handshake and the messages that come, of which there are few. What is sent is written to the
-transport as it is made (`gateway.connections.direct`); what the messages mean is `gateway.protocols.transport_ws`'s
-affair.
+transport as it is made (`gateway.connections.event_transport`); what the messages mean is
+`gateway.protocols.transport_ws`'s affair.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from websockets.http11 import Response
 from websockets.protocol import State
 
 from adalog.datalog.errors import RETRYABLE, Code
-from adalog.gateway.connections.direct import EXTENSION, Sender, Taking
+from adalog.gateway.connections.event_transport import EXTENSION, EventSender, TakingPace
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.connections.wire import LINGER_BYTES, MALFORMED, Refusal, Wire, counted_address
 
@@ -34,7 +34,7 @@ _SLICE_BYTES: Final = 4096
 # What fits beside the code in a frame that closes.
 _REASON_BYTES: Final = 123
 _SECONDS_TO_CLOSE: Final = 5.0
-# What a client whose frame was wrong may go on sending, to nobody.
+# What a client whose frame was wrong may go on sending, unread.
 _LINGER_SECONDS: Final = 1.0
 # A handshake that the application refused has it already.
 _POLICY: Final = "content-security-policy"
@@ -82,7 +82,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         # Of the session: operations that run or stream.
         self.operations = 0
         self.is_full = False
-        self._sender: Sender | None = None
+        self._sender: EventSender | None = None
         # What came and was not looked at, and whether it is about to be.
         self._unread = bytearray()
         self._is_reading = False
@@ -91,7 +91,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._pieces = 0
         # Of `held`: what is on the way.
         self._arriving = 0
-        self._taking = Taking(self.since)
+        self._taking = TakingPace(self.since)
         # Whether a frame was none, so that nothing after it can be read.
         self._has_failed = False
         # What came since the connection was told its end.
@@ -116,7 +116,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     # What the session asks
 
-    def attach(self, sender: Sender) -> None:
+    def attach(self, sender: EventSender) -> None:
         self._sender = sender
         self.wire.streams["websocket"] += 1
         # The handshake is over, and its headers are some kilobytes.
@@ -184,7 +184,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         elif not self.is_open or self._sender is None:
             return
         elif self.read_paused:
-            # It is we who do not read.
+            # The server is what does not read.
             self._heard, self._pinged = now, None
         elif self._pinged is not None and now - self._pinged > self.wire.ping_seconds:
             self._cut("ping_seconds")

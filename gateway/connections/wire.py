@@ -21,13 +21,13 @@ from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import networks
+from adalog.gateway.settings.value_types import networks
 
 # What a whole IPv6 network's holder has to himself.
 _IPV6_PREFIX: Final = 64
 # For the log, segments, Redis and Spark.
 _KEPT_DESCRIPTORS: Final = 256
-# What a client may send to nobody: after a refusal, so that it comes to read why, or where it never had a request.
+# What a client may send unread: after a refusal, so that it comes to read why, or where it never had a request.
 LINGER_BYTES: Final = 256 * 1024
 # Connections beyond the limit that are told so in peace.
 _MOST_LINGERING: Final = 32
@@ -134,11 +134,11 @@ class Wire:
         self.closed: Counter[str] = Counter()
         self.body_bytes = 0
         self.connections: set[Peer] = set()
-        # Who is told how many connections are open.
+        # Called with the number of open connections.
         self.counted: Callable[[int], None] = lambda connections: None
         self._most_of_address = settings.connections_per_address
         self._most_body_bytes = settings.bodies_bytes
-        # What other workers hold of it, who cannot be made to give anything: so an Nth of it is always there.
+        # What other workers hold of it, which cannot be taken from them: an Nth is always left to this one.
         self.beside = NO_OTHERS
         self._own_body_bytes = settings.bodies_bytes // settings.workers
         self._proxies = networks(settings.trusted_proxies)
@@ -204,7 +204,7 @@ class Wire:
         self._sweeping = asyncio.get_running_loop().call_later(self._pause, self._sweep)
 
     def stop(self) -> None:
-        """Late connections are left to whoever ends all of them."""
+        """Late connections are not looked for any more: all of them are about to end."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         for connection in self._lingering:
@@ -247,8 +247,8 @@ class Wire:
             self.counted(len(self.connections))
 
     def hold(self, connection: Peer, size: int) -> None:
-        """So many bytes more of a body. Where there are too many, whoever holds most loses: a body that is on the
-        way rather than one that is being answered."""
+        """So many bytes more of a body. Where there are too many, the address with most loses: a body that is on
+        the way rather than one that is being answered."""
         connection.held += size
         self.body_bytes += size
         self.beside.tell(self.body_bytes)
@@ -273,14 +273,14 @@ class Wire:
         return True
 
     def unread_bytes(self, refusal: Refusal | None = None) -> int:
-        """How much more may come, and be read by nobody, before a connection is cut. refusal: what was said; None:
+        """How much more may come unread before a connection is cut. refusal: what was said; None:
         the body of a request that has its answer."""
         # Of a request that is none, nothing more is worth reading.
         may_be_sound = refusal is None or refusal.status in (408, 503)
         return max(LINGER_BYTES, self.request_bytes) if may_be_sound else LINGER_BYTES
 
     def release(self, connection: Peer, size: int | None = None) -> None:
-        """So many bytes of bodies were answered, or all; or nobody waits for that any more."""
+        """So many bytes of bodies were answered, or all; or their client is gone."""
         size = connection.held if size is None else min(size, connection.held)
         self.body_bytes -= size
         self.beside.tell(self.body_bytes)

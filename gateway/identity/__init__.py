@@ -1,1 +1,1 @@
-"""Who asks: bearer tokens, JSON Web Tokens, the user at the other end of a connection."""
+"""Authentication: bearer tokens, JSON Web Tokens, the user at the other end of a connection."""

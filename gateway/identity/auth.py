@@ -1,4 +1,4 @@
-"""Who asks: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens.
+"""Authentication: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens.
 
 Of a file only hashes are kept, and they are compared in constant time.
 """
@@ -21,8 +21,8 @@ from starlette.types import Scope
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.identity.principal import ANYONE, Principal, RefusedTokenError
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import ROLES
 from adalog.gateway.settings.setting import SettingError
+from adalog.gateway.settings.value_types import ROLES
 
 if TYPE_CHECKING:
     from adalog.gateway.identity.jwt_tokens import JsonWebTokens
@@ -72,7 +72,7 @@ class Tokens:
         return self._entries is not None or self._signed is not None
 
     async def asking(self, scope: Scope) -> Principal:
-        """Who asks over HTTP. Raises as `principal` does."""
+        """The principal of an HTTP request. Raises as `principal` does."""
         given = authorizations(scope)
         if self.required and len(given) > 1:
             # Each program on the way may choose another one.
@@ -81,7 +81,7 @@ class Tokens:
         return await self.principal(given[0] if given else None)
 
     async def principal(self, authorization: str | None) -> Principal:
-        """Who the Authorization header names. Raises UNAUTHENTICATED; FORBIDDEN for somebody without a role."""
+        """The principal of the Authorization header. Raises UNAUTHENTICATED; FORBIDDEN for one without a role."""
         if not self.required:
             return ANYONE
         try:
@@ -160,7 +160,7 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
 
 
 def address_of(scope: Scope) -> str:
-    """Where a request comes from, as somebody who is not known by name: of IPv6 the network that one has whole."""
+    """The address of a request, which stands for an anonymous client: of IPv6 the network of one customer."""
     return _network((scope.get("client") or ("",))[0])
 
 

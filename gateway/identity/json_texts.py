@@ -1,4 +1,4 @@
-"""JSON of which every object has each name once: for what decides who may do what, or is asked for seldom.
+"""JSON whose objects have each name once: for tokens, keys and requests that are rare.
 
 https://www.rfc-editor.org/rfc/rfc8259#section-4 leaves open what a repeated name means, so that of two programs
 that read the same text one may take the first and the other the last; of claims

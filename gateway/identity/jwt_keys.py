@@ -34,7 +34,7 @@ _LOGGER: Final = logging.getLogger("adalog.auth")
 
 # After how long keys are fetched anew: how soon one that the issuer withdrew is refused.
 RENEW_SECONDS: Final = 300.0
-# Between two requests for keys: tokens with names of keys that nobody knows must not become requests to the issuer.
+# Between two requests for keys: tokens with unknown key names must not become requests to the issuer.
 PAUSE_SECONDS: Final = 10.0
 # Of one request for keys, during which tokens with a new key wait.
 TIMEOUT_SECONDS: Final = 5.0
@@ -134,7 +134,7 @@ class RemoteKeys:
                 return None
             self._asked_at = self._clock()
             self._asking = asking = Future[bool]()
-            # From here on nobody who stops waiting cancels it for the others.
+            # From here on a cancelled waiter does not cancel the request for the others.
             asking.set_running_or_notify_cancel()
         threading.Thread(target=lambda: asyncio.run(self._renew(asking)), name="adalog-keys", daemon=True).start()
         return asking
@@ -257,7 +257,7 @@ async def _fetched(url: str, seconds: float) -> bytes:
     # A few compressed bytes may be many, so none are asked for, and none taken apart.
     headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
     try:
-        # The client's own limit is on each wait, of which somebody may cause any number.
+        # The client's own limit is on each wait, of which an attacker may cause any number.
         async with (
             httpx.AsyncClient(timeout=None, follow_redirects=False) as client,
             asyncio.timeout(seconds),

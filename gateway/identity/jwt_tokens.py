@@ -1,4 +1,4 @@
-"""Who a JSON Web Token says that asks, if it is good: its signature, its time, its audience and issuer.
+"""The principal that a JSON Web Token names, if it is valid: its signature, its time, its audience and issuer.
 
 https://www.rfc-editor.org/rfc/rfc7519, and what https://www.rfc-editor.org/rfc/rfc8725 has a server see to: a list
 says which algorithms there are, each key has those of its own kind, and nothing in the header leads elsewhere.
@@ -21,8 +21,8 @@ from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.jwt_keys import FixedKeys, Key, Keys, RemoteKeys, keys_of_file
 from adalog.gateway.identity.principal import Principal, RefusedTokenError, now
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import ROLES, jwt_algorithms, jwt_roles
 from adalog.gateway.settings.setting import PREFIX, SettingError
+from adalog.gateway.settings.value_types import ROLES, jwt_algorithms, jwt_roles
 
 MOST_BYTES: Final = 16 * 1024
 _MOST_NAME: Final = 256
@@ -55,7 +55,8 @@ class JsonWebTokens:
         self._generation = self._keys.generation
 
     async def principal(self, token: str) -> Principal:
-        """Who the token names. Raises UNAUTHENTICATED, FORBIDDEN, or BACKEND_UNAVAILABLE without keys."""
+        """The principal that the token names. Raises UNAUTHENTICATED, FORBIDDEN, or BACKEND_UNAVAILABLE without
+        keys."""
         if len(token) > MOST_BYTES:
             raise RefusedTokenError("malformed", f"the token is longer than {MOST_BYTES:,} bytes")
         self._keys.age()
@@ -207,7 +208,7 @@ def _header(token: str) -> dict[str, Any]:
 
 
 def _check_unique(token: str) -> None:
-    """Raises UNAUTHENTICATED for a header or claims that have a name twice, at any depth: whoever issued the token,
+    """Raises UNAUTHENTICATED for a header or claims that have a name twice, at any depth: the issuer of the token,
     or checks it elsewhere, may mean the other one."""
     try:
         for part in token.split(".")[:2]:

@@ -22,7 +22,7 @@ _FORWARDED: Final = (b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip")
 
 def is_own_user(scope: Scope) -> bool:
     """Whether a request comes from a process of the user that this one runs as, and not through a proxy that says
-    so. False where nobody can tell."""
+    so. False where it is not known."""
     client, server = scope.get("client"), scope.get("server")
     if any(name in _FORWARDED for name, _ in scope["headers"]):
         return False

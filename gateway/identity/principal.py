@@ -1,4 +1,4 @@
-"""Somebody who asks, what they may do and until when, and why a token is not taken."""
+"""A client's identity: its role, when its token expires, and why a token is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def now() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody known, and what they may do. `expires`: when their token does, in seconds since 1970."""
+    """A client with a name and a role. `expires`: when its token does, in seconds since 1970."""
 
     name: str
     role: str
@@ -59,7 +59,7 @@ class RefusedTokenError(AdalogError):
 
 
 class Expiry:
-    """Calls somebody in the event loop when a principal's token expires."""
+    """Calls a function in the event loop when a principal's token expires."""
 
     def __init__(self, principal: Principal, then: Callable[[], None]) -> None:
         self._principal = principal

@@ -14,8 +14,8 @@ from starlette.types import Scope
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.identity.auth import Principal, check_backup
-from adalog.gateway.jobs.backups import Backups, Wanted
-from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
+from adalog.gateway.jobs.backups import BackupRequest, Backups
+from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.gateway.settings.config import Settings
@@ -27,7 +27,7 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
-def backups_asked_for(backups: Backups, settings: Settings) -> Kind:
+def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
     """The jobs of /backup."""
 
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
@@ -37,9 +37,9 @@ def backups_asked_for(backups: Backups, settings: Settings) -> Kind:
         if said.get("keep", 1) < 1:
             raise AdalogError(Code.ARG_INVALID, f"`keep` is {_MEMBERS['keep'][1]}")
         to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
-        return backups.begin(Wanted(to, said.get("keep")))
+        return backups.begin(BackupRequest(to, said.get("keep")))
 
-    return Kind("backup", "no backup was taken", check_backup, begin)
+    return JobKind("backup", "no backup was taken", check_backup, begin)
 
 
 def _places(settings: Settings, principal: Principal, scope: Scope) -> BackupPlaces:

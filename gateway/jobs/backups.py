@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adalog.gateway.jobs.jobs import Jobs
-from adalog.gateway.jobs.outbox import Outbox, Told
+from adalog.gateway.jobs.outbox import Outbox, ProgressEvents
 from adalog.store.backup.creation import BackupResult, take
 from adalog.store.database import Database
 from adalog.store.files.place import place_of
@@ -17,7 +17,7 @@ _log = logging.getLogger("adalog.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BackupRequest:
     """A backup that is asked for, whose place was checked."""
 
     to: str
@@ -31,13 +31,13 @@ class Backups:
         self._database = database
         self.jobs = Jobs("backup")
 
-    def begin(self, wanted: Wanted) -> Outbox:
+    def begin(self, wanted: BackupRequest) -> Outbox:
         """Begins a backup; what it says. Raises RATE_LIMITED while another one runs. On the event loop."""
         return self.jobs.begin(lambda outbox: self._taken(wanted, outbox), Outbox())
 
-    def _taken(self, wanted: Wanted, outbox: Outbox) -> dict[str, Any]:
+    def _taken(self, wanted: BackupRequest, outbox: Outbox) -> dict[str, Any]:
         began = time.monotonic()
-        taken = take(self._database.source(), place_of(wanted.to), wanted.keep, Told(outbox))
+        taken = take(self._database.source(), place_of(wanted.to), wanted.keep, ProgressEvents(outbox))
         _log.info("backup %d was taken at t = %d: %s", taken.number, taken.t, taken)
         return told(taken, time.monotonic() - began)
 

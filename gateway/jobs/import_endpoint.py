@@ -16,11 +16,11 @@ from starlette.types import Scope
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.identity.auth import Principal, check_import
-from adalog.gateway.jobs.imports import Imports, Wish
-from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
+from adalog.gateway.jobs.imports import ImportRequest, Imports
+from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import import_places
+from adalog.gateway.settings.value_types import import_places
 from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import mapping_of
 from adalog.schema.request.background import elsewhere
@@ -41,17 +41,17 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
-def imports_asked_for(imports: Imports, settings: Settings) -> Kind:
+def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
     """The jobs of /import."""
 
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         wish = await elsewhere(lambda _: _wish(text, _places(settings, principal, scope)))
         return await imports.abegin(wish)
 
-    return Kind("import", "nothing was imported", check_import, begin)
+    return JobKind("import", "nothing was imported", check_import, begin)
 
 
-def _wish(text: bytes, places: ImportFolders) -> Wish:
+def _wish(text: bytes, places: ImportFolders) -> ImportRequest:
     """The import that a request asks for. Raises what is wrong with it."""
     said = _members(text)
     plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
@@ -62,7 +62,7 @@ def _wish(text: bytes, places: ImportFolders) -> Wish:
     if "files" in said:
         plan = plan.of_files(said["files"])
     plan = places.checked(plan)
-    return Wish(plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"))
+    return ImportRequest(plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"))
 
 
 def _members(text: bytes) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool
 from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
-from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
+from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ProgressEvents, ThreadsOutbox
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.runner import ImportRunner
@@ -35,11 +35,11 @@ _PIECE: Final = 1 << 16
 # So many new entities may be made in others' transactions while an import is decided, and its ids stay as they are.
 _LEEWAY: Final = 1 << 16
 
-Elsewhere = Callable[["Wish"], Generator[Event | None]]
+Elsewhere = Callable[["ImportRequest"], Generator[Event | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ImportRequest:
     """An import that is asked for, whose places were checked."""
 
     plan: ImportPlan
@@ -49,7 +49,7 @@ class Wish:
 
 
 class Imports:
-    """Thread-safe. `runner`: makes who runs the tasks; None: the pool's Spark session, once that is there."""
+    """Thread-safe. `runner`: makes the runner of tasks; None: the pool's Spark session, once that is there."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Imports:
         self._elsewhere = elsewhere
         self.jobs = Jobs("import")
 
-    async def abegin(self, wish: Wish) -> Outbox:
+    async def abegin(self, wish: ImportRequest) -> Outbox:
         """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
         without Spark."""
         if self._elsewhere is None:
@@ -77,8 +77,8 @@ class Imports:
         threading.Thread(target=_hand_on, args=(said, outbox), name="adalog-import", daemon=True).start()
         return outbox
 
-    def served(self, gone: Callable[[], bool], wish: Wish) -> Iterator[Event]:
-        """What an import says that another process asks for; that it has begun first. gone: whether nobody wants
+    def served(self, gone: Callable[[], bool], wish: ImportRequest) -> Iterator[Event]:
+        """What an import says that another process asks for; that it has begun first. gone: whether no client wants
         it any more."""
         outbox = ThreadsOutbox()
         self.begin(wish, outbox)
@@ -92,7 +92,7 @@ class Imports:
         finally:
             outbox.close(AdalogError(Code.CANCELLED, "the client went away, and nothing was imported"))
 
-    def begin(self, wish: Wish, outbox: AnyOutbox) -> AnyOutbox:
+    def begin(self, wish: ImportRequest, outbox: AnyOutbox) -> AnyOutbox:
         """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._spark_runner:
             raise AdalogError(
@@ -102,9 +102,9 @@ class Imports:
 
     # On the job's thread
 
-    def _imported(self, wish: Wish, outbox: Outbox) -> dict[str, Any]:
+    def _imported(self, wish: ImportRequest, outbox: Outbox) -> dict[str, Any]:
         with self._database.unfinished() as aside:
-            told = Told(outbox)
+            told = ProgressEvents(outbox)
             told.stage("starting Spark")
             rejected = aside / "rejected"
             outcome = load(
@@ -134,7 +134,7 @@ class Imports:
 
 
 def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:
-    """Has what another process says told to a client; ends it there when nobody wants it here."""
+    """Has what another process says told to a client; ends it there when its client here is gone."""
     try:
         with closing(said):
             for event in said:

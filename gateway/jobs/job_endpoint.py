@@ -1,6 +1,6 @@
 """A job that is asked for with a POST of JSON and told of with server-sent events until its end: /import, /backup.
 
-Who asks has to be allowed to, pays for the time that it takes, and may leave, which ends it; so do the end of the
+The client needs the role, pays for the time that the job takes, and ends it by disconnecting; so do the end of the
 token and that of the server.
 """
 
@@ -44,11 +44,11 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JobKind:
     """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
 
-    check: raises FORBIDDEN for who may not ask for one. begin: begins what a body asks for; raises what is wrong
-    with it.
+    check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is
+    wrong with it.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Kind:
 class JobEndpoint:
     """An ASGI app."""
 
-    def __init__(self, kind: Kind, answering: Answering, settings: Settings) -> None:
+    def __init__(self, kind: JobKind, answering: Answering, settings: Settings) -> None:
         self._kind = kind
         self._answering = answering
         self._request_bytes = settings.request_bytes
@@ -141,7 +141,7 @@ class JobEndpoint:
             while not gone.done():
                 events = await _events(outbox, self._ping_seconds, gone)
                 if meter is not None:
-                    # As it goes on: who asks for other things meanwhile has less for them.
+                    # Charged as it goes on: other requests of the principal have less meanwhile.
                     now = monotonic()
                     meter.pay(meter.seconds(now - paid))
                     paid = now
@@ -158,7 +158,7 @@ class JobEndpoint:
 
 
 def asks_as_owner(principal: Principal, scope: Scope) -> bool:
-    """Whether who asks runs as the server's own user, and so may read and write the same files."""
+    """Whether the client runs as the server's own user, and so may read and write the same files."""
     return principal is ANYONE and is_own_user(scope)
 
 

@@ -1,6 +1,6 @@
 """What a job in a thread has to say to the client that asked for it, on the event loop or in another process.
 
-Progress that nobody has taken yet is replaced by what comes after it; of anything else a job may be only a few
+Progress that is not sent yet is replaced by what comes after it; of anything else a job may be only a few
 events ahead.
 """
 
@@ -25,7 +25,7 @@ Event = tuple[str, Any]
 
 
 class Outbox:
-    """Events from the thread of a job to a task of the event loop. `reason`: why nobody wants them any more."""
+    """Events from the thread of a job to a task of the event loop. `reason`: why they are not wanted any more."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -35,7 +35,7 @@ class Outbox:
         self.reason: AdalogError | None = None
 
     def put(self, kind: str, said: Any) -> None:
-        """Has an event sent; waits where many wait. Raises the reason why nobody wants it."""
+        """Has an event sent; waits while the queue is full. Raises the reason why it is not wanted."""
         with self._room:
             self.check()
             if kind == "progress" and self._events and self._events[-1][0] == kind:
@@ -52,12 +52,12 @@ class Outbox:
         self._tell()
 
     def check(self) -> None:
-        """Raises the reason why nobody wants anything any more, if there is one."""
+        """Raises the reason why no event is wanted any more, if there is one."""
         if self.reason is not None:
             raise AdalogError(self.reason.code, self.reason.message, retryable=self.reason.retryable)
 
     def close(self, reason: AdalogError) -> None:
-        """Nobody wants anything any more."""
+        """No event is wanted any more."""
         with self._room:
             self.reason = self.reason or reason
             self._room.notify_all()
@@ -77,7 +77,7 @@ class Outbox:
         return events
 
     def _tell(self) -> None:
-        # A loop that is closed has nobody left to tell.
+        # A closed loop has no client left.
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._changed.set)
 
@@ -104,8 +104,8 @@ class ThreadsOutbox(Outbox):
             self._room.notify_all()
 
 
-class Told:
-    """How far a job is, as events. Whoever tells of it hears that nobody wants to know any more."""
+class ProgressEvents:
+    """How far a job is, as events. The reporting job hears when no client wants them any more."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox

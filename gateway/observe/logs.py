@@ -54,7 +54,7 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
 def _unraisable(failure: sys.UnraisableHookArgs) -> None:
     if failure.exc_value is not None:
         about = failure.exc_type, failure.exc_value, failure.exc_traceback
-        _LOGGER.error("%s", failure.err_msg or "an exception that nobody could be told of", exc_info=about)
+        _LOGGER.error("%s", failure.err_msg or "an exception that no request could report", exc_info=about)
 
 
 class TextLines(logging.Formatter):

@@ -55,7 +55,7 @@ class _CacheFigures(Collector):
 
 
 class _Figures(Collector):
-    """Figures that somebody else keeps, by one label."""
+    """Figures kept elsewhere, by one label."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class _Figures(Collector):
 
 
 class _Count(Collector):
-    """A count that somebody else keeps."""
+    """A count kept elsewhere."""
 
     def __init__(self, name: str, description: str, read: Callable[[], int]) -> None:
         self._described = name, description
@@ -116,7 +116,7 @@ class _LaneFigures(Collector):
 
 
 class _LiveFigures(Collector):
-    """Who follows what, and what came of it."""
+    """Subscriptions, views and their events."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

@@ -1,6 +1,6 @@
 """Traces for a collector of OpenTelemetry's, which its standard variables name, as OTEL_EXPORTER_OTLP_ENDPOINT.
 
-Spans are sent by a thread in batches; where nobody takes them they are dropped, and nothing else happens. Without
+Spans are sent by a thread in batches; without a collector they are dropped, and nothing else happens. Without
 such a variable nothing of OpenTelemetry is imported.
 """
 

@@ -46,7 +46,7 @@ def heap_trimmer() -> Callable[[], None] | None:
     if trim is None:
         return None
 
-    whole = Whole()
+    whole = FullCollection()
 
     def collect_and_trim() -> None:
         collect(whole=whole.is_due())
@@ -55,7 +55,7 @@ def heap_trimmer() -> Callable[[], None] | None:
     return collect_and_trim
 
 
-class Whole:
+class FullCollection:
     """When all objects are to be looked through for garbage, also those that have been there for long.
 
     `now`: the seconds of a clock; `computed`: those that the process has computed for.
@@ -81,7 +81,7 @@ class Whole:
         return True
 
 
-class Trimming:
+class MemoryTrimming:
     """Watches the memory of this process on a thread of its own; `stop` ends it.
 
     `measure`: the bytes in memory now; `trim`: returns what is free of them.

@@ -1,4 +1,4 @@
-"""What every protocol does with a GraphQL request: who asks, whether they may, what runs, and what it came to.
+"""What every protocol does with a GraphQL request: authentication, permission, execution and the log.
 
 It knows no transport: `gateway.protocols.graphql` speaks HTTP, `gateway.protocols.events` server-sent events,
 `gateway.protocols.transport_ws` WebSocket.
@@ -26,7 +26,7 @@ from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.request_ids import request_id
 from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, check_write
 from adalog.gateway.observe.metrics import Metrics
-from adalog.gateway.process.ending import Stop
+from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.schema.documents.operations import Answer, Operations, PreparedDocument, root_fields
 from adalog.schema.live.stream import RefusedError
@@ -35,7 +35,7 @@ from adalog.schema.request.errors import describe, internal
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
-"""Returns when nobody waits for the answer any more."""
+"""Returns when the client is gone."""
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
@@ -64,7 +64,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
 
     request: GraphQLRequest
@@ -90,7 +90,7 @@ class Answering:
         services: Services,
         tokens: Tokens,
         metrics: Metrics,
-        stop: Stop,
+        stop: StoppedAnswers,
         buckets: Buckets | None = None,
         *,
         log_requests: bool = False,
@@ -105,26 +105,26 @@ class Answering:
         self._requests = count(1)
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
-        """Says who asks, to the present task and to the work that answers it."""
-        who = address_of(scope) if principal is ANYONE else principal.name
-        meter = None if self._buckets is None else self._buckets.of(who)
-        ASKING.set(Client(who, next(self._requests), meter, request_id(scope)))
+        """Tells the present task, and the work that answers it, which client asks."""
+        name = address_of(scope) if principal is ANYONE else principal.name
+        meter = None if self._buckets is None else self._buckets.of(name)
+        ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
 
-    async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
-        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
+    async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
+        """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""
         meter = ASKING.get().meter
         if meter is not None:
             meter.admit(REQUEST_UNITS)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
-            return Asked(request, prepared, None, [])
-        asked = Asked(request, prepared, operation.operation.value, root_fields(operation))
+            return ReadRequest(request, prepared, None, [])
+        asked = ReadRequest(request, prepared, operation.operation.value, root_fields(operation))
         if asked.writes:
             check_write(principal)
         return asked
 
-    async def answer(self, asked: Asked, context: Context, gone: Gone | None = None) -> Answer:
+    async def answer(self, asked: ReadRequest, context: Context, gone: Gone | None = None) -> Answer:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
         request = asked.request
@@ -146,7 +146,9 @@ class Answering:
             self.metrics.rows(context.rows)
         return answer
 
-    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Subscription:
+    async def subscribe(
+        self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None
+    ) -> Subscription:
         """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
 
         `resume`: the token of the last event that the client has, where its transport tells.
@@ -215,7 +217,7 @@ class Answering:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
 
 
-def _about(asked: Asked) -> dict[str, str]:
+def _about(asked: ReadRequest) -> dict[str, str]:
     return {"graphql.operation.type": asked.kind or "unknown", "adalog.fields": " ".join(asked.fields)}
 
 

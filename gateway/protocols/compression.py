@@ -1,4 +1,4 @@
-"""Answers compressed for whoever asks for it: Accept-Encoding, https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3.
+"""Answers compressed on request: Accept-Encoding, https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3.
 
 The cheapest level of each coding: most clients are near, and the highest would cost more than it saves them. An
 answer that is sent in pieces is compressed piece by piece, so that it is never held as a whole a second time.
@@ -160,7 +160,7 @@ class Compression:
         asked = [value for name, value in scope["headers"] if name == b"accept-encoding"]
         taken = acceptable(b",".join(asked).decode("latin-1") if asked else None)
         if not taken:
-            # Before anything is done: a transaction whose answer nobody can read would be worse.
+            # Before anything is done: a transaction whose answer cannot be read would be worse.
             await _refusal()(scope, receive, send)
             return
         await self.app(scope, receive, _Answer(send, taken))
@@ -214,7 +214,7 @@ class _Answer:
         if coding == IDENTITY:
             return None
         headers["content-encoding"] = coding
-        # Nobody knows it before the end.
+        # It is not known before the end.
         del headers["content-length"]
         return STREAMS[coding]()
 

@@ -15,14 +15,14 @@ from typing import Final
 from adalog.datalog.errors import AdalogError
 from adalog.executor.live.subscribers.event import Message
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.gateway.connections.direct import Direct, send_events
+from adalog.gateway.connections.event_transport import EventTransport, send_events
 from adalog.schema.live.stream import ending
 
 _NEXT: Final = b"event: next\ndata: "
 # EventSource drops an event without data.
 _COMPLETE: Final = b"event: complete\ndata: \n\n"
 KEEP_ALIVE: Final = b":\n\n"
-"""A comment, which nobody hears of: what stands between keeps the connection open."""
+"""A comment, which clients ignore: proxies keep the connection open."""
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -45,7 +45,7 @@ def framed(message: Message) -> bytes:
 class EventStream:
     """One subscription on its way to one client. `over` is done when nothing more is sent."""
 
-    def __init__(self, stream: Subscription, direct: Direct, ping_seconds: float) -> None:
+    def __init__(self, stream: Subscription, direct: EventTransport, ping_seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[None] = self._loop.create_future()
         self._stream = stream

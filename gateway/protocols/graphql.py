@@ -16,12 +16,25 @@ from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.conditional import unchanged, validated
-from adalog.gateway.connections.direct import direct_way
+from adalog.gateway.connections.event_transport import direct_way
 from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
 from adalog.gateway.protocols import events, negotiation
-from adalog.gateway.protocols.answering import Answering, Asked, ClientGoneError, StoppedError, chunks, retry_after
-from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
+from adalog.gateway.protocols.answering import (
+    Answering,
+    ClientGoneError,
+    ReadRequest,
+    StoppedError,
+    chunks,
+    retry_after,
+)
+from adalog.gateway.protocols.negotiation import (
+    EVENTS,
+    GRAPHQL_JSON,
+    AcceptedTypes,
+    BadRequestError,
+    GraphQLRequest,
+)
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -105,7 +118,7 @@ class GraphQLEndpoint:
             body = [orjson.dumps({"errors": [describe(refused)]})]
             status, extra = refusal(refused)
         except StoppedError as stopped:
-            # As for a refused document: whoever takes only application/json looks for errors in a 200.
+            # As for a refused document: a client that takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
             if accepted.events_first:
                 status, body, media = 200, events.whole(body), EVENTS
@@ -119,7 +132,7 @@ class GraphQLEndpoint:
         await _send(send, status, body, media, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, asked: Asked, accepted: Accepted, sending: ExitStack
+        self, scope: Scope, receive: Receive, asked: ReadRequest, accepted: AcceptedTypes, sending: ExitStack
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
         context = Context(self.answering.services)
@@ -135,7 +148,13 @@ class GraphQLEndpoint:
         return _status(answer, media), body, _retry_after(retry_after(errors))
 
     async def _stream(
-        self, scope: Scope, receive: Receive, send: Send, asked: Asked, principal: Principal, resume: str | None
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        asked: ReadRequest,
+        principal: Principal,
+        resume: str | None,
     ) -> None:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
@@ -223,7 +242,8 @@ def _retry_after(seconds: int | None) -> dict[str, str]:
 
 
 def _status(answer: Answer, media: str) -> int:
-    """With `data`, even null, 200. A refused document is 4xx, except to those who take only application/json."""
+    """With `data`, even null, 200. A refused document is 4xx, except for clients that take only
+    application/json."""
     if answer.executed or media != GRAPHQL_JSON:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}

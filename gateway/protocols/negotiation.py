@@ -55,7 +55,7 @@ class GraphQLRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedTypes:
     """What a client takes. `json`: the media type of an answer, None where neither will do. `events`: whether it
     takes server-sent events; `events_first`: whether it would rather have them than JSON."""
 
@@ -67,14 +67,14 @@ class Accepted:
         return self.json is not None or self.events
 
 
-def accepted(header: str) -> Accepted:
+def accepted(header: str) -> AcceptedTypes:
     """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
 
-    Whoever takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait for
-    the end of a stream.
+    A client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would
+    wait for the end of a stream.
     """
     if not header or header == "*/*":
-        return Accepted(JSON)
+        return AcceptedTypes(JSON)
     best, best_quality, events = None, 0.0, 0.0
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
@@ -84,7 +84,7 @@ def accepted(header: str) -> Accepted:
             best, best_quality = chosen, quality
         elif media == EVENTS:
             events = max(events, quality)
-    return Accepted(best, events > 0, events > best_quality)
+    return AcceptedTypes(best, events > 0, events > best_quality)
 
 
 def wants_page(header: str) -> bool:

@@ -22,12 +22,12 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.subscribers.event import Message
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections import limits
-from adalog.gateway.connections.direct import direct_way, send_events
+from adalog.gateway.connections.event_transport import direct_way, send_events
 from adalog.gateway.connections.websocket import RESTART, WebSocket
 from adalog.gateway.identity.auth import authorizations
 from adalog.gateway.identity.principal import Expiry, Principal
 from adalog.gateway.protocols import negotiation
-from adalog.gateway.protocols.answering import Answering, Asked, StoppedError, chunks
+from adalog.gateway.protocols.answering import Answering, ReadRequest, StoppedError, chunks
 from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.origins import Origins
@@ -84,7 +84,7 @@ class SocketEndpoint:
         await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if spoken else None})
         socket = direct_way(scope)
         assert isinstance(socket, WebSocket)
-        session = Session(self, scope, socket, principal)
+        session = SocketSession(self, scope, socket, principal)
         if not spoken:
             socket.close(NOT_ACCEPTABLE, f"Subprotocol not acceptable: this server speaks {SUBPROTOCOL}")
         await session.run(receive)
@@ -102,15 +102,15 @@ class Operation:
         self.stream: Subscription | None = None
 
     def end(self) -> None:
-        """Nobody waits for it any more."""
+        """Its client does not wait any more."""
         if self.task is not None:
             self.task.cancel()
         if self.stream is not None:
             self.stream.close()
 
 
-class Session:
-    """One connection: who it is, and what it asks at the moment. Lives in the event loop."""
+class SocketSession:
+    """One connection: its principal, and its running operations. Lives in the event loop."""
 
     def __init__(
         self, endpoint: SocketEndpoint, scope: Scope, socket: WebSocket, principal: Principal | None
@@ -261,7 +261,7 @@ class Session:
             operation.end()
             self._forget(operation)
 
-    _HANDLERS: ClassVar[Mapping[str, Callable[[Session, dict[str, Any], int], Awaitable[None] | None]]] = {
+    _HANDLERS: ClassVar[Mapping[str, Callable[[SocketSession, dict[str, Any], int], Awaitable[None] | None]]] = {
         "connection_init": _initialise,
         "ping": _ping,
         "pong": _pong,
@@ -319,7 +319,7 @@ class Session:
             self._end(operation)
             await self._socket.drained()
 
-    async def _follow(self, operation: Operation, asked: Asked) -> None:
+    async def _follow(self, operation: Operation, asked: ReadRequest) -> None:
         begun = await self._answering.subscribe(asked)
         if self._leaving is not None or self._operations.get(operation.id) is not operation:
             begun.close()

@@ -6,9 +6,9 @@ import os
 
 from adalog.datalog.errors import quoted
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.kinds import is_loopback, jwt_algorithms
 from adalog.gateway.settings.setting import PREFIX, SettingError
 from adalog.gateway.settings.sources import check
+from adalog.gateway.settings.value_types import is_loopback, jwt_algorithms
 from adalog.store.files.folder import is_address
 
 
@@ -60,6 +60,6 @@ def _check_tokens(settings: Settings) -> None:
         )
     if settings.jwt_secret is None and not (settings.jwt_audience and settings.jwt_issuer):
         raise SettingError(
-            f"{given[0]} needs {PREFIX}JWT_AUDIENCE and {PREFIX}JWT_ISSUER: who has the keys signs tokens for "
+            f"{given[0]} needs {PREFIX}JWT_AUDIENCE and {PREFIX}JWT_ISSUER: the owner of the keys signs tokens for "
             "other services, too, which are not to be used here"
         )

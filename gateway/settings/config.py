@@ -1,9 +1,9 @@
 """The settings: each is one field of `Settings`, and the field is its whole definition.
 
 The name gives the environment variable (`ADALOG_IDLE_SECONDS`), the option (`--idle-seconds`) and the key of a file
-(`idle_seconds`). The annotation is a type of `gateway.settings.kinds` that says which values are right; a plain
-number is not negative. `setting` has the default and the meaning. From these are made the option and its help, the
-checks of values, `adalog settings`, `docs/settings.md`, and the names that the Helm chart takes.
+(`idle_seconds`). The annotation is a type of `gateway.settings.value_types` that says which values are right; a
+plain number is not negative. `setting` has the default and the meaning. From these are made the option and its
+help, the checks of values, `adalog settings`, `docs/settings.md`, and the names that the Helm chart takes.
 
 To add a setting:
 
@@ -34,7 +34,7 @@ from adalog.store.values.schema_policy import ATTRIBUTES
 from adalog.store.writer.exclusive import HOLD_SECONDS
 
 if TYPE_CHECKING:
-    from adalog.gateway.settings.kinds import (
+    from adalog.gateway.settings.value_types import (
         AlgorithmList,
         BackupList,
         DataPlace,

@@ -75,7 +75,7 @@ class Origins:
         """What answers preflights and marks answers; outermost, so that errors can be read, too."""
         if not self:
             return []
-        # Any header: who may ask at all may also say who it is, and trace its requests. Tokens are sent by the page
+        # Any header: a page that may ask may also authenticate, and trace its requests. Tokens are sent by the page
         # itself, in a header: nothing that a browser would add by itself counts here.
         cors = Middleware(
             CORSMiddleware,

@@ -28,7 +28,7 @@ from pydantic_settings import (
 )
 
 from adalog.datalog.errors import quoted, shown
-from adalog.gateway.settings import kinds
+from adalog.gateway.settings import value_types
 from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import PREFIX, SettingError, config_file, option_name, variable
@@ -181,8 +181,10 @@ def _name(variable: str) -> str:
 
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, localns=vars(kinds), include_extras=True)
-    return {name: Annotated[int, Ge(0), Le(kinds.MOST)] if hint is int else hint for name, hint in hints.items()}
+    hints = get_type_hints(Settings, localns=vars(value_types), include_extras=True)
+    return {
+        name: Annotated[int, Ge(0), Le(value_types.MOST)] if hint is int else hint for name, hint in hints.items()
+    }
 
 
 @cache

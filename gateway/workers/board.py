@@ -1,7 +1,7 @@
-"""Memory that the supervisor and its workers share: who is there, the newest transaction that each knows, what each
-holds of the amounts that are for all, and what principals have used.
+"""Memory that the supervisor and its workers share: how many are ready, the newest transaction that each knows,
+what each holds of the amounts that are for all, and what principals have used.
 
-But for the last, each number has one writer, and is written in one piece; whoever reads sees an older one or the
+But for the last, each number has one writer, and is written in one piece; a reader sees an older one or the
 newest.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from adalog.cluster.status import STATES, SessionStatus
 from adalog.executor.bounds.other_processes import OtherProcesses
-from adalog.gateway.workers.fills import SharedFills
+from adalog.gateway.workers.shared_buckets import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
 # state, cores, tasks and microseconds of a job that does nothing.

@@ -1,7 +1,7 @@
 """What workers ask of each other: their metrics, and the work of the one that has the Spark session.
 
 A call is a name and its arguments; what comes back is any number of answers, then the end, or what was wrong.
-Pickled, as both ends are the same program, and nobody else can have a line.
+Pickled, as both ends are the same program, and no other program can have a connection.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.gateway.workers.post import Post
+from adalog.gateway.workers.supervisor_link import SupervisorLink
 
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
 
 Gone = Callable[[], bool]
-"""Whether nobody waits for answers any more."""
+"""Whether the caller is gone."""
 Service = Callable[..., Iterator[Any]]
 """Answers a call: a `Gone` and the call's arguments; then as many answers as it has."""
 
@@ -30,7 +30,7 @@ _log = logging.getLogger("adalog.server")
 class Calls:
     """Both sides. `services`: what this worker does for others, by name."""
 
-    def __init__(self, post: Post, services: dict[str, Service]) -> None:
+    def __init__(self, post: SupervisorLink, services: dict[str, Service]) -> None:
         self._post = post
         self._services = services
         post.answer = self._answer
@@ -96,7 +96,7 @@ class Calls:
 
 
 class _Asking(NamedTuple):
-    """For whom a call is made: who asks, by name and request, and the span that it is a part of."""
+    """For whom a call is made: the principal and its request, and the span that it is a part of."""
 
     principal: str
     request_id: str

@@ -1,4 +1,4 @@
-"""What a supervisor and a worker say to each other, over a pair of sockets that nobody else has.
+"""What a supervisor and a worker say to each other, over a private pair of sockets.
 
 The supervisor hands over descriptors, each with a byte that says what it is and the number of the call that it
 answers, 0 where it answers none. The worker says lines of text. A count is said whole, and a call has a number, so

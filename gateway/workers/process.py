@@ -30,8 +30,8 @@ class Process:
     """Starts at once. Raises OSError where no process can be started."""
 
     def __init__(self, settings: Settings, number: int, board: Board, folder: int | None, *, alone: bool) -> None:
-        """settings: of one worker. folder: the descriptor by which the folder is locked. alone: nobody else has it
-        open yet."""
+        """settings: of one worker. folder: the descriptor by which the folder is locked. alone: no other process
+        has it open yet."""
         self.channel, self._theirs = channel.pair()
         given = [self._theirs.fileno(), board.descriptor, *([] if folder is None else [folder])]
         try:

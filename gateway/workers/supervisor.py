@@ -21,14 +21,14 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.process.cursor_key import cursor_key
-from adalog.gateway.process.ending import GONE
+from adalog.gateway.process.shutdown import GONE
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers import channel
 from adalog.gateway.workers.board import Board
-from adalog.gateway.workers.door import Door
+from adalog.gateway.workers.dispatcher import Dispatcher
 from adalog.gateway.workers.process import Process
 from adalog.gateway.workers.shares import own, share_of
-from adalog.gateway.workers.stopped import stops_writers
+from adalog.gateway.workers.stopped_writer import stops_writers
 from adalog.store.files.folder import Folder, is_address
 from adalog.store.files.folder_check import check_folder
 
@@ -62,7 +62,7 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
             folder = Folder(Path(settings.data))
             held.callback(folder.close)
             folder.check_log()
-            # Made before there are several who would make it.
+            # Made before several processes would make it.
             cursor_key(settings)
             lock = folder.descriptor
         supervisor = Supervisor(settings, share, listener, lock, opened)
@@ -100,7 +100,7 @@ class Supervisor:
         self._opened = opened
         self._board = Board(settings.workers)
         self._selector = selectors.DefaultSelector()
-        self._door = Door(listener, self._selector, self._up)
+        self._door = Dispatcher(listener, self._selector, self._up)
         self._seats = [_Seat(number) for number in range(settings.workers)]
         self._served = False
         self._failure: AdalogError | SettingError | None = None

@@ -12,8 +12,8 @@ from adalog.cluster.status import SessionStatus
 from adalog.executor.bounds.other_processes import OtherProcesses
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.workers.calls import Calls, Gone, Service
-from adalog.gateway.workers.figures import NAME, text_of_all
-from adalog.gateway.workers.post import Post
+from adalog.gateway.workers.shared_metrics import NAME, text_of_all
+from adalog.gateway.workers.supervisor_link import SupervisorLink
 
 if TYPE_CHECKING:
     from adalog.executor.bounds.budget import Memory
@@ -35,7 +35,7 @@ class HasBeside(Protocol):
 class Workers:
     """Several gateways of one server, as one of them sees them."""
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: SupervisorLink) -> None:
         self.board = post.board
         self.fills = post.board.fills
         self._number = post.number

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adalog.gateway.connections.limits import PING_SECONDS
-from adalog.gateway.process import ending
+from adalog.gateway.process import shutdown
 from adalog.gateway.settings.config import Settings, names
 from helm import readme
 from helm.tests.chart import CHART, Refused, defaults, loaded, rendered, schema
@@ -343,7 +343,7 @@ def test_there_is_time_to_end() -> None:
     spec = made.one("Deployment")["spec"]["template"]["spec"]
     (command,) = (each["lifecycle"]["preStop"]["exec"]["command"] for each in spec["containers"])
     assert command[0] == "sleep"
-    assert int(command[1]) + ending.GONE < spec["terminationGracePeriodSeconds"]
+    assert int(command[1]) + shutdown.GONE < spec["terminationGracePeriodSeconds"]
 
 
 def test_streams_pass_the_ingress() -> None:

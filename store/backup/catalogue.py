@@ -128,7 +128,7 @@ def catalogue(place: Place) -> Catalogue:
         try:
             backups.append(_read(place, name))
         except DamagedBackup as error:
-            # Whoever holds no lock may see older ones go.
+            # Without a lock, older ones may go meanwhile.
             if name in place.sizes("backups"):
                 damaged[name] = error
     return Catalogue(sorted(backups, key=lambda backup: (backup.number, backup.made)), damaged)

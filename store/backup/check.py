@@ -1,4 +1,4 @@
-"""Reading everything of a database, beside whoever serves it, and saying what is damaged, where, and what to do.
+"""Reading everything of a database beside the process that serves it: what is damaged, where, and what to do.
 
 The log first, which is the truth; then what is made from it: the checkpoint and its segments, which are also
 compared with the log where that is asked for. Nothing is changed.
@@ -48,7 +48,7 @@ def check_data(
     what is damaged as it is found. deep: the log is replayed too, and what comes of it compared with the segments;
     that takes as much memory as the database.
 
-    Raises BACKEND_UNAVAILABLE where there is no database, or nobody may look, NewerFormat where a later version
+    Raises BACKEND_UNAVAILABLE where there is no database, or access is denied, NewerFormat where a later version
     wrote to it: what is right there is not known here.
     """
     with ExitStack() as holding:

@@ -20,8 +20,7 @@ from adalog.store.state.head import Head
 from adalog.store.tries.attribute_data import NO_DATA
 from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.relation import Relation
-from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
+from adalog.store.tries.relation_files import block_of, load_deltas, load_relation
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
@@ -103,9 +102,9 @@ class CheckpointCheck:
 
     def _parts(self, checkpoint: Checkpoint) -> None:
         t, lengths = checkpoint.counters.t, self._dictionaries(checkpoint)
-        for attribute, (base, *runs) in checkpoint.relations.items():
+        for attribute, files in checkpoint.relations.items():
             self._watching.bytes(0, 0)
-            relation = Relation(load_base(base, trusted=True), tuple(load_run(run, trusted=True) for run in runs))
+            relation = load_relation(files, trusted=True)
             for part, fault in relation_faults(relation):
                 self._unsound(part.segment, f"attribute {attribute}: {fault}")
             for part in relation.parts:

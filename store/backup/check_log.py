@@ -19,7 +19,7 @@ from adalog.store.log.payload import Logged
 
 
 class LogCheck:
-    """One check under way. files: where the files are that entries name; None where nobody said."""
+    """One check under way. files: where the files are that entries name; None if not given."""
 
     def __init__(self, log: Log, files: Files | None, findings: Findings, watching: BackupProgress) -> None:
         self._log = log

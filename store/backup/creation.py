@@ -336,7 +336,7 @@ class _Taking:
         return segments_of(names, self._files.imported)
 
     def _check_present(self, backup: Backup) -> None:
-        """Raises BACKEND_UNAVAILABLE where somebody removed what was there."""
+        """Raises BACKEND_UNAVAILABLE if another process removed files meanwhile."""
         present = _present(self._place)
         for name, size in backup.parts().items():
             if present.get(name) != size:

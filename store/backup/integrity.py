@@ -39,8 +39,9 @@ def relation_faults(relation: Relation) -> Iterator[tuple[Base | Run, str]]:
             yield from ((run, fault) for fault in _difference_faults(run, below))
 
 
-def _base_faults(base: Base) -> Iterator[str]:
-    ev, ve = base.ev, base.ve
+def _direction_faults(part: Base | Run) -> Iterator[str]:
+    """Whether each direction is sound by itself, and both hold the same pairs."""
+    ev, ve = part.ev, part.ve
     yield from _rows_faults("entities to values", ev.keys, ev.offsets, ev.values)
     yield from _rows_faults("values to entities", ve.keys, ve.offsets, ve.values)
     if len(ev.values) != len(ve.values):
@@ -50,9 +51,16 @@ def _base_faults(base: Base) -> Iterator[str]:
     other_v, other_e = _expanded(ve.keys, ve.offsets, ve.values)
     if len(e) == len(other_e):
         order = order_of(v, e)
-        wrong = np.flatnonzero((e[order] != other_e) | (v[order] != other_v))
-        if len(wrong):
-            yield f"its two directions differ, first at entity {int(e[order[wrong[0]]])}"
+        differs = (e[order] != other_e) | (v[order] != other_v)
+        if isinstance(part, Run) and len(e) == len(part.ev.added) == len(part.ve.added):
+            differs |= part.ev.added[order] != part.ve.added
+        if differs.any():
+            yield f"its two directions differ, first at entity {int(e[order[int(differs.argmax())]])}"
+
+
+def _base_faults(base: Base) -> Iterator[str]:
+    yield from _direction_faults(base)
+    ev = base.ev
     closed = base.closed
     lengths = {len(closed.e), len(closed.v), len(closed.added), len(closed.retracted)}
     if len(base.since) != len(ev.values) or len(lengths) != 1:
@@ -67,20 +75,12 @@ def _base_faults(base: Base) -> Iterator[str]:
 
 
 def _run_faults(run: Run) -> Iterator[str]:
+    yield from _direction_faults(run)
     ev, ve = run.ev, run.ve
-    yield from _rows_faults("entities to values", ev.keys, ev.offsets, ev.values)
-    yield from _rows_faults("values to entities", ve.keys, ve.offsets, ve.values)
     lengths = {len(ev.values), len(ve.values), len(ev.added), len(ve.added), len(run.stamps)}
     if len(lengths) != 1 or len(ev.counts) != len(ev.keys) or len(ve.counts) != len(ve.keys):
         yield "its columns differ in length"
         return
-    e, v = _expanded(ev.keys, ev.offsets, ev.values)
-    other_v, other_e = _expanded(ve.keys, ve.offsets, ve.values)
-    if len(e) == len(other_e) == len(ev.added):
-        order = order_of(v, e)
-        wrong = np.flatnonzero((e[order] != other_e) | (v[order] != other_v) | (ev.added[order] != ve.added))
-        if len(wrong):
-            yield f"its two directions differ, first at entity {int(e[order[wrong[0]]])}"
     past = run.past
     if len({len(past.e), len(past.v), len(past.t), len(past.added)}) != 1:
         yield "its columns differ in length"

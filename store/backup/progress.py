@@ -1,4 +1,4 @@
-"""Who is told how far a backup, a restore or a check is."""
+"""The progress of a backup, a restore or a check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 
 class BackupProgress(Protocol):
-    """Who is told how far a job is, and may end it by raising."""
+    """Receives a job's progress, and may end the job by raising."""
 
     def stage(self, name: str) -> None:
         """Another stage begins."""
@@ -16,7 +16,7 @@ class BackupProgress(Protocol):
 
 
 class NoProgress:
-    """Nobody is told."""
+    """Ignores progress."""
 
     def stage(self, name: str) -> None:
         """Nothing happens."""

@@ -25,7 +25,7 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
         first = next((each for each in found.backups if each.t >= moment), None)
         if first is not None:
             return first
-    # An older state is restored to whoever asks for it, and not for lack of a newer one.
+    # An older state is restored on request, and not for lack of a newer one.
     damaged = found.damaged_after(0 if newest is None else newest.number)
     if damaged is not None:
         instead = "" if newest is None else f"; --backup {newest.number} restores the newest that can be read"

@@ -29,10 +29,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, TransactionSettings
 from adalog.store.transact.resolve import Transaction, resolve
-from adalog.store.tries.base import Base
-from adalog.store.tries.relation import Relation
-from adalog.store.tries.relation_files import block_of, load_base, load_run
-from adalog.store.tries.run import Run
+from adalog.store.tries.relation import Part, Relation
+from adalog.store.tries.relation_files import block_of, load_relation
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block
@@ -169,11 +167,16 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
         for part in relation.parts
         if part.segment is not None
     }
-    relations = {}
-    for attribute, (base, *runs) in adoption.relations.items():
-        relations[attribute] = Relation(
-            _base(base, known, folder.segments), tuple(_run(run, known, folder.segments) for run in runs)
-        )
+
+    def moved(part: Part) -> Part:
+        # Mapped first, and so held before a sweep can take its file for garbage.
+        assert part.segment is not None
+        return replace(part, segment=_moved(part.segment, folder.segments))
+
+    relations = {
+        attribute: load_relation(files, known.get, moved, trusted=True)
+        for attribute, files in adoption.relations.items()
+    }
     blocks = {
         tag: tuple(_block(tag, start, segment, folder.segments) for start, segment in own)
         for tag, own in adoption.blocks.items()
@@ -182,25 +185,6 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
     sync_folder(folder.segments)
     sync_folder(folder.imported)
     return AdoptedSegments(relations, blocks, logged)
-
-
-def _base(segment: Segment, known: Mapping[Segment, Base | Run], to: Path) -> Base:
-    found = known.get(segment)
-    if found is None:
-        # Mapped first, and so held before anybody can take it for a file that nobody needs.
-        base = load_base(segment, trusted=True)
-        return replace(base, segment=_moved(segment, to))
-    assert isinstance(found, Base)
-    return found
-
-
-def _run(segment: Segment, known: Mapping[Segment, Base | Run], to: Path) -> Run:
-    found = known.get(segment)
-    if found is None:
-        run = load_run(segment, trusted=True)
-        return replace(run, segment=_moved(segment, to))
-    assert isinstance(found, Run)
-    return found
 
 
 def _block(tag: int, start: int, segment: Segment, to: Path) -> Block:

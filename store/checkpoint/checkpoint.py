@@ -17,11 +17,9 @@ from adalog.store.files.formats import CHECKPOINT, RELEASE, check_format
 from adalog.store.files.segment import DamagedSegment, Segment, open_segment, write_text
 from adalog.store.snapshot.free_ids import FreeIds, Interval
 from adalog.store.state.head import Counters, Head
-from adalog.store.tries.base import Base
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Part, Relation
-from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
-from adalog.store.tries.run import Run
+from adalog.store.tries.relation_files import block_of, load_deltas, load_relation
 from adalog.store.values.attribute import SCHEMA_BASE
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, Dictionary
@@ -50,7 +48,6 @@ class Checkpoint:
         return {self.young, *relations, *blocks}
 
     def files(self) -> set[str]:
-        """Their names."""
         return {segment.file for segment in self.segments()}
 
     def save(self, folder: FolderLayout) -> None:
@@ -76,6 +73,12 @@ class Checkpoint:
     @staticmethod
     def load(folder: FolderLayout) -> Checkpoint | None:
         """The folder's checkpoint, None where there is none. Raises INTERNAL for a damaged one."""
+        found = Checkpoint.load_with_text(folder)
+        return None if found is None else found[1]
+
+    @staticmethod
+    def load_with_text(folder: FolderLayout) -> tuple[str, Checkpoint] | None:
+        """The same with its text, read once: the next fold replaces the file."""
         file = folder.checkpoint
         if not file.exists():
             return None
@@ -83,7 +86,7 @@ class Checkpoint:
             text = file.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise DamagedSegment(file.name, str(error)) from None
-        return Checkpoint.parsed(text, folder.segments, file.name)
+        return text, Checkpoint.parsed(text, folder.segments, file.name)
 
     @staticmethod
     def parsed(text: str, segments: Path, file: str) -> Checkpoint:
@@ -171,13 +174,7 @@ class MappedCheckpoint:
 def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> MappedCheckpoint:
     """Maps a checkpoint's files, but for what is known of relations already. Raises DamagedSegment."""
     arrays = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
-    relations = {}
-    for id_, (base, *runs) in checkpoint.relations.items():
-        own = known.get(base)
-        relations[id_] = Relation(
-            own if isinstance(own, Base) else load_base(base),
-            tuple(found if isinstance(found := known.get(run), Run) else load_run(run) for run in runs),
-        )
+    relations = {id_: load_relation(files, known.get) for id_, files in checkpoint.relations.items()}
     blocks = {
         tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()

@@ -1,8 +1,9 @@
 """Folds what is young into new relations and dictionary blocks, in the background, and saves a checkpoint of it.
 
-Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
-relations they have for as long as they hold their snapshots. Of several processes on one log one folds
-(`store.checkpoint.coordination`); the others take over what it wrote, and fold in memory what has waited too long.
+Works from a snapshot, so transactions do not wait for it; the writer takes the result over between two groups.
+Readers keep the relations they have for as long as they hold their snapshots. Of several processes on one log one
+folds (`store.checkpoint.coordination`); the others take over what it wrote, and fold in memory what has waited too
+long.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.fold_pieces import Fold
+from adalog.store.tries.fold_pieces import FoldTarget
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
@@ -48,7 +49,7 @@ _ENOUGH: Final = 8192
 # What is young is written again with each checkpoint, so the next waits until it has grown by this share.
 _GROWN: Final = 0.5
 
-# Files that somebody held are looked at again, and so are others' checkpoints.
+# Files that were held are looked at again, and so are others' checkpoints.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 
 # So many times as much may be young where another process is to fold it.
@@ -63,7 +64,7 @@ class FoldJob:
     relation: Relation
     events: Columns
     manifest: Manifest
-    fold: Fold
+    fold: FoldTarget
     size: int
 
 
@@ -200,7 +201,7 @@ class Compactor:
             yield
 
     def make_room(self) -> bool:
-        """Removes the files that nobody needs any more, unless a fold is under way, which does it at its end.
+        """Removes the files that are not needed any more, unless a fold is under way, which does it at its end.
 
         Returns whether there were any.
         """
@@ -227,7 +228,7 @@ class Compactor:
         if self._folder is None or not self._folding.may_fold():
             return None
         if self._folding.has_others:
-            # Somebody else may have been the one until now.
+            # Another process may have folded until now.
             checkpoint = Checkpoint.load(self._folder)
             self._named = () if checkpoint is None else checkpoint.files()
         return self._folder
@@ -287,15 +288,15 @@ class Compactor:
         *,
         keep_history: bool,
     ) -> Relation | None:
-        """None where the fold is for this process: small, or nobody else can do it now."""
+        """None where the fold is for this process: small, or no other can do it now."""
         if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
             return None
         manifest = snapshot.manifest().only({attribute})
         try:
             with unfinished(folder) as path:
-                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                fold = FoldTarget(str(path.resolve()), attribute, snapshot.t, keep_history)
                 made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
-                # Mapped first, and so held before anybody can take it for a file that nobody needs.
+                # Mapped first, and so held before a sweep can take it for garbage.
                 base = load_base(made, trusted=True)
                 kept = folder.segments / made.file
                 Path(made.path).rename(kept)

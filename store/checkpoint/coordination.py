@@ -1,4 +1,4 @@
-"""Who writes checkpoints, of all who read one log, and how the others come to have them."""
+"""Which process on one log writes checkpoints, and how the others get them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SoleProcess:
         return True
 
     def saved(self, checkpoint: Checkpoint) -> None:
-        """Nobody is to know."""
+        """There are no others."""
 
     def newest(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""The files beside a log, for those who read a database and do not serve it: backups and checks.
+"""The files beside a log, for readers beside the serving process: backups and checks.
 
 They lie in a folder, or where the gateways on a server share them. Either way they have paths here, at which they
 are once they were brought.
@@ -73,15 +73,7 @@ class FolderFiles:
         return leases.all_held(self.segments) if self.segments.is_dir() else nullcontext()
 
     def checkpoint(self) -> tuple[str, Checkpoint] | None:
-        file = self._folder.checkpoint
-        if not file.exists():
-            return None
-        try:
-            # Read once: the next fold replaces it.
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DamagedSegment(file.name, str(error)) from None
-        return text, Checkpoint.parsed(text, self.segments, file.name)
+        return Checkpoint.load_with_text(self._folder)
 
     def bring(self, segments: Sequence[Segment]) -> None:
         if self._bring is not None:

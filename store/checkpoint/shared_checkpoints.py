@@ -2,7 +2,8 @@
 
 One gateway folds, by a lease (`store.log.publication`): it writes segments into its own folder, sends those that
 are new to the place, then has the server name the checkpoint. The others fetch what they lack and take it over.
-Files are named by their content's checksum and never change, so whoever is late or was paused overwrites nothing.
+Files are named by their content's checksum and never change, so a gateway that is late or was paused overwrites
+nothing.
 
 The log alone is the truth: where the place is away, or holds damaged files, everybody goes on without it.
 """
@@ -30,7 +31,7 @@ from adalog.store.files.shared_files import AT_ONCE, CHECKPOINTS, FILES, IMPORTE
 from adalog.store.log.publication import Publication, Published
 
 _LOGGER: Final = logging.getLogger("adalog.store")
-# Whoever begins to fetch a checkpoint has until it is the third newest.
+# A gateway has until a checkpoint is the third newest to fetch it.
 _KEPT: Final = 2
 # What nothing names and is younger may be on its way into the next checkpoint.
 _LEFT_SECONDS: Final = 3600.0
@@ -69,7 +70,7 @@ class SharedCheckpoints:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Nobody else removes anything."""
+        """The folder is this gateway's alone."""
         yield
 
     def saved(self, checkpoint: Checkpoint) -> None:

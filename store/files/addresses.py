@@ -11,7 +11,7 @@ from adalog.datalog.errors import AdalogError, Code, quoted
 _HIDDEN: Final = "***"
 # An address up to a space, a quote, or the next one of a list.
 _ADDRESS: Final = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]{0,31}://(?:(?![,;][A-Za-z][A-Za-z0-9+.-]*://)[^\s'"<>])*""")
-# Who asks there, and his password: up to the last @ of the host, or where a slash follows a colon that no port
+# User and password: up to the last @ of the host, or where a slash follows a colon that no port
 # follows, as in keys of S3 that are not written as %2F, up to the last one at all.
 _USER: Final = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+(?:/|$)).*@)")
 # The same of an address that was cut before its host: what follows the colon is no port.

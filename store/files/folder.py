@@ -43,7 +43,7 @@ def check_is_folder(location: str) -> None:
 
 
 class FolderLayout:
-    """The folder's files, whoever has it."""
+    """The paths of a data folder, without a lock on it."""
 
     LOG = "log.sqlite"
     # All that a data folder holds.
@@ -58,41 +58,18 @@ class FolderLayout:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @property
-    def log(self) -> Path:
-        """The log's file."""
-        return self.path / self.LOG
-
-    @property
-    def segments(self) -> Path:
-        """Where segment files are."""
-        return self.path / "segments"
-
-    @property
-    def imported(self) -> Path:
-        """Where the files are that the log names."""
-        return self.path / "imported"
-
-    @property
-    def importing(self) -> Path:
-        """Where an import writes what may never be seen."""
-        return self.path / "importing"
-
-    @property
-    def peers(self) -> Path:
-        """Where processes that share the folder hear of each other."""
-        return self.path / "peers"
-
-    @property
-    def restoring(self) -> Path:
-        """Where a backup is restored, to be moved to its places when it is whole."""
-        return self.path / "restoring"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The file that names the segments in use."""
-        return self.path / "checkpoint.json"
+        self.log = path / self.LOG
+        self.segments = path / "segments"
+        # The files that the log names.
+        self.imported = path / "imported"
+        # What an import writes, which may never be seen.
+        self.importing = path / "importing"
+        # Sockets of the processes that share the folder.
+        self.peers = path / "peers"
+        # A backup under restoration, which is moved to its places when it is whole.
+        self.restoring = path / "restoring"
+        # Names the segments in use.
+        self.checkpoint = path / "checkpoint.json"
 
 
 class Folder(FolderLayout):
@@ -146,8 +123,8 @@ class Folder(FolderLayout):
         return not self.is_shared or self._folding >= 0
 
     def may_fold(self) -> bool:
-        """Whether this process writes the folder's segments and checkpoints, and removes what nobody needs. Of
-        those who share it one does, until it ends. Raises OSError."""
+        """Whether this process writes the folder's segments and checkpoints, and removes garbage. Of
+        the processes that share it one does, until it ends. Raises OSError."""
         if not self.is_shared or self._folding >= 0:
             return True
         descriptor = opener(str(self.path / "folding"), os.O_RDWR | os.O_CREAT)
@@ -183,7 +160,7 @@ class Folder(FolderLayout):
         )
 
     def remove_halves(self) -> None:
-        """Removes files that were being written when an earlier process ended; nobody else may be at it."""
+        """Removes files that were being written when an earlier process ended; needs the lock."""
         for name in self.OWN:
             if name.endswith(".tmp"):
                 with suppress(OSError):
@@ -208,5 +185,5 @@ def _holds_files(path: Path) -> bool:
 
 
 def holds_database(path: Path) -> bool:
-    """Whether a database was made in the folder, which is left as it is. Raises OSError where nobody may look."""
+    """Whether a database was made in the folder, which is left as it is. Raises OSError if access is denied."""
     return (path / Folder.LOG).is_file()

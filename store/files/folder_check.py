@@ -72,7 +72,7 @@ def _number(page: bytes) -> int:
 
 def _release(path: Path, found: int) -> str | None:
     ahead = path.with_name(f"{path.name}-wal")
-    # Whoever closed it as the last one has left no write-ahead log, and none is made by this.
+    # The last process to close it left no write-ahead log, and none is made by this.
     whole = "" if ahead.exists() and ahead.stat().st_size else "&immutable=1"
     address = f"file:{quote(str(path.absolute()))}?mode=ro{whole}"
     try:

@@ -62,16 +62,14 @@ def check_format(form: Format, found: int, what: str, release: Any = None, code:
     )
 
 
-def outgrown(found: int, release: Any) -> AdalogError | None:
-    """The refusal of a write to a shared log that another process has brought up to a later format; None while it
-    is of ours."""
+def check_not_outgrown(found: int, release: Any) -> None:
+    """Raises READ_ONLY for a shared log that another process has brought up to a later format."""
     try:
         check_format(LOG, found, "the log", release)
     except NewerFormat as error:
-        return AdalogError(
+        raise AdalogError(
             Code.READ_ONLY,
             f"nothing was applied: {error.message.partition('. Nothing')[0]}. This process only reads from now on, "
             "as of the last transaction before; replace it by one of that version",
             retryable=True,
-        )
-    return None
+        ) from None

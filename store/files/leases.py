@@ -1,8 +1,8 @@
-"""Which segment files somebody still needs, told by locks that end with their holder, however it ends.
+"""Which segment files are still needed, told by locks that end with their holder, however it ends.
 
-Whoever maps a segment holds a shared lock on its file until the mapping goes: open snapshots of this process and
-tasks of Spark's workers. Whoever copies the folder holds one on the folder of segments itself. What no checkpoint
-names and nobody holds is removed.
+A process that maps a segment holds a shared lock on its file until the mapping goes: open snapshots of this process
+and tasks of Spark's workers. A copier holds one on the folder itself. Files that no checkpoint names and no process
+holds are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 def hold(descriptor: int) -> None:
     """Keeps an open file from being removed until its descriptor and all copies of it are closed."""
-    # A file system that knows no locks: whoever has the file mapped keeps what is in it all the same.
+    # A file system that knows no locks: a mapping keeps the file's content all the same.
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_SH)
 
@@ -33,7 +33,7 @@ def all_held(folder: Path) -> Iterator[None]:
 
 
 def remove_unheld(folder: Path, named: Collection[str]) -> list[str]:
-    """Removes the files of a folder that are not named and nobody holds; the names of those that had to stay."""
+    """Removes the files of a folder that are neither named nor held; the names of those that had to stay."""
     with _alone(folder) as alone:
         return [
             path.name
@@ -56,7 +56,7 @@ def _removed(path: Path) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[bool]:
-    """Whether nobody else holds a file or folder, nor can until the end."""
+    """Whether a file or folder is locked exclusively until the end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -35,7 +35,6 @@ _SET: Final = 12
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_MAX_NESTING: Final = 128
 _MAX_DIGITS: Final = 20_000
 
 
@@ -166,31 +165,29 @@ def _items(data: bytes) -> list[Any]:
     return list(unpacker)
 
 
+def _map(data: bytes) -> EdnMap:
+    items = _items(data)
+    return EdnMap(zip(items[::2], items[1::2], strict=True))
+
+
+_READERS: Final[Mapping[int, Callable[[bytes], object]]] = {
+    _KEYWORD: lambda data: Keyword(data.decode()),
+    _SYMBOL: lambda data: Symbol(data.decode()),
+    _BIGINT: BigInt,
+    _BIGDEC: lambda data: Decimal(data.decode()),
+    _CHAR: lambda data: Char(data.decode()),
+    _INSTANT: lambda data: instant(int.from_bytes(data, "big", signed=True)),
+    _UUID: lambda data: UUID(bytes=data),
+    _URI: lambda data: Uri(data.decode()),
+    _FLOAT: lambda data: Float(struct.unpack(">f", data)[0]),
+    _LIST: lambda data: EdnList(_items(data)),
+    _MAP: _map,
+    _SET: lambda data: EdnSet(_items(data)),
+}
+
+
 def _value(kind: int, data: bytes) -> object:
-    match kind:
-        case 1:
-            return Keyword(data.decode())
-        case 2:
-            return Symbol(data.decode())
-        case 3:
-            return BigInt(data)
-        case 4:
-            return Decimal(data.decode())
-        case 5:
-            return Char(data.decode())
-        case 6:
-            return instant(int.from_bytes(data, "big", signed=True))
-        case 7:
-            return UUID(bytes=data)
-        case 8:
-            return Uri(data.decode())
-        case 9:
-            return Float(struct.unpack(">f", data)[0])
-        case 10:
-            return EdnList(_items(data))
-        case 11:
-            items = _items(data)
-            return EdnMap(zip(items[::2], items[1::2], strict=True))
-        case 12:
-            return EdnSet(_items(data))
-    raise ValueError(f"unknown extension type {kind}: written by a newer version?")
+    read = _READERS.get(kind)
+    if read is None:
+        raise ValueError(f"unknown extension type {kind}: written by a newer version?")
+    return read(data)

@@ -15,7 +15,7 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 
 
 def opener(path: str, flags: int) -> int:
-    """For `open`: makes a file that nobody else may read."""
+    """For `open`: makes a file that only its owner may read."""
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
 
 

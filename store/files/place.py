@@ -1,7 +1,7 @@
 """Where backups are kept: a folder, or an address that PyArrow's file systems read, such as s3://bucket/backups.
 
 Files are named by folder and name, `files/…`; each appears as a whole, and is never changed. A folder is locked:
-one backup at a time, and nothing is removed while somebody reads. Object stores know no locks, so what nothing
+one backup at a time, and nothing is removed during a read. Object stores know no locks, so what nothing
 names is removed there only when it is a day old.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
 from adalog.store.files.permissions import FOLDER_MODE, opener
-from adalog.store.files.segment import sync_folder
+from adalog.store.files.segment import removed_on_failure, sync_folder
 
 PIECE: Final = 1 << 20
 FOLDERS: Final = ("files", "log", "backups")
@@ -69,11 +69,11 @@ class Place(ABC):
 
     @abstractmethod
     def alone(self) -> AbstractContextManager[None]:
-        """Nobody else writes until the end; makes the place if need be. RATE_LIMITED where somebody does."""
+        """The sole writer until the end; makes the place if need be. RATE_LIMITED if another one writes."""
 
     @abstractmethod
     def shared(self) -> AbstractContextManager[None]:
-        """Nobody removes anything until the end, where that can be had."""
+        """Nothing is removed until the end, where the place has locks."""
 
     def read(self, name: str) -> bytes:
         """A file as a whole."""
@@ -135,16 +135,11 @@ class LocalPlace(Place):
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
         path = self.path / name
         temporary = path.with_name(f".{path.name}{_ENDING}")
-        try:
-            with self._telling("written"):
-                path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-                with open(temporary, "wb", opener=opener, buffering=0) as file:
-                    _write_through(file, pieces)
-                temporary.rename(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        with removed_on_failure(temporary), self._telling("written"):
+            path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            with open(temporary, "wb", opener=opener, buffering=0) as file:
+                _write_through(file, pieces)
+            temporary.rename(path)
 
     def remove(self, name: str) -> None:
         with self._telling("written"):
@@ -197,7 +192,7 @@ class LocalPlace(Place):
         try:
             lock = os.open(self.path / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            # A copy without its lock, where nobody removes anything.
+            # A copy without its lock, where nothing is removed.
             yield
             return
         try:
@@ -278,7 +273,7 @@ class ObjectStore(Place):
     def remove(self, name: str) -> None:
         from pyarrow.fs import FileType
 
-        # Somebody else may remove it, too.
+        # Another process may remove it, too.
         with self._telling("written"), suppress(FileNotFoundError):
             if self._system.get_file_info(f"{self._path}/{name}").type == FileType.File:
                 self._system.delete_file(f"{self._path}/{name}")

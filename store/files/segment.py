@@ -14,7 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -41,7 +41,6 @@ class JoinedArray:
 
     @property
     def dtype(self) -> np.dtype[np.int64]:
-        """Of its items."""
         return np.dtype(np.int64)
 
     def __len__(self) -> int:
@@ -49,7 +48,6 @@ class JoinedArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
         return self.length * self.dtype.itemsize
 
 
@@ -70,15 +68,25 @@ class Segment(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name in its folder."""
         return Path(self.path).name
+
+
+@contextmanager
+def removed_on_failure(temporary: Path) -> Iterator[None]:
+    """A file that is being written, and of which nothing stays if that fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
-    try:
+    with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
             file.write(header)
             checksum, at = zlib.crc32(header), len(header)
@@ -95,10 +103,6 @@ def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | J
         temporary.rename(path)
         sync_folder(folder)
         return Segment(str(path), checksum)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[Any]]:
@@ -132,7 +136,7 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
         with Path(segment.path).open("rb") as file:
             # The mapping has a copy of the descriptor, and with it the lease.
             leases.hold(file.fileno())
-            # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
+            # Private and writable, though never written: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
@@ -207,16 +211,12 @@ class DamagedSegment(AdalogError):
 def write_text(path: Path, text: str) -> None:
     """Replace a small file as a whole, durably."""
     temporary = path.with_name(f".{path.name}.tmp")
-    try:
+    with removed_on_failure(temporary):
         with open(temporary, "w", encoding="utf-8", opener=opener) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
     sync_folder(path.parent)
 
 

@@ -6,14 +6,13 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from zlib import crc32
 
 from adalog.store.files.permissions import opener
 from adalog.store.files.place import PIECE, Place
-from adalog.store.files.segment import CHECKSUM_BYTES, DamagedSegment, Segment
+from adalog.store.files.segment import CHECKSUM_BYTES, DamagedSegment, Segment, removed_on_failure
 
 FILES: Final = "files"
 """The folder of segments."""
@@ -38,7 +37,7 @@ def _fetch(place: Place, name: str, segment: Segment) -> None:
     """A file appears as a whole, and as it was written."""
     to = Path(segment.path)
     temporary = to.with_name(f".{to.name}.{threading.get_ident()}.tmp")
-    try:
+    with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
             checksum, last = 0, b""
             near = place.local(name)
@@ -50,10 +49,6 @@ def _fetch(place: Place, name: str, segment: Segment) -> None:
         if checksum != segment.checksum:
             raise DamagedSegment(segment.file, "its checksum is wrong")
         os.replace(temporary, to)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def pieces(path: Path) -> Iterator[bytes]:

@@ -54,5 +54,4 @@ def chained(previous: int, entry: LogEntry) -> int:
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
     return int(time.time() * 1000)

@@ -44,7 +44,7 @@ class LoggedFile:
     @cached_property
     def _arrays(self) -> dict[str, NDArray[Any]]:
         try:
-            # Opened anew for each page that somebody reads of it.
+            # Opened anew for each page that is read.
             known = (self.segment, Path(self.segment.path).stat().st_mtime_ns)
             arrays = open_segment(self.segment, trusted=known in _verified)
         except (DamagedSegment, OSError) as error:
@@ -119,8 +119,8 @@ class LoggedFile:
 
 
 def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
-    """Interns the values of an import's files in the order of the codes that they had where it was made: whoever
-    had the same dictionary before gives them the same codes. For one thread at a time."""
+    """Interns the values of an import's files in the order of the codes that they had where it was made:
+    equal dictionaries before give equal codes after. For one thread at a time."""
     new: dict[int, dict[int, bytes]] = {}
     dictionaries = codes.dictionaries()
     for file in files:

@@ -1,9 +1,10 @@
 """The log: every transaction's datoms in the order of t, one row each. The truth that everything else is made from.
 
 An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
-one loses and hears of it. Where several processes append to one log they do it in turns: whoever has the turn reads
-what it missed, and nobody else appends until it is over. Rows carry a chained checksum: a row changed, lost or put
-in by other hands is noticed. A commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
+one loses and hears of it. Where several processes append to one log they do it in turns: the process with the turn
+reads what it missed, and no other appends until the turn is over. Rows carry a chained checksum: a row changed,
+lost or put in by other hands is noticed. A commit that fails may have happened: that is `InDoubtError`, and
+`settle` finds out.
 
 Idempotency keys are in a table beside it, written by the same commits, which remembers them for a while only.
 """
@@ -59,13 +60,13 @@ class InDoubtError(Exception):
 
 
 class OvertakenError(Exception):
-    """Somebody else appended at these places of the log, and nothing was applied. It is to be resolved again."""
+    """Another writer appended at these places of the log, and nothing was applied. Resolve it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppendTurn:
-    """The right to append after `missed`, the entries that others appended meanwhile. Only who has taken these over
-    may append, once. is_behind: there are more of them, so that nothing can be appended in this turn.
+    """The right to append after `missed`, the entries that others appended meanwhile. The writer applies these
+    first, then appends once. is_behind: there are more of them, so that nothing can be appended in this turn.
 
     use_of: as `Log.use_of`.
     """
@@ -79,8 +80,8 @@ class AppendTurn:
 class Log(LogReader):
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
 
-    is_shared: other processes append, too. settling: for how many seconds whoever is in doubt may wait for
-    certainty.
+    is_shared: other processes append, too. settling: for how many seconds the
+    outcome of a commit in doubt is waited for.
     """
 
     is_shared = False
@@ -294,7 +295,7 @@ class Log(LogReader):
         """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
         that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
 
-        Idempotency keys are remembered with the time of their use: for how long is said by whoever opens the log.
+        Idempotency keys are remembered with the time of their use: the opener of the log says for how long.
         """
         checksum, t = 0, 0
         try:

@@ -1,4 +1,4 @@
-"""Hints that somebody else appended to the log: quick, and not to be relied on. The log is the truth, which is
+"""Notices of other processes' appends to the log: quick, and not to be relied on. The log is the truth, which is
 looked at now and then whatever the hints say.
 """
 
@@ -75,7 +75,7 @@ class SocketNotices:
         try:
             self._socket.sendto(_TOLD, self._path(name))
         except ConnectionRefusedError:
-            # Whoever made it is gone.
+            # The process that made it has ended.
             (self._folder / name).unlink(missing_ok=True)
         except OSError:
             # One whose socket is full will look anyway.

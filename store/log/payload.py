@@ -92,7 +92,6 @@ class Logged:
 
     @property
     def count(self) -> int:
-        """How many datoms it has."""
         return len(self.datoms) + sum(map(len, self.columns))
 
     @staticmethod

@@ -19,7 +19,7 @@ from adalog.store.log.tables import CHECKPOINTS, LEASES
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 _NAME: Final = "folding"
-# Whoever does not renew it for so long loses it.
+# A holder that does not renew the lease for so long loses it.
 _LEASE_SECONDS: Final = 15
 _RENEW_SECONDS: Final = 4.0
 _NOW: Final = sa.func.clock_timestamp()
@@ -60,7 +60,7 @@ class Publication:
         self._thread.start()
 
     def lease(self) -> int | None:
-        """The token of the lease, which is taken if nobody else has it; None where somebody does.
+        """The token of the lease, which is taken if it is free; None if another gateway has it.
 
         Raises sqlalchemy.exc.SQLAlchemyError where the server does not answer.
         """

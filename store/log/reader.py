@@ -26,7 +26,7 @@ PAGE: Final = 2000
 """Entries that are read, and held, at once."""
 # Bytes of payloads that are copied at once, more or less.
 PIECE: Final = 8 << 20
-# For those who may stop early; a transaction may be long.
+# For readers that may stop early; a transaction may be long.
 _FEW: Final = 16
 END: Final = 1 << 62
 _COLUMNS: Final = TRANSACTIONS.c
@@ -74,13 +74,19 @@ class LogReader:
                 self._begin_using(connection)
             yield connection
 
-    def newest(self) -> int:
-        """The number of the newest entry, 0 where there is none."""
+    @contextmanager
+    def _reads(self) -> Iterator[sa.Connection]:
+        """A connection to read with. Raises BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read."""
         try:
             with self._connection() as connection:
-                found: int | None = connection.execute(sa.select(sa.func.max(_COLUMNS.t))).scalar()
+                yield connection
         except sa.exc.SQLAlchemyError as error:
             raise self._unreadable(error) from None
+
+    def newest(self) -> int:
+        """The number of the newest entry, 0 where there is none."""
+        with self._reads() as connection:
+            found: int | None = connection.execute(sa.select(sa.func.max(_COLUMNS.t))).scalar()
         return found or 0
 
     def entries(self, start: int, stop: int, limit: int) -> Iterator[LogEntry]:
@@ -106,11 +112,8 @@ class LogReader:
         size = most
         while size == most:
             query = ROW.where(_COLUMNS.t > after, _COLUMNS.t < before).limit(most)
-            try:
-                with self._connection() as connection:
-                    page = connection.execute(query).all()
-            except sa.exc.SQLAlchemyError as error:
-                raise self._unreadable(error) from None
+            with self._reads() as connection:
+                page = connection.execute(query).all()
             for t, instant, key, payload, checksum in page:
                 after = t
                 yield LogEntry(t, instant, key, payload), checksum
@@ -119,7 +122,7 @@ class LogReader:
     def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
         """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
 
-        Nothing is checked: whoever copies compares `chained`. Few of them are held at once.
+        Nothing is checked: the copier compares `chained`. Few of them are held at once.
         """
         while after < until:
             last = self._last_of_piece(after, until)
@@ -131,11 +134,8 @@ class LogReader:
     def _last_of_piece(self, after: int, until: int) -> int | None:
         size = sa.func.length(_COLUMNS.payload)
         query = sa.select(_COLUMNS.t, size).where(_COLUMNS.t > after, _COLUMNS.t <= until).order_by(_COLUMNS.t)
-        try:
-            with self._connection() as connection:
-                found = connection.execute(query.limit(PAGE)).all()
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            found = connection.execute(query.limit(PAGE)).all()
         last, total = None, 0
         for t, length in found:
             total += length
@@ -148,15 +148,12 @@ class LogReader:
         rows = ROW.where(_COLUMNS.t > after, _COLUMNS.t <= last)
         used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
         named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
-        try:
-            with self._connection() as connection:
-                page = connection.execute(rows).all()
-                keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
-                files: dict[int, list[str]] = {}
-                for name, t in connection.execute(named):
-                    files.setdefault(t, []).append(name)
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            page = connection.execute(rows).all()
+            keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
+            files: dict[int, list[str]] = {}
+            for name, t in connection.execute(named):
+                files.setdefault(t, []).append(name)
         copies = []
         for t, instant, row_key, payload, checksum in page:
             key, at = keys.get(t, (None, None))
@@ -167,12 +164,9 @@ class LogReader:
 
     def files(self, until: int = END) -> frozenset[str]:
         """The names of all files that entries with t <= until name."""
-        try:
-            with self._connection() as connection:
-                found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
-                return frozenset(found.scalars())
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
+            return frozenset(found.scalars())
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
@@ -180,21 +174,15 @@ class LogReader:
             _COLUMNS.t >= start, _COLUMNS.t < stop
         )
         first = found.order_by(_COLUMNS.t).limit(limit).subquery()
-        try:
-            with self._connection() as connection:
-                size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
         return size or 0
 
     def extent(self, after: int) -> tuple[int, int]:
         """How many entries there are after t, and the bytes of their payloads, none of which is read."""
         found = sa.select(sa.func.count(), sa.func.sum(sa.func.length(_COLUMNS.payload))).where(_COLUMNS.t > after)
-        try:
-            with self._connection() as connection:
-                count, nbytes = connection.execute(found).one()
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            count, nbytes = connection.execute(found).one()
         return int(count), int(nbytes or 0)
 
     def checksum_at(self, t: int) -> int | None:
@@ -216,11 +204,8 @@ class LogReader:
 
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
-        try:
-            with self._connection() as connection:
-                return self._use_on(connection, idempotency_key, last)
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
+        with self._reads() as connection:
+            return self._use_on(connection, idempotency_key, last)
 
     def _use_on(self, connection: sa.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
         found = connection.execute(_USE, {"used_key": key, **self._oldest(last)}).first()
@@ -242,7 +227,7 @@ class LogReader:
         return logged
 
     def faults(self) -> list[str]:
-        """What whoever keeps it finds wrong with it: SQLite reads every page of its file."""
+        """What the storage engine finds wrong: SQLite reads every page of its file."""
         try:
             with self._connection() as connection:
                 found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()

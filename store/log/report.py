@@ -34,7 +34,7 @@ def _plain(t: int, logged: Logged, ident: Naming) -> list[Datom]:
 
 
 class _Datoms(Sequence[Datom]):
-    """The datoms of a bulk load or an import, made into objects as somebody looks at them."""
+    """The datoms of a bulk load or an import, made into objects when they are read."""
 
     def __init__(self, t: int, logged: Logged, ident: Naming) -> None:
         self._t = t

@@ -1,9 +1,9 @@
 """The log on a PostgreSQL server, which any number of gateways append to in turns.
 
 A turn is a transaction that holds an advisory lock, whose queue is the server's, and fair. Two messages make it:
-one takes the lock and reads what was missed, one inserts and commits. Whoever pauses between them is thrown out by
-the server, so that the others go on. That `t` is the primary key keeps the log right even where the lock should
-fail. Commits tell those who LISTEN.
+one takes the lock and reads what was missed, one inserts and commits. A gateway that pauses between them is
+disconnected by the server, so that the others go on. That `t` is the primary key keeps the log right even where the
+lock should fail. Commits tell those who LISTEN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from psycopg import conninfo, errors, pq
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import as_libpq
-from adalog.store.files.formats import outgrown
+from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.reader import PAGE
@@ -53,7 +53,7 @@ _DEFAULTS: Final = {
 }
 # For how long a server may be silent that is only read from, before it is looked whether it answers others.
 _READ_SECONDS: Final = 3.0
-# Whoever has the turn and is silent for so long loses it; the others wait longer.
+# A gateway that has the turn and is silent for so long loses it; the others wait longer.
 _IDLE_SECONDS: Final = 5
 _LOCK_SECONDS: Final = 12
 # A turn that takes longer says now and then that it is alive, in seconds.
@@ -102,7 +102,7 @@ def server_holds_database(location: str) -> bool:
 
 
 class UnusableError(AdalogError):
-    """The server cannot be used, for whoever runs this process. `reason`: the same for anybody."""
+    """The server cannot be used; for the operator. `reason`: the same for clients."""
 
     def __init__(self, message: str, reason: str, *, retryable: bool) -> None:
         super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
@@ -226,7 +226,6 @@ class ServerLog(Log):
 
     @property
     def engine(self) -> sa.Engine:
-        """The server, for tables beside the log's."""
         return self._engine
 
     # Turns
@@ -265,7 +264,8 @@ class ServerLog(Log):
         connection, found = self._asked(ask)
         version, known, rows, *uses = found[2:]
         try:
-            _check_ours(version)
+            if version:
+                check_not_outgrown(*version[0])
             missed = self._verified(known[0][0] if known else None, rows)
         except AdalogError:
             self._give_back(connection)
@@ -293,7 +293,7 @@ class ServerLog(Log):
         )
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
-        """All of it is one message: nobody else waits for whoever pauses in the midst of it."""
+        """One message, so that a gateway that pauses delays no other."""
         checksums, number = self._chained(entries), secrets.randbits(62)
         size = sum(len(entry.payload) for entry in entries)
         if size > _MOST_BYTES:
@@ -403,11 +403,12 @@ class ServerLog(Log):
             _, (version, known, rows) = self._asked(ask)
         except psycopg.Error as error:
             raise self._unread(error) from error
-        _check_ours(version)
+        if version:
+            check_not_outgrown(*version[0])
         return self._verified(known[0][0] if known else None, rows)
 
     def settle(self, t: int) -> list[LogEntry]:
-        # Whoever has the turn knows that no commit of an earlier one is under way any more.
+        # While this gateway has the turn, no commit of an earlier turn is under way.
         assert t == self.t, "the last entry that is known here"
         found: list[LogEntry] = []
         while True:
@@ -555,13 +556,6 @@ def _check_durable(connection: psycopg.Connection[Any]) -> None:
 
 
 _warned: Final[list[bool]] = []
-
-
-def _check_ours(version: Sequence[tuple[Any, ...]]) -> None:
-    """Raises READ_ONLY where another gateway has brought the log up to a later format."""
-    error = outgrown(*version[0]) if version else None
-    if error is not None:
-        raise error
 
 
 def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import psycopg
 
-# For how long a server may be silent, in seconds: longer than whoever waits for a turn has to.
+# For how long a server may be silent, in seconds: longer than a gateway waits for its turn.
 SILENT_SECONDS: Final = 15.0
 
 

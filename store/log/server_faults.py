@@ -1,6 +1,6 @@
 """What is wrong with a PostgreSQL server: in its own words for the log, and without them for clients.
 
-What the driver says names hosts, ports, users, databases and settings, which are nobody's business who may query.
+What the driver says names hosts, ports, users, databases and settings, which clients must not see.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def reason(error: BaseException) -> str:
 
 
 def is_lasting(error: BaseException) -> bool:
-    """Whether it stays so until somebody changes the server, or its address here: another try is of no use."""
+    """Whether only a change of the server, or of its address here, can help, so that a retry is useless."""
     cause, text = _cause(error), said(error)
     state = (cause.sqlstate or "") if isinstance(cause, psycopg.Error) else ""
     # Of several servers of an address each says what is wrong with it.

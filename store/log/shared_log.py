@@ -12,7 +12,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.formats import outgrown
+from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log.entry import KeyMemory, LogEntry
 from adalog.store.log.log import AppendTurn, Log
 from adalog.store.log.notices import AppendNotices, SocketNotices
@@ -100,20 +100,13 @@ class SharedFileLog(Log):
     def missed(self) -> Sequence[LogEntry]:
         try:
             with self._connection() as connection:
-                _check_ours(connection)
+                check_not_outgrown(*file_version(connection))
         except sa.exc.SQLAlchemyError as error:
             raise self._unreadable(error) from None
         return super().missed()
 
     def _missed_on(self, connection: sa.Connection) -> list[LogEntry]:
-        _check_ours(connection)
+        check_not_outgrown(*file_version(connection))
         known = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == self.t)).scalar()
         rows = connection.execute(ROW.where(_COLUMNS.t > self.t).limit(PAGE)).all()
         return self._verified(known, [tuple(row) for row in rows])
-
-
-def _check_ours(connection: sa.Connection) -> None:
-    """Raises READ_ONLY where another process has brought the log up to a later format."""
-    error = outgrown(*file_version(connection))
-    if error is not None:
-        raise error

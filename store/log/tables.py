@@ -21,7 +21,7 @@ TRANSACTIONS: Final = sa.Table(
     sa.Column("idempotency_key", sa.Text, unique=True, nullable=True),
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sa.Column("checksum", sa.BigInteger, nullable=False),
-    # A number for each append, by which whoever is in doubt tells its own rows; NULL where an older version wrote.
+    # A number for each append, by which a writer in doubt finds its own rows; NULL where an older version wrote.
     sa.Column("append", sa.BigInteger, nullable=True),
 )
 # at: when it was used, in milliseconds since 1970. digest: NULL where an older version used it.
@@ -99,7 +99,7 @@ DICTIONARIES: Final = "dictionaries"
 
 
 def prepare_file(connection: sa.Connection) -> None:
-    """Makes the tables in SQLite, or brings those of an older format up to date, while nobody else does: all or
+    """Makes the tables in SQLite, or brings those of an older format up to date, under a lock: all or
     nothing. Raises NewerFormat."""
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     found = check_file(connection)
@@ -125,7 +125,7 @@ def prepare_file(connection: sa.Connection) -> None:
 
 def begin_reading(connection: sa.Connection) -> None:
     """Begins to read a log in SQLite, which is not changed: until the end it looks as one of the newest format,
-    whoever brings it up to date meanwhile. Raises NewerFormat."""
+    even if another process upgrades it meanwhile. Raises NewerFormat."""
     connection.exec_driver_sql("BEGIN")
     if check_file(connection) < LOG.newest:
         tables = _tables_of(connection)
@@ -160,8 +160,8 @@ def _tables_of(connection: sa.Connection) -> set[str]:
 
 
 def prepare_server(connection: sa.Connection) -> None:
-    """Makes the tables in PostgreSQL, or brings those of an older format up to date, while nobody else does and
-    nobody has the turn: all or nothing. Raises NewerFormat."""
+    """Makes the tables in PostgreSQL, or brings those of an older format up to date, under a lock,
+    while no process has the turn: all or nothing. Raises NewerFormat."""
     # Gateways that start together do this one after the other.
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended('adalog ' || current_schema(), 0))")
     found = check_server(connection)
@@ -205,7 +205,7 @@ def identity_in(connection: sa.Connection) -> str:
 
 
 def secret_in(connection: sa.Connection, name: str) -> bytes:
-    """The secret of that name that all who share the log have: made once."""
+    """The secret of that name that the processes on one log share: made once."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     fresh = insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
     connection.execute(fresh.on_conflict_do_nothing())
@@ -234,5 +234,5 @@ INSERT_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, ap
 INSERT_KEYS: Final = _insert_keys()
 # Of a key, whether it was used too long ago.
 FORGOTTEN: Final = sa.or_(KEYS.c.t <= sa.bindparam("last_t"), KEYS.c.at <= sa.bindparam("last_at"))
-# At most so many at once, which is more than an append adds: nobody waits long for it.
+# At most so many at once, which is more than an append adds: it takes little time.
 FORGET: Final = sa.delete(KEYS).where(KEYS.c.t.in_(sa.select(KEYS.c.t).where(FORGOTTEN).limit(1000)))

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from adalog.store.tries.columns import are_of
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import CodeColumn
 
@@ -66,7 +67,7 @@ class AttributeIndex:
 
     def leave(self, attribute: int) -> None:
         """The attribute has many: it is not looked up from now on."""
-        # Whoever does not find it in the index any more finds it here.
+        # A reader that does not find it in the index any more finds it here.
         self._many[attribute] = None
 
     def has_left(self, attribute: int) -> bool:
@@ -99,8 +100,7 @@ class AttributeIndex:
         e, a = e[kept], a[kept]
         order = np.lexsort((a, e))
         e, a = e[order], a[order]
-        fresh = np.ones(len(e), np.bool_)
-        fresh[1:] = (e[1:] != e[:-1]) | (a[1:] != a[:-1])
+        fresh = run_starts(e, a)
         self._state = _State((*parts, _Level(e[fresh], a[fresh])), array("q"))
 
     def nbytes(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, distinct
 from adalog.store.values.arrays import Int64s
 
@@ -71,8 +72,7 @@ def _settled(events: Columns) -> Difference:
         return Difference(pairs, nothing) if asserted else Difference(nothing, pairs)
     order = np.lexsort((events.added, events.t, events.v, events.e))
     e, v, added = events.e[order], events.v[order], events.added[order]
-    first = np.ones(len(e), np.bool_)
-    first[1:] = (e[1:] != e[:-1]) | (v[1:] != v[:-1])
+    first = run_starts(e, v)
     last = np.append(first[1:], True)
     e, v, came, stays = e[first], v[first], added[first], added[last]
     return Difference((e[came & stays], v[came & stays]), (e[~came & ~stays], v[~came & ~stays]))
@@ -83,10 +83,7 @@ def _compared(before: Sequence[Int64s], after: Sequence[Int64s]) -> Difference:
     is_new = np.arange(len(columns[0])) >= len(before[0])
     order = np.lexsort((is_new, *reversed(columns)))
     columns, is_new = [column[order] for column in columns], is_new[order]
-    first = np.zeros(len(order), np.bool_)
-    first[:1] = True
-    for column in columns:
-        first[1:] |= column[1:] != column[:-1]
+    first = run_starts(*columns)
     last = np.append(first[1:], True)[: len(order)]
     # Among equal rows those of the old snapshot come first.
     only_new, only_old = is_new[first], ~is_new[last]

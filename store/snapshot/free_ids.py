@@ -40,7 +40,6 @@ class Interval(NamedTuple):
         return self.stop - self.start
 
     def has(self, id_: int) -> bool:
-        """Whether the id is one of them."""
         return self.start <= id_ < self.stop
 
 
@@ -60,7 +59,6 @@ class FreeIds:
         return self.current.size + sum(interval.size for interval in self.others)
 
     def has(self, id_: int) -> bool:
-        """Whether nothing ever had this id. False also for ids that were given up as too few together."""
         if self.current.has(id_):
             return True
         place = bisect_left(self.others, (id_ + 1,)) - 1

@@ -101,7 +101,7 @@ def spans(
     most: int | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[DatomSpan]:
-    """What `datoms` gives, a page of it at a time. `most`: how many somebody will look at; None: all.
+    """What `datoms` gives, a page of it at a time. `most`: how many will be read; None: all.
 
     The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
     `check` is called between steps and may raise.

@@ -7,7 +7,7 @@ name it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakValueDictionary
@@ -122,13 +122,9 @@ def manifest_of(
 def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schema]:
     """What a snapshot is made of, opened in this process."""
     data = {}
-    for id_, (base, *runs) in manifest.relations.items():
+    for id_, parts in manifest.relations.items():
         events = manifest.events[id_]
-        relation = Relation(
-            _base(base) if isinstance(base, Segment) else cast(Base, base),
-            tuple(_run(run) if isinstance(run, Segment) else cast(Run, run) for run in runs),
-        )
-        data[id_] = AttributeData(relation, Delta.of(events.e, events.v, events.t, events.added))
+        data[id_] = AttributeData(_relation(parts), Delta.of(events.e, events.v, events.t, events.added))
     dictionaries = {
         tag: Dictionary(
             (block if isinstance(block, Block) else _block(tag, *block) for block in blocks),
@@ -140,27 +136,27 @@ def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schem
 
 
 # By file, for as long as a snapshot here has it open: its lease is to end with the last of them.
-_bases: WeakValueDictionary[Segment, Base] = WeakValueDictionary()
-_runs: WeakValueDictionary[Segment, Run] = WeakValueDictionary()
+_parts: WeakValueDictionary[Segment, Base | Run] = WeakValueDictionary()
 _blocks: WeakValueDictionary[tuple[int, int, Segment], Block] = WeakValueDictionary()
 
 
-def _base(segment: Segment) -> Base:
-    found = _bases.get(segment)
-    if found is None:
-        found = _bases[segment] = load_base(segment)
-    return found
+def _relation(parts: Sequence[Part]) -> Relation:
+    """Parts that came as they are, or as files, each of which is opened once."""
+
+    def opened(part: Part, load: Callable[[Segment], Base | Run]) -> Base | Run:
+        if not isinstance(part, Segment):
+            return part
+        known = _parts.get(part)
+        if known is None:
+            known = _parts[part] = load(part)
+        return known
+
+    base, *runs = parts
+    return Relation(cast(Base, opened(base, load_base)), tuple(cast(Run, opened(run, load_run)) for run in runs))
 
 
 def _block(tag: int, start: int, segment: Segment) -> Block:
     found = _blocks.get((tag, start, segment))
     if found is None:
         found = _blocks[tag, start, segment] = block_of(open_segment(segment), tag, start, segment)
-    return found
-
-
-def _run(segment: Segment) -> Run:
-    found = _runs.get(segment)
-    if found is None:
-        found = _runs[segment] = load_run(segment)
     return found

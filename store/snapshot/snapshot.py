@@ -1,6 +1,6 @@
 """The database as a value: what was known after some transaction, for ever.
 
-For everybody who reads. A snapshot is a transaction number over data shared with all its neighbours; tries are made
+A snapshot is a transaction number over data shared with all its neighbours; tries are made
 when first asked for and kept. `as_of`, `since` and `history` give other snapshots of the same data.
 """
 
@@ -152,12 +152,10 @@ class Snapshot:
     # Schema
 
     def attribute(self, key: Keyword | int) -> Attribute | None:
-        """The attribute of an ident or an entity id."""
         return self._schema.get(key)
 
     @property
     def schema(self) -> Schema:
-        """All its attributes."""
         return self._schema
 
     @property
@@ -166,7 +164,6 @@ class Snapshot:
         return self._schema.key
 
     def attributes(self) -> tuple[Attribute, ...]:
-        """Every attribute, in the order of their declaration."""
         return self._schema.all()
 
     def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
@@ -191,11 +188,9 @@ class Snapshot:
         return dict(self._data)
 
     def data_of(self, attribute: int) -> AttributeData:
-        """One attribute's part of it."""
         return self._data.get(attribute, NO_DATA)
 
     def has_data(self, attribute: object) -> bool:
-        """Whether the attribute ever had a datom."""
         return attribute in self._data
 
     @property
@@ -227,11 +222,9 @@ class Snapshot:
         return Trie(Csr.from_pairs(rows.v, rows.e) if inverse else Csr.from_pairs(rows.e, rows.v))
 
     def ev(self, attribute: Attribute) -> Trie:
-        """Entity to values."""
         return self.trie(attribute.id, inverse=False)
 
     def ve(self, attribute: Attribute) -> Trie:
-        """Value to entities."""
         return self.trie(attribute.id, inverse=True)
 
     def columns(self, attribute: Attribute) -> Columns:
@@ -425,7 +418,7 @@ class Snapshot:
         most: int | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> Iterator[index.DatomSpan]:
-        """The same as columns, a page at a time; `most`: how many somebody will look at. `check` may raise."""
+        """The same as columns, a page at a time; `most`: how many will be read. `check` may raise."""
         return index.spans(self, index_name, components, start, most, check)
 
     @cached_property

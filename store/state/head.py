@@ -102,7 +102,6 @@ class Head(DatabaseState):
 
     @property
     def counters(self) -> Counters:
-        """Where it stands."""
         return Counters(self.t, self.instant, self.free, self.next_ident)
 
     # Reading
@@ -118,7 +117,7 @@ class Head(DatabaseState):
         return found.delta
 
     def has_merged(self) -> bool:
-        # Asked whenever a database is opened: nothing is made for it that nobody may need.
+        # Asked whenever a database is opened: nothing is made for it that may stay unused.
         return any(live.mentions(MERGED) for live in self.data.values()) and super().has_merged()
 
     def snapshot(self) -> Snapshot:

@@ -1,4 +1,4 @@
-"""How a database reads transactions: its schema mode, its limits on text, and who runs the queries it stores."""
+"""How a database reads transactions: its schema mode, its limits on text, and the evaluator of stored queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Watch(Protocol):
 
 
 class Evaluator(Protocol):
-    """Who runs stored queries, as the store cannot."""
+    """Runs stored queries, which the store cannot."""
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None) -> Rows:
         """The rows of a query's text with the values for its `:in` after `$`, in an order that is always the same.
@@ -67,7 +67,7 @@ class RehearsedQueries:
 
 @dataclass
 class TransactionSettings:
-    """evaluator: whoever can run queries sets it, as the store cannot. waiting: transactions not answered yet that
+    """evaluator: set by the query engine. waiting: transactions not answered yet that
     are the most there may be."""
 
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)

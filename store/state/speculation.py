@@ -1,4 +1,4 @@
-"""`with`: a snapshot that has transaction data applied, which nobody committed and nobody else can see."""
+"""`with`: a snapshot that has transaction data applied, which is never committed and stays private."""
 
 from __future__ import annotations
 

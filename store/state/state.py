@@ -52,7 +52,6 @@ class DatabaseState(ABC):
         return entities[0] if entities else None
 
     def values(self, attribute: int, e: int) -> list[Any]:
-        """The entity's values, decoded."""
         return [self.codes.decode(code) for code in self.live(attribute).values(e)]
 
     def ident_holder(self, ident: Keyword) -> int | None:

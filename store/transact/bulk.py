@@ -15,6 +15,7 @@ from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import ids_in_columns
 from adalog.store.state.head import Head
 from adalog.store.transact import predicates
+from adalog.store.tries.signed import run_starts
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import SCHEMA_BASE, Attribute
 from adalog.store.values.changes import BulkColumn
@@ -116,8 +117,7 @@ def _fresh(attribute: Attribute, e: Int64s, v: Int64s, head: Head) -> tuple[Int6
     if not _is_ordered(e, v):
         order = np.lexsort((v, e))
         e, v = e[order], v[order]
-        distinct = np.ones(len(e), np.bool_)
-        distinct[1:] = (e[1:] != e[:-1]) | (v[1:] != v[:-1])
+        distinct = run_starts(e, v)
         e, v = e[distinct], v[distinct]
     live = head.live(attribute.id)
     if live.relation.count or len(live.delta):

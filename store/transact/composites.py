@@ -1,7 +1,7 @@
 """Composite tuples: attributes whose values are kept from those of other attributes of the same entity.
 
 A composite changes with its components, in every transaction that touches one, and in the one that declares it; an
-entity without any of the components has none. Nobody asserts or retracts one by hand.
+entity without any of the components has none. A transaction cannot assert or retract one.
 """
 
 from __future__ import annotations

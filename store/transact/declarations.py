@@ -63,7 +63,7 @@ class Declarations:
         self.implied: list[Add] = []
         # Attributes of cardinality many that had no type before this transaction used them.
         self._typed_by_use: set[int] = set()
-        # Attributes that a form gives a set: those that nobody declared have cardinality many.
+        # Attributes that a form gives a set: undeclared ones get cardinality many.
         self._given_sets: set[Keyword] = set()
 
     # What the transaction declares
@@ -201,7 +201,7 @@ class Declarations:
         return isinstance(key, Keyword) and key in self._given_sets
 
     def unknown(self, key: Any, path: Path) -> None:
-        """Something is retracted of what nobody declared: nothing holds of it, and a strict schema says so."""
+        """A retraction of an undeclared attribute: nothing holds of it, and a strict schema says so."""
         self.check_may_declare(key, path)
         self._suspects.unknown.append((key, path))
 

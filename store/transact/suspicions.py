@@ -1,4 +1,4 @@
-"""What a transaction may say and probably does not mean: collected while it is resolved, told if somebody asks.
+"""What a transaction may say and probably does not mean: collected while it is resolved, reported on request.
 
 Telling it costs about the same for few suspects and for many: a few are described, the others are counted.
 """
@@ -30,7 +30,7 @@ _Found = tuple[Suspicion, str, Path]
 @dataclass
 class Suspicions:
     """`declared`: attributes that their use declared; `unknown`: those that something was retracted of and that
-    nobody declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms."""
+    are not declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms."""
 
     declared: list[tuple[Keyword, Path]] = field(default_factory=list)
     unknown: list[tuple[Keyword, Path]] = field(default_factory=list)

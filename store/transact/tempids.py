@@ -199,7 +199,6 @@ class _Union:
         return True
 
     def count_unknown(self) -> int:
-        """How many entities are new."""
         return len({found for tempid in self._parents if isinstance(found := self.find(tempid), Tempid)})
 
     def allocated(self, next_entity: int) -> dict[Tempid, int]:

@@ -1,14 +1,13 @@
 """One attribute's datoms, folded and young, as any moment saw them.
 
 Shared by all snapshots between two folds. The tries of the newest moments asked for are kept and advanced from one
-moment to the next, so reading after a transaction costs what was written since, and nobody who only writes pays.
+moment to the next, so reading after a transaction costs what was written since, and writes alone pay nothing.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -24,13 +23,11 @@ from adalog.store.values.arrays import CodeColumn
 
 @dataclass(frozen=True, slots=True)
 class AttributeStatistics:
-    """count: datoms that hold. max_*: upper bounds of the longest row of each direction."""
+    """Of one attribute: the datoms that hold, the entities that have one, and the distinct values."""
 
     count: int
     entities: int
     values: int
-    max_per_entity: int
-    max_per_value: int
 
 
 # The newest moments whose tries are at hand; they share all but their youngest level.
@@ -106,6 +103,12 @@ class AttributeData:
     # What held at any moment
 
     def _at(self, t: int, *, inverse: bool) -> Trie:
+        if t < self.relation.last:
+            past = self.relation.tries(t)
+            if past is not None:
+                return past[inverse]
+            held = self.relation.at(t)
+            return Trie(Csr.from_pairs(held.v, held.e) if inverse else Csr.from_sorted(held.e, held.v))
         length = self.delta.length_at(t)
         if not length:
             return self.relation.ve if inverse else self.relation.ev
@@ -119,22 +122,10 @@ class AttributeData:
 
     def ev(self, t: int) -> Trie:
         """Entity to values, after transaction t."""
-        if t < self.relation.last:
-            tries = self.relation.tries(t)
-            if tries is not None:
-                return tries[0]
-            held = self.relation.at(t)
-            return Trie(Csr.from_sorted(held.e, held.v))
         return self._at(t, inverse=False)
 
     def ve(self, t: int) -> Trie:
         """Value to entities, after transaction t."""
-        if t < self.relation.last:
-            tries = self.relation.tries(t)
-            if tries is not None:
-                return tries[1]
-            held = self.relation.at(t)
-            return Trie(Csr.from_pairs(held.v, held.e))
         return self._at(t, inverse=True)
 
     def columns(self, t: int) -> Columns:
@@ -208,9 +199,7 @@ class AttributeData:
         """Counts after transaction t."""
         few = self.few(t)
         if few is not None:
-            by_entity, by_value = Counter(e for e, _ in few), Counter(v for _, v in few)
-            longest = max(by_entity.values(), default=0), max(by_value.values(), default=0)
-            return AttributeStatistics(len(few), len(by_entity), len(by_value), *longest)
+            return AttributeStatistics(len(few), len({e for e, _ in few}), len({v for _, v in few}))
         return statistics_of(self.ev(t), self.ve(t))
 
     def few(self, t: int) -> list[tuple[int, int]] | None:
@@ -244,5 +233,4 @@ def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
 
 def statistics_of(ev: Trie, ve: Trie) -> AttributeStatistics:
     """What two tries count, at no cost."""
-    forward, backward = ev.size, ve.size
-    return AttributeStatistics(forward.pairs, forward.rows, backward.rows, forward.longest, backward.longest)
+    return AttributeStatistics(ev.pairs, ev.rows, ve.rows)

@@ -48,7 +48,6 @@ class Base:
 
     @property
     def count(self) -> int:
-        """Pairs that hold."""
         return len(self.ev.values)
 
     def prepare(self) -> None:
@@ -125,7 +124,6 @@ class Base:
         )
 
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         closed = self.closed
         columns = (self.since, closed.e, closed.v, closed.added, closed.retracted)
         return self.ev.nbytes() + self.ve.nbytes() + sum(column.nbytes for column in columns)

@@ -30,7 +30,6 @@ class Columns:
         return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
 
     def sorted(self) -> Columns:
-        """By (e, v, t)."""
         return self.take(order_of(self.e, self.v, self.t))
 
     def held(self) -> Columns:
@@ -54,7 +53,6 @@ class Columns:
 
     @staticmethod
     def concat(parts: list[Columns]) -> Columns:
-        """One after the other."""
         return Columns(
             np.concatenate([part.e for part in parts]),
             np.concatenate([part.v for part in parts]),

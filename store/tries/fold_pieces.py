@@ -1,7 +1,7 @@
 """A relation folded in pieces: by ranges of pairs, each of which fits into memory, however large the relation is.
 
-A range lies between two pairs, so that a value with very many entities is cut, too. Pieces are segments, written by
-whoever has room for one; `join_pieces` makes a base of them, array by array, without holding any.
+A range lies between two pairs, so that a value with very many entities is cut, too. Pieces are segments, written
+where there is room for one; `join_pieces` makes a base of them, array by array, without holding any.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adalog.store.files.segment import JoinedArray, Segment, open_segment, write
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.relation_files import BASE
+from adalog.store.tries.relation_files import BASE, CLOSED, CSR, arrays_of_parts
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize
 from adalog.store.values.arrays import CodeColumn, RowColumn
@@ -34,8 +34,7 @@ LAST: Final[Pair] = ((1 << 63) - 1, (1 << 63) - 1)
 # Of a part, how many pairs are looked at for each piece to find where the next one begins.
 _SAMPLES: Final = 64
 _SIZE: Final = TrieSize(0, 0, 0)
-_CSR: Final = ("keys", "offsets", "values")
-_FORWARD: Final = ("since", "closed.e", "closed.v", "closed.added", "closed.retracted")
+_FORWARD: Final = ("since", *(f"closed.{part}" for part in CLOSED))
 
 
 def samples_of(keys: CodeColumn, values: CodeColumn, size: int) -> NDArray[np.int64]:
@@ -74,7 +73,7 @@ def _sampled(level: Csr | Signed, size: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class FoldTarget:
     """What the pieces of one fold share. folder: where they are written. t: the last transaction that they have."""
 
     folder: str
@@ -83,7 +82,9 @@ class Fold:
     keep_history: bool
 
 
-def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, high: Pair, name: str) -> Segment:
+def write_forward(
+    fold: FoldTarget, relation: Relation, events: Columns, low: Pair, high: Pair, name: str
+) -> Segment:
     """The piece of the pairs from `low` to before `high`, from entity to value. events: all after the relation's
     last transaction that lie in the range. name: no other piece's."""
     base = relation.base
@@ -111,20 +112,21 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
         own = own.folded(every, EMPTY, fold.t, keep_history=fold.keep_history)
     elif not fold.keep_history:
         own = replace(own, closed=ClosedDatoms())
-    arrays = {f"ev.{part}": getattr(own.ev, part) for part in _CSR}
-    arrays |= {"since": own.since}
-    arrays |= {f"closed.{part}": getattr(own.closed, part) for part in ("e", "v", "added", "retracted")}
+    arrays = (
+        arrays_of_parts("ev", own.ev, CSR) | {"since": own.since} | arrays_of_parts("closed", own.closed, CLOSED)
+    )
     return write_segment(Path(fold.folder), f"forward-{fold.attribute}-{name}", arrays)
 
 
-def write_backward(fold: Fold, relation: Relation, events: Columns, low: Pair, high: Pair, name: str) -> Segment:
+def write_backward(
+    fold: FoldTarget, relation: Relation, events: Columns, low: Pair, high: Pair, name: str
+) -> Segment:
     """The same from value to entity: pairs and bounds are (value, entity). events: oldest first."""
     base = relation.base
     levels = tuple(_cut_signed(run.ve, *_places(run.ve, low, high)) for run in relation.runs)
     below = Trie(_cut(base.ve, *_places(base.ve, low, high)), tuple(each for each in levels if len(each)), _SIZE)
     ve = below.advanced(events.v, events.e, events.added).merged if len(events) else below.merged
-    arrays = {f"ve.{part}": getattr(ve, part) for part in _CSR}
-    return write_segment(Path(fold.folder), f"backward-{fold.attribute}-{name}", arrays)
+    return write_segment(Path(fold.folder), f"backward-{fold.attribute}-{name}", arrays_of_parts("ve", ve, CSR))
 
 
 def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) -> Columns:
@@ -135,7 +137,7 @@ def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) ->
     return columns.take(after & before)
 
 
-def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
+def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
     """The base that the pieces, in order, are of. last: the last transaction that touched the attribute."""
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):

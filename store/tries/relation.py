@@ -52,17 +52,14 @@ class Relation:
 
     @cached_property
     def ev(self) -> Trie:
-        """Entity to values."""
         return _trie(self.base, self.runs, inverse=False)
 
     @cached_property
     def ve(self) -> Trie:
-        """Value to entities."""
         return _trie(self.base, self.runs, inverse=True)
 
     @property
     def count(self) -> int:
-        """Pairs that hold."""
         return self.ev.pairs
 
     @property
@@ -72,7 +69,6 @@ class Relation:
 
     @property
     def segments(self) -> list[Segment]:
-        """The files of its parts."""
         return [part.segment for part in self.parts if part.segment is not None]
 
     def current(self) -> Columns:
@@ -176,7 +172,6 @@ class Relation:
             run.prepare()
 
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         return self.base.nbytes() + sum(run.nbytes() for run in self.runs)
 
 

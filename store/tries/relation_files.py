@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,21 @@ from adalog.store.files.segment import Arrays, Segment, open_segment, write_segm
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
-from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation import Part, Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import Csr, TrieSize
 from adalog.store.values.dictionary import Block, BlockArrays
 
+P = TypeVar("P", Base, Run)
+
 BASE: Final = "attribute"
 """What the files of bases are called."""
 _RUN: Final = "run"
-_LEVEL: Final = ("keys", "offsets", "values", "added", "counts")
+CSR: Final = ("keys", "offsets", "values")
+_LEVEL: Final = (*CSR, "added", "counts")
+CLOSED: Final = ("e", "v", "added", "retracted")
+_EVENTS: Final = ("e", "v", "t", "added")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
 _ALONE: Final = "alone"
@@ -39,19 +44,11 @@ def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
 
 
 def _save_base(folder: Path, attribute: int, base: Base) -> Base:
-    closed = base.closed
     arrays = {
-        "ev.keys": base.ev.keys,
-        "ev.offsets": base.ev.offsets,
-        "ev.values": base.ev.values,
-        "ve.keys": base.ve.keys,
-        "ve.offsets": base.ve.offsets,
-        "ve.values": base.ve.values,
+        **arrays_of_parts("ev", base.ev, CSR),
+        **arrays_of_parts("ve", base.ve, CSR),
         "since": base.since,
-        "closed.e": closed.e,
-        "closed.v": closed.v,
-        "closed.added": closed.added,
-        "closed.retracted": closed.retracted,
+        **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
     }
     return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays), trusted=True)
@@ -62,10 +59,10 @@ def load_base(segment: Segment, *, trusted: bool = False) -> Base:
     arrays = open_segment(segment, trusted=trusted)
     t, last = arrays["t"].tolist()
     return Base(
-        ev=Csr(arrays["ev.keys"], arrays["ev.offsets"], arrays["ev.values"]),
-        ve=Csr(arrays["ve.keys"], arrays["ve.offsets"], arrays["ve.values"]),
+        ev=Csr(*(arrays[f"ev.{part}"] for part in CSR)),
+        ve=Csr(*(arrays[f"ve.{part}"] for part in CSR)),
         since=arrays["since"],
-        closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in ("e", "v", "added", "retracted"))),
+        closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in CLOSED)),
         t=t,
         last=last,
         segment=segment,
@@ -73,16 +70,11 @@ def load_base(segment: Segment, *, trusted: bool = False) -> Base:
 
 
 def _save_run(folder: Path, attribute: int, run: Run) -> Run:
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, level in (("ev", run.ev), ("ve", run.ve)):
-        arrays |= {f"{name}.{part}": getattr(level, part) for part in _LEVEL}
-    past = run.past
-    arrays |= {
+    arrays = {
+        **arrays_of_parts("ev", run.ev, _LEVEL),
+        **arrays_of_parts("ve", run.ve, _LEVEL),
         "stamps": run.stamps,
-        "past.e": past.e,
-        "past.v": past.v,
-        "past.t": past.t,
-        "past.added": past.added,
+        **arrays_of_parts("past", run.past, _EVENTS),
         "sizes": np.array([(size.pairs, size.rows, size.longest) for size in run.sizes], np.int64).ravel(),
         "t": np.array([run.t, run.last], np.int64),
     }
@@ -99,11 +91,37 @@ def load_run(segment: Segment, *, trusted: bool = False) -> Run:
         ve=Signed(*(arrays[f"ve.{part}"] for part in _LEVEL)),
         sizes=(TrieSize(*sizes[:3]), TrieSize(*sizes[3:])),
         stamps=arrays["stamps"],
-        past=Columns(*(arrays[f"past.{part}"] for part in ("e", "v", "t", "added"))),
+        past=Columns(*(arrays[f"past.{part}"] for part in _EVENTS)),
         t=t,
         last=last,
         segment=segment,
     )
+
+
+def arrays_of_parts(name: str, owner: object, parts: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Columns of a level under the names that they have in a segment."""
+    return {f"{name}.{part}": getattr(owner, part) for part in parts}
+
+
+def load_relation(
+    files: Sequence[Segment],
+    known: Callable[[Segment], Part | None] = lambda _: None,
+    keep: Callable[[Part], Part] = lambda part: part,
+    *,
+    trusted: bool = False,
+) -> Relation:
+    """A relation from its files, that of its base first, then those of its runs. known: gives the part of a file
+    that is open already. keep: is given each part that was opened; what it returns is used."""
+
+    def opened(segment: Segment, load: Callable[..., P], kind: type[P]) -> P:
+        part = known(segment)
+        if part is None:
+            part = keep(load(segment, trusted=trusted))
+        assert isinstance(part, kind)
+        return part
+
+    base, *runs = files
+    return Relation(opened(base, load_base, Base), tuple(opened(run, load_run, Run) for run in runs))
 
 
 def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> dict[int, tuple[Block, ...]]:
@@ -157,6 +175,6 @@ def load_deltas(segment: Segment) -> dict[int, Delta]:
     deltas, at = {}, 0
     for attribute, length in zip(arrays["attributes"].tolist(), arrays["lengths"].tolist(), strict=True):
         part = slice(at, at + length)
-        deltas[attribute] = Delta.of(*(arrays[field][part] for field in ("e", "v", "t", "added")))
+        deltas[attribute] = Delta.of(*(arrays[field][part] for field in _EVENTS))
         at += length
     return deltas

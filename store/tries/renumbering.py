@@ -1,4 +1,4 @@
-"""Segments that nobody has adopted yet, made to belong to a later transaction: in place.
+"""Segments that are not adopted yet, made to belong to a later transaction: in place.
 
 What was made for transaction t of one state of the database is that of a later one if nothing it was made from has
 changed since: but for the transaction's number, and the numbers of its new values, of which others may have been
@@ -8,7 +8,7 @@ given out.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -43,7 +43,7 @@ class Renumbering:
 
 
 def shifted(segment: Segment, shift: Renumbering) -> Segment:
-    """Changes a file of a base, a run, or the log, which nobody reads yet; it gets another name, and is on disk.
+    """Changes a file of a base, a run, or the log, which is not read yet; it gets another name, and is on disk.
     The same segment where nothing of it changes."""
     path = Path(segment.path)
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
@@ -71,10 +71,13 @@ def _change(arrays: Arrays, shift: Renumbering) -> bool:
     return changed
 
 
+def _in_parts(array: Int64s) -> Iterator[Int64s]:
+    return (array[start : start + _AT_ONCE] for start in range(0, len(array), _AT_ONCE))
+
+
 def _restamp(array: Int64s, shift: Renumbering) -> bool:
     changed = False
-    for start in range(0, len(array), _AT_ONCE):
-        part = array[start : start + _AT_ONCE]
+    for part in _in_parts(array):
         own = part == shift.before
         if own.any():
             part[own] = shift.t
@@ -93,8 +96,7 @@ def _move_sorted(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
 
 def _move(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
     changed = False
-    for start in range(0, len(codes), _AT_ONCE):
-        part = codes[start : start + _AT_ONCE]
+    for part in _in_parts(codes):
         for tag, first, by in moved:
             own = (part >= layout.code_of(tag, first)) & (part <= layout.code_of(tag, layout.PAYLOAD_MASK))
             if own.any():

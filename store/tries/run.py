@@ -12,7 +12,7 @@ import numpy as np
 
 from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import NO_COLUMNS, Columns
-from adalog.store.tries.signed import Signed, order_of, runs, united
+from adalog.store.tries.signed import Signed, order_of, run_starts, runs, united
 from adalog.store.tries.trie import Trie, TrieSize
 from adalog.store.values.arrays import CodeColumn, Int64s
 
@@ -36,7 +36,6 @@ class Run:
     segment: Segment | None = None
 
     def __len__(self) -> int:
-        """How many events it has."""
         return len(self.ev) + len(self.past)
 
     @staticmethod
@@ -94,7 +93,6 @@ class Run:
         _ = self.ev.filter, self.ve.filter
 
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         past = sum(column.nbytes for column in (self.past.e, self.past.v, self.past.t, self.past.added))
         return self.ev.nbytes() + self.ve.nbytes() + self.stamps.nbytes + past
 
@@ -107,11 +105,8 @@ def _split(events: Columns, *, keep_history: bool) -> tuple[Int64s, Columns]:
     """
     if not len(events):
         return events.t, NO_COLUMNS
-    last = np.ones(len(events), np.bool_)
-    last[:-1] = (events.e[1:] != events.e[:-1]) | (events.v[1:] != events.v[:-1])
-    first = np.ones(len(events), np.bool_)
-    first[1:] = last[:-1]
-    ends, starts = np.flatnonzero(last), np.flatnonzero(first)
+    starts = np.flatnonzero(run_starts(events.e, events.v))
+    ends = np.append(starts[1:], len(events)) - 1
     changed = events.added[starts] == events.added[ends]
     other = np.ones(len(events), np.bool_)
     other[ends[changed]] = False

@@ -65,7 +65,6 @@ class Signed:
 
     @property
     def has_filter(self) -> bool:
-        """Whether `filter` was made."""
         return "filter" in self.__dict__
 
     def find(self, keys: CodeColumn) -> RowColumn:
@@ -129,7 +128,6 @@ class Signed:
         return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
 
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
         return sum(array.nbytes for array in arrays)
 
@@ -151,7 +149,7 @@ def pushed(fresh: Signed, levels: Levels) -> Levels:
     if not len(fresh):
         return levels
     if levels and len(fresh) + len(levels[0]) <= YOUNG:
-        # The youngest is copied each time, so that the one before it stays as it was for who still reads it.
+        # The youngest is copied each time, so that the one before it stays as it was for its readers.
         fresh, levels = united(fresh, levels[0]), levels[1:]
     return _geometric(fresh, levels)
 
@@ -235,12 +233,10 @@ def grouped(keys: CodeColumn, values: CodeColumn, added: Bools) -> Signed:
 
 
 def _with(column: NDArray[T], place: int, item: int | bool) -> NDArray[T]:
-    """The column with an item more."""
     return np.concatenate((column[:place], np.array([item], column.dtype), column[place:]))
 
 
 def _without(column: NDArray[T], place: int) -> NDArray[T]:
-    """The column with an item less."""
     return np.concatenate((column[:place], column[place + 1 :]))
 
 

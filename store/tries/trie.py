@@ -78,7 +78,6 @@ class Csr:
         _ = self.dense, self.longest, self.span
 
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         dense = self.__dict__.get("dense", EMPTY.values)
         return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes)
 
@@ -154,7 +153,6 @@ class Csr:
         return sizes, runs(starts, sizes)
 
     def pairs(self) -> tuple[CodeColumn, CodeColumn]:
-        """(keys, values), both int64[n], sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values
 
 
@@ -206,12 +204,10 @@ class Trie:
 
     @property
     def pairs(self) -> int:
-        """Pairs that hold."""
         return len(self.base.values) if self._size is None else self._size.pairs
 
     @property
     def rows(self) -> int:
-        """Keys that have values."""
         return len(self.base.keys) if self._size is None else self._size.rows
 
     # One row
@@ -374,7 +370,6 @@ class Trie:
 
     @property
     def has_over(self) -> bool:
-        """Whether `over` was made."""
         return "over" in self.__dict__
 
     def _touched_keys(self) -> CodeColumn:
@@ -475,13 +470,12 @@ class Trie:
         return fresh, size
 
     def forget(self) -> None:
-        """Lets go of what was written out for readers; who asks again has it written again."""
+        """Lets go of what was written out for readers; the next reader writes it again."""
         for name in ("over", "merged", "keys", "diagonal"):
             self.__dict__.pop(name, None)
         self._long_rows.clear()
 
     def nbytes(self) -> int:
-        """Bytes of its levels, and of what was written out for readers."""
         written = sum(row.nbytes for row in tuple(self._long_rows.values()))
         for name in ("over", "merged"):
             csr = self.__dict__.get(name)

@@ -50,13 +50,13 @@ PLAIN: Final = AttributeKind()
 
 @lru_cache(1024)
 def shared(kind: AttributeKind) -> AttributeKind:
-    """An equal kind, the same object for all who ask: thousands of attributes have a few kinds."""
+    """An equal kind, the same object for every caller: thousands of attributes have a few kinds."""
     return kind
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """id: the entity id. ident_code: the ident keyword's code."""
+    """id: the entity id. ident_code: the ident keyword's code. Its kind's fields are read as its own."""
 
     id: int
     ident: Keyword
@@ -66,52 +66,42 @@ class Attribute:
 
     @property
     def value_type(self) -> str | None:
-        """A name of VALUE_TYPES, or None until the first use decides it."""
         return self.kind.value_type
 
     @property
     def cardinality(self) -> Cardinality:
-        """How many values of it an entity can hold."""
         return self.kind.cardinality
 
     @property
     def unique(self) -> Uniqueness | None:
-        """Whether only one entity can have a value, and whether the value names it."""
         return self.kind.unique
 
     @property
     def component(self) -> bool:
-        """Whether what it refers to is a part of the entity."""
         return self.kind.component
 
     @property
     def index(self) -> bool:
-        """Whether an index by value was asked for."""
         return self.kind.index
 
     @property
     def no_history(self) -> bool:
-        """Whether views of the past show only what still holds."""
         return self.kind.no_history
 
     @property
     def tuple_types(self) -> tuple[str, ...] | None:
-        """The types of its tuples' items, one for each."""
         return self.kind.tuple_types
 
     @property
     def tuple_type(self) -> str | None:
-        """The type of all items of its tuples."""
         return self.kind.tuple_type
 
     @property
     def tuple_attrs(self) -> tuple[Keyword, ...] | None:
-        """Of a composite tuple, what it is made of."""
         return self.kind.tuple_attrs
 
     @property
     def preds(self) -> tuple[Symbol, ...]:
-        """What its values have to satisfy."""
         return self.kind.preds
 
     @property
@@ -131,5 +121,4 @@ class Attribute:
 
     @property
     def is_many(self) -> bool:
-        """Whether an entity can hold several values of it."""
         return self.kind.cardinality == "many"

@@ -215,7 +215,7 @@ class Codes:
         return layout.tags_of(codes)
 
     def dictionaries(self) -> Mapping[int, Dictionary]:
-        """The dictionary of each tag that has one, for those who store or ship them."""
+        """The dictionary of each tag that has one, for storing and shipping."""
         return self._dictionaries
 
     def adopt(self, blocks: Mapping[int, tuple[Block, ...]]) -> None:
@@ -229,11 +229,10 @@ class Codes:
             self._dictionaries[tag].take_over(own)
 
     def fork(self) -> Codes:
-        """Codes that go on from here by themselves: what they intern, nobody else sees."""
+        """Codes that go on from here by themselves: what they intern is not shared."""
         return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})
 
     def nbytes(self) -> int:
-        """Bytes held."""
         return sum(dictionary.nbytes() for dictionary in self._dictionaries.values())
 
 
@@ -350,7 +349,7 @@ class Scratch:
 
     @staticmethod
     def is_made(code: int) -> bool:
-        """Whether it is a code that somebody's Scratch made, and the database has no such value."""
+        """Whether it is a code that a Scratch made, and the database has no such value."""
         tag = layout.tag_of(code)
         inline = tag in (0, layout.TAG_INSTANT, layout.TAG_BOOLEAN)
         return not inline and code & layout.PAYLOAD_MASK >= layout.SCRATCH_BASE

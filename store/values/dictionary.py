@@ -33,7 +33,7 @@ _ROW_BITS: Final = 6
 
 
 def hash_of(key: bytes, secret: bytes) -> int:
-    """32 bits of BLAKE2s, keyed by prefix: whoever does not know the secret finds no keys that share a hash."""
+    """32 bits of BLAKE2s, keyed by prefix: without the secret no keys that share a hash are found."""
     return int.from_bytes(blake2s(secret + key, digest_size=4).digest(), "little")
 
 
@@ -88,7 +88,6 @@ class Block:
 
     @property
     def secret(self) -> bytes:
-        """The secret of its hashes."""
         return self.arrays.secret.tobytes()
 
     def find(self, key: bytes, key_hash: int) -> int | None:
@@ -194,7 +193,6 @@ class Block:
         return _indexed(self.start, arrays.offsets, arrays.heap, _hashes(keys, len(keys), secret), secret)
 
     def nbytes(self) -> int:
-        """Bytes of all its arrays."""
         return sum(array.nbytes for array in self.arrays)
 
 
@@ -364,7 +362,6 @@ class Dictionary:
 
     @property
     def secret(self) -> bytes:
-        """What its blocks' hashes are keyed with."""
         return self._secret
 
     def append(self, blocks: Sequence[Block]) -> None:
@@ -393,7 +390,6 @@ class Dictionary:
         return numbers
 
     def nbytes(self) -> int:
-        """Bytes held, the young part by estimate."""
         state = self._state
         return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
 

@@ -1,7 +1,7 @@
 """Codes of transactions that may still be refused: nothing of them is in the database's dictionaries until they are
 durable.
 
-The writer's alone. Its numbers go on where the dictionaries end, and nobody else adds to those: what is settled
+The writer's alone. Its numbers go on where the dictionaries end, and no other code adds to those: what is settled
 keeps its codes.
 """
 
@@ -86,7 +86,7 @@ class Draft(Codes):
 
     def trimmed(self, effects: Sequence[Effect], mark: Waiting) -> list[Effect]:
         """The effects with codes as if nothing but their values had been interned since the mark, one after the
-        other; nothing else is. Whoever reads them from the log gives them the same codes.
+        other; nothing else is. A replay of the log gives them the same codes.
 
         A value may be named only to be retracted, or compared, or sent to a function, and in any order.
         """

@@ -66,7 +66,6 @@ NIL: Final = code_of(TAG_BOOLEAN, 2)
 
 
 def is_long(code: int) -> bool:
-    """Whether the code is its own long."""
     return -(1 << LONG_BITS) <= code <= LONG_MAX
 
 

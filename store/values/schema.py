@@ -38,7 +38,6 @@ class Schema:
         return bool(self._checked)
 
     def get(self, key: Keyword | int) -> Attribute | None:
-        """The attribute of an ident or an entity id."""
         return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
 
     @property
@@ -47,7 +46,6 @@ class Schema:
         return self._hashes
 
     def by_ident(self) -> Mapping[Keyword, Attribute]:
-        """Every attribute by its ident."""
         return self._by_ident
 
     def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
@@ -55,12 +53,10 @@ class Schema:
         return item_types(attribute, length, self._by_ident)
 
     def all(self) -> tuple[Attribute, ...]:
-        """Every attribute, in the order of their declaration."""
         return self._all
 
     @cached_property
     def by_ident_code(self) -> Mapping[int, Attribute]:
-        """Every attribute by the code of its ident."""
         return {each.ident_code: each for each in self._all}
 
     @cached_property

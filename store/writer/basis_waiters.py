@@ -1,4 +1,4 @@
-"""Those who wait until a transaction can be read here."""
+"""Requests that wait until a transaction can be read here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BasisWaiters:
         self._lock = threading.Lock()
         self._waiting: list[tuple[int, int, Future[None]]] = []
         self._numbers = itertools.count()
-        # So many may be there before those who do not wait any more are looked for.
+        # So many may be there before cancelled ones are removed.
         self._most = _LEAST
 
     def wait(self, t: int) -> Future[None]:
@@ -37,7 +37,7 @@ class BasisWaiters:
         return future
 
     def reached(self, t: int) -> None:
-        """Lets those go on who wait for a transaction up to t."""
+        """Completes the futures of transactions up to t."""
         done: list[Future[None]] = []
         with self._lock:
             self._t = t

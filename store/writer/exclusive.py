@@ -1,6 +1,6 @@
-"""The writer's thread, lent to one who changes the database in several steps: transactions wait meanwhile.
+"""The writer's thread, lent for a change of the database in several steps: transactions wait meanwhile.
 
-A hold ends by itself after so many seconds, whatever its holder does, so that nobody can keep transactions waiting
+A hold ends by itself after so many seconds, whatever its holder does, so that transactions never wait
 for ever.
 """
 
@@ -23,6 +23,21 @@ HOLD_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.1
 
 
+def answered_by(work: Callable[[], T]) -> tuple[Callable[[], None], Future[T]]:
+    """A job for the writer's thread, and the future of its result. The thread remembers its last job, so the job
+    lets go of the work when it runs."""
+    done: Future[T] = Future()
+    todo = [work]
+
+    def job() -> None:
+        try:
+            done.set_result(todo.pop()())
+        except Exception as error:  # noqa: BLE001 - goes to the waiter
+            done.set_exception(error)
+
+    return job, done
+
+
 class ExclusiveWriter:
     """`serve` is for the writer's thread, the rest for the holder's."""
 
@@ -34,21 +49,13 @@ class ExclusiveWriter:
         self._over = False
 
     def begun(self) -> None:
-        """Waits until the writer serves nobody else."""
+        """Waits until the writer serves this hold alone."""
         self._begun.result()
 
     def run(self, work: Callable[[], T]) -> T:
         """Runs a step on the writer's thread, and waits for its end. Raises TIMEOUT when the hold is over."""
-        done: Future[T] = Future()
-        todo = [work]
+        step, done = answered_by(work)
         del work
-
-        def step() -> None:
-            try:
-                done.set_result(todo.pop()())
-            except Exception as error:  # noqa: BLE001 - goes to who waits
-                done.set_exception(error)
-
         with self._lock:
             if self._over:
                 raise AdalogError(
@@ -87,7 +94,7 @@ class ExclusiveWriter:
             del step
         with self._lock:
             self._over = True
-        # A step that was put in the last moment is run: somebody waits for it, and nothing came between.
+        # A step that was put in the last moment is run: its caller waits, and nothing came between.
         while not self._steps.empty():
             left_over: Any = self._steps.get()
             if left_over is not None:

@@ -1,4 +1,4 @@
-"""Transactions that are appended to the log together, and who waits for them."""
+"""Transactions that are appended to the log together, and their waiters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Group:
 
     entries: list[LogEntry] = field(default_factory=list)
     reports: list[TxReport] = field(default_factory=list)
-    # Who waits for which report: more than one where a group repeats an idempotency key.
+    # The waiters of each report: more than one where a group repeats an idempotency key.
     waiting: list[tuple[TransactionRequest, int]] = field(default_factory=list)
-    # Who is refused in a state that is not durable yet, and hears of it when it is.
+    # Refusals in a state that is not durable yet; sent when it is.
     refused: list[tuple[TransactionRequest, AdalogError]] = field(default_factory=list)
     # Both in order.
     pending: list[TransactionRequest] = field(default_factory=list)

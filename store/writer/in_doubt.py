@@ -15,7 +15,7 @@ from adalog.store.values.datom import TxReport
 
 # How long the disk is left alone after it failed, in seconds.
 _REST: Final = 1.0
-# How soon whoever is in doubt looks again, at first.
+# The first pause before the log is read again.
 _PAUSE: Final = 0.05
 _LOGGER: Final = logging.getLogger("adalog.store")
 

@@ -101,7 +101,7 @@ class Loads:
         reports.append(report_of(entry, logged, head.name_of))
         self._writer.append(turn, [entry])
         if self._log.is_shared:
-            # As everybody else does: whoever reads the log has the same codes.
+            # As the others do: every replay of the log gives the same codes.
             head.rolled_back(mark)
             head.replay(entry.t, entry.instant, logged)
         else:

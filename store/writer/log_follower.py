@@ -35,11 +35,6 @@ class LogFollower:
         self._thread = threading.Thread(target=self._run, name="adalog-following", daemon=True)
         self._thread.start()
 
-    @property
-    def has_hints(self) -> bool:
-        """Whether it hears at once of what others append."""
-        return self._hint is not None
-
     def close(self) -> None:
         """Ends the thread. Once is enough."""
         if self._closed:

@@ -1,4 +1,4 @@
-"""What those are told whose transaction is not applied, or of which nobody knows whether it was."""
+"""The errors of transactions that are not applied, or in doubt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answering(future: Future[TxReport]) -> Iterator[None]:
     """Gives what goes wrong to the future: refusals as they are, anything else as INTERNAL and to the log."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - it goes to who waits
+    except Exception as error:  # noqa: BLE001 - it goes to the waiter
         future.set_exception(refusal(error))
 
 

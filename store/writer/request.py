@@ -1,4 +1,4 @@
-"""A transaction that somebody waits for, as it is given to the writer."""
+"""A transaction in the writer's queue, with the future of its report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TransactionRequest:
     expected_basis_t: int | None = None
     idempotency_key: str | None = None
     future: Future[TxReport] = field(default_factory=Future)
-    # Who asks, as those know it who run what is slow about it.
+    # The client's context, for accounting of slow stored queries.
     asking: Context = field(default_factory=copy_context)
     rehearsal: RehearsedQueries | None = None
 
@@ -34,7 +34,7 @@ class TransactionRequest:
         return None if self.idempotency_key is None else UsedKey(self.idempotency_key, digest_of(self.data))
 
     def begin(self) -> bool:
-        """Whether somebody still waits for it."""
+        """Starts it; False if it was cancelled."""
         return self.rehearsal is not None or self.future.set_running_or_notify_cancel()
 
 

@@ -3,7 +3,7 @@
 A group has a turn of the log: what others appended meanwhile is taken over first. Each of its transactions is
 resolved against the state that the one before it left; then one append makes the whole group durable, and only then
 is anything of it seen or answered. A refused append undoes the group; where others were quicker, it is resolved
-again. After one of which nobody knows whether it happened, nothing is written until the log was read again.
+again. After an append in doubt nothing is written until the log was read again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from adalog.store.writer.request import AdoptionRequest, BulkRequest, Transactio
 
 _GROUP: Final = 256
 
-# Those who were answered together come again almost together: waiting this long for them makes groups twice as
+# Clients that were answered together come again almost together: waiting this long for them makes groups twice as
 # large. In seconds, and far below what a commit takes.
 _PATIENCE: Final = 0.001
 # Seconds for which one transaction's stored queries may keep the others waiting: at first, and after they were
@@ -68,7 +68,7 @@ def _append_span(group: Group) -> AbstractContextManager[object]:
 class Writer:
     """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order.
 
-    make_room: removes files that nobody needs; whether there were any.
+    make_room: removes unneeded files; whether there were any.
     """
 
     def __init__(
@@ -151,12 +151,10 @@ class Writer:
 
     @property
     def doubt(self) -> str | None:
-        """Why nothing can be written; None where it can."""
         return self._doubt.why
 
     @property
     def waiting(self) -> int:
-        """Transactions that are not answered yet."""
         return self._waiting_requests
 
     def _answered(self, _: Future[TxReport]) -> None:
@@ -238,7 +236,7 @@ class Writer:
                 applied = self._doubt.certainty(error.number, lambda: self.is_stopped)
                 if applied is None:
                     group.doubt(str(error), self._log.failed)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait
+            except Exception as error:  # noqa: BLE001 - whatever it is, it goes to the waiters
                 refused = refusal(error)
                 group.fail(refused)
                 # Those of a group that has begun have another turn.
@@ -270,7 +268,7 @@ class Writer:
             except QueriesOverran:
                 with answering(request.future):
                     self._aside.put(request, self._published)
-            except Exception as error:  # noqa: BLE001 - it goes to who waits
+            except Exception as error:  # noqa: BLE001 - it goes to the waiter
                 group.refuse(request, refusal(error))
             if until is not None and time.monotonic() > until:
                 group.rest = requests[place + 1 :]
@@ -347,7 +345,7 @@ class Writer:
             self.away = None
 
     def _take(self, entries: Sequence[LogEntry]) -> list[TxReport]:
-        """Has the head and everybody see what others, or nobody knows who, made durable."""
+        """Applies and publishes what other processes, or appends in doubt, made durable."""
         head, reports = self._head, []
         try:
             for entry in entries:
@@ -363,7 +361,7 @@ class Writer:
         return reports
 
     def renewed(self) -> Snapshot:
-        """The newest snapshot, after relations were folded: nobody is to read the old ones anew. On its thread."""
+        """The newest snapshot, after relations were folded: new reads use these. On its thread."""
         self._published = self._head.published()
         return self._published
 

@@ -10,7 +10,7 @@ import pytest
 
 from adalog.datalog.edn import read
 from adalog.gateway.cli.output.console import Terminal
-from adalog.gateway.cli.output.formats import Relation, csv_text, edn_text, json_text, print_table, write_arrow
+from adalog.gateway.cli.output.formats import ResultTable, csv_text, edn_text, json_text, print_table, write_arrow
 from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.encoding import decode
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
@@ -175,7 +175,7 @@ def test_pages_of_pulls(family):
 
 def test_maps_on_the_command_line():
     shown = read('{:n "Ada"}')
-    table = Relation(["?e", "(pull ?e [:n])"], ["long", "map"], [[1, shown], [2, None]], None, "2 rows")
+    table = ResultTable(["?e", "(pull ?e [:n])"], ["long", "map"], [[1, shown], [2, None]], None, "2 rows")
     out = io.StringIO()
     print_table(table, Terminal(file=out, width=100), 10)
     assert '{:n "Ada"}' in out.getvalue()
@@ -183,7 +183,7 @@ def test_maps_on_the_command_line():
     arrow = io.BytesIO()
     write_arrow(table, arrow)
     assert pa.ipc.open_stream(arrow.getvalue()).read_all().column(1).to_pylist() == ['{:n "Ada"}', "nil"]
-    whole = Relation([], [], [], ((1, shown),), "")
+    whole = ResultTable([], [], [], ((1, shown),), "")
     assert edn_text(whole).decode() == '[[1 {:n "Ada"}]]\n'
-    plain = Relation([], [], [], [[1, {":n": "Ada"}]], "")
+    plain = ResultTable([], [], [], [[1, {":n": "Ada"}]], "")
     assert orjson.loads(json_text(plain)) == [[1, {":n": "Ada"}]]

@@ -8,7 +8,7 @@ import pytest
 
 from adalog.executor.bounds.meter import Buckets, OverdrawnError
 from adalog.gateway.workers.board import Board
-from adalog.gateway.workers.fills import SLOTS
+from adalog.gateway.workers.shared_buckets import SLOTS
 
 
 class Clock:

@@ -23,7 +23,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers.shares import share_of
-from adalog.gateway.workers.stopped import stops_writers
+from adalog.gateway.workers.stopped_writer import stops_writers
 from adalog.store.database import Database
 from tests.several.clients import TRANSACT, Caller, Refused, until
 from tests.several.fleet import Fleet, serving

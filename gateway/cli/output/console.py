@@ -1,4 +1,4 @@
-"""Standard output and standard error, in whatever encoding they have, and whether somebody looks at them."""
+"""Standard output and standard error, in whatever encoding they have, and whether they are terminals."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ from adalog.schema.writing.encoding import Encoding, encode
 
 # Rows of a table on a terminal, unless --show says otherwise.
 SHOWN = 500
-_KINDS = dict.fromkeys(("long", "ref", "bigint", "double", "float", "bigdec"), tables.Kind.NUMBER) | dict.fromkeys(
-    ("keyword", "symbol"), tables.Kind.NAME
-)
+_KINDS = dict.fromkeys(
+    ("long", "ref", "bigint", "double", "float", "bigdec"), tables.CellKind.NUMBER
+) | dict.fromkeys(("keyword", "symbol"), tables.CellKind.NAME)
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)]} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
+class ShownWarning:
     """A warning: what is probably not meant, and where in the query's or transaction's text, if that is known."""
 
     code: str
@@ -41,7 +41,7 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ResultTable:
     """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape.
 
     Everything is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below
@@ -54,11 +54,11 @@ class Relation:
     value: Any
     summary: str
     notes: Sequence[str] = ()
-    warnings: Sequence[Warned] = ()
+    warnings: Sequence[ShownWarning] = ()
 
 
-def print_table(relation: Relation, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
-    """The first `show` rows (0: all; None: all, or 500 where somebody looks), and below them what is not shown.
+def print_table(relation: ResultTable, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
+    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown.
 
     A terminal that the columns do not fit gets them one below the other, as `expanded` has them everywhere.
     """
@@ -67,7 +67,7 @@ def print_table(relation: Relation, console: Terminal, show: int | None, *, expa
         show = 0 if room is None else SHOWN
     shown = relation.rows[:show] if show else relation.rows
     columns = [
-        tables.Column(name.translate(_CONTROL), _kind(type_name), [cell(row[index]) for row in shown])
+        tables.TextColumn(name.translate(_CONTROL), _kind(type_name), [cell(row[index]) for row in shown])
         for index, (name, type_name) in enumerate(zip(relation.names, relation.types, strict=True))
     ]
     layout = None if expanded else tables.side_by_side(columns, room, console.mark)
@@ -91,8 +91,8 @@ def print_table(relation: Relation, console: Terminal, show: int | None, *, expa
         console.print(note, style="dim", markup=False, soft_wrap=True)
 
 
-def _kind(type_name: str) -> tables.Kind:
-    return _KINDS.get(type_name, tables.Kind.TEXT)
+def _kind(type_name: str) -> tables.CellKind:
+    return _KINDS.get(type_name, tables.CellKind.TEXT)
 
 
 def cell(value: Any) -> str:
@@ -103,7 +103,7 @@ def cell(value: Any) -> str:
     return str(plain).translate(_CONTROL) if isinstance(plain, str) else edn.write(value)
 
 
-def json_text(relation: Relation) -> bytes:
+def json_text(relation: ResultTable) -> bytes:
     """The value as JSON, a relation's rows one a line."""
     if not isinstance(relation.value, list):
         text: bytes = orjson.dumps(relation.value)
@@ -111,14 +111,14 @@ def json_text(relation: Relation) -> bytes:
     return b"[" + b",\n ".join(orjson.dumps(item) for item in relation.value) + b"]\n"
 
 
-def edn_text(relation: Relation) -> bytes:
+def edn_text(relation: ResultTable) -> bytes:
     """The value as EDN, a relation's rows one a line."""
     if isinstance(relation.value, tuple):
         return ("[" + "\n ".join(edn.write(item) for item in relation.value) + "]\n").encode()
     return (edn.write(relation.value) + "\n").encode()
 
 
-def csv_text(relation: Relation) -> bytes:
+def csv_text(relation: ResultTable) -> bytes:
     """RFC 4180 with a header of the columns' names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -132,7 +132,7 @@ def _csv_cell(value: Any) -> Any:
     return edn.write(value) if isinstance(plain, (list, dict, bool)) else plain
 
 
-def write_arrow(relation: Relation, out: BinaryIO) -> None:
+def write_arrow(relation: ResultTable, out: BinaryIO) -> None:
     """An Arrow IPC stream; types without an Arrow equivalent travel as text."""
     import pyarrow as pa
 
@@ -176,7 +176,7 @@ def print_error(error: AdalogError, text: EdnText | None, console: Console) -> N
     console.print(Text(" " * (len(number) + cell_len(line[: column - 1])) + "^", "bold red"), soft_wrap=True)
 
 
-def print_warnings(warnings: Sequence[Warned], console: Console) -> None:
+def print_warnings(warnings: Sequence[ShownWarning], console: Console) -> None:
     """A line for each warning, with its place where that is known."""
     for warning in warnings:
         place = f" ({warning.line}:{warning.column})" if warning.line is not None else ""

@@ -22,7 +22,7 @@ def bar_on(err: Console) -> Progress:
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
-class Shown:
+class ProgressBar:
     """Stages of a job as a progress bar: tasks done, rows a second, time left."""
 
     def __init__(self, bar: Progress) -> None:

@@ -16,7 +16,7 @@ _GAP, _NARROW_GAP = 3, 2
 _LEAST = 8
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What a column holds. Numbers stand at the right and are never cut; what tells names apart is their end."""
 
     NUMBER = auto()
@@ -25,11 +25,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TextColumn:
     """A column's name, kind and values, as they are to be shown."""
 
     name: str
-    kind: Kind
+    kind: CellKind
     cells: Sequence[str]
 
 
@@ -43,7 +43,7 @@ class Layout:
     where: Sequence[str] = ()
 
 
-def side_by_side(columns: Sequence[Column], room: int | None, mark: str = "…") -> Layout | None:
+def side_by_side(columns: Sequence[TextColumn], room: int | None, mark: str = "…") -> Layout | None:
     """A line for each row, at most `room` wide (None: as wide as need be); None where the columns cannot fit.
 
     `mark`: what stands, one wide, for the part of a text that was cut.
@@ -59,13 +59,13 @@ def side_by_side(columns: Sequence[Column], room: int | None, mark: str = "…")
         cut += short
         if short or _width(column.name) > width:
             where.append(column.name)
-        name = _fitted(column.name, width, mark, Kind.TEXT if column.kind is Kind.NAME else column.kind)
+        name = _fitted(column.name, width, mark, CellKind.TEXT if column.kind is CellKind.NAME else column.kind)
         shown.append([name, *(_fitted(text, width, mark, column.kind) for text in column.cells)])
     head, *lines = ((" " * gap).join(cells).rstrip() for cells in zip(*shown, strict=True))
     return Layout([head, "─" * (sum(widths) + gap * (len(columns) - 1))], lines, cut, where)
 
 
-def one_below_the_other(columns: Sequence[Column], room: int | None) -> Layout:
+def one_below_the_other(columns: Sequence[TextColumn], room: int | None) -> Layout:
     """A line for each value, whole however long, and one above each row with its number."""
     width = max((_width(column.name) for column in columns), default=0)
     names = [set_cell_size(column.name, width) for column in columns]
@@ -78,7 +78,9 @@ def one_below_the_other(columns: Sequence[Column], room: int | None) -> Layout:
     return Layout([], lines)
 
 
-def _widths(columns: Sequence[Column], widest: Sequence[int], room: int | None) -> tuple[Sequence[int], int] | None:
+def _widths(
+    columns: Sequence[TextColumn], widest: Sequence[int], room: int | None
+) -> tuple[Sequence[int], int] | None:
     """The columns' widths and the gap between them, taken from the widest columns first; None where too narrow."""
     natural = [max(wide, _width(column.name)) for wide, column in zip(widest, columns, strict=True)]
     gaps = len(columns) - 1
@@ -86,7 +88,7 @@ def _widths(columns: Sequence[Column], widest: Sequence[int], room: int | None) 
         return natural, _GAP
     room -= _NARROW_GAP * gaps
     least = [
-        min(full, max(_LEAST, wide if column.kind is Kind.NUMBER else 0))
+        min(full, max(_LEAST, wide if column.kind is CellKind.NUMBER else 0))
         for full, wide, column in zip(natural, widest, columns, strict=True)
     ]
     if sum(least) > room:
@@ -108,11 +110,11 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def _fitted(text: str, width: int, mark: str, kind: Kind) -> str:
+def _fitted(text: str, width: int, mark: str, kind: CellKind) -> str:
     size = _width(text)
     if size <= width:
-        return " " * (width - size) + text if kind is Kind.NUMBER else text + " " * (width - size)
-    if kind is not Kind.NAME:
+        return " " * (width - size) + text if kind is CellKind.NUMBER else text + " " * (width - size)
+    if kind is not CellKind.NAME:
         return set_cell_size(text, width - 1) + mark
     end = text[1 - width :]
     while _width(end) >= width:

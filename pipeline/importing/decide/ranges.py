@@ -50,7 +50,7 @@ from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import (
-    Fold,
+    FoldTarget,
     Pair,
     join_pieces,
     ranges_of,
@@ -227,8 +227,8 @@ def _with_piece(
     return part._replace(piece=piece)
 
 
-def _fold(job: AttributesJob, attribute: Attribute) -> Fold:
-    return Fold(job.folder, attribute.id, job.t, not attribute.no_history)
+def _fold(job: AttributesJob, attribute: Attribute) -> FoldTarget:
+    return FoldTarget(job.folder, attribute.id, job.t, not attribute.no_history)
 
 
 def _between(sources: Sequence[str], low: int, high: int) -> TimedClaims:

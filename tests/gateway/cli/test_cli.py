@@ -98,7 +98,7 @@ def test_a_refused_transaction_shows_its_line(folder: str) -> None:
 
 def test_a_folder_that_is_open_elsewhere_names_url(folder: str) -> None:
     program = (
-        "import sys\nfrom store.database import Database\n"
+        "import sys\nfrom adalog.store.database import Database\n"
         "with Database.open(sys.argv[1]):\n    print('open', flush=True)\n    sys.stdin.read()\n"
     )
     with subprocess.Popen(

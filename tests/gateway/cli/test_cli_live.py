@@ -15,10 +15,10 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
-from adalog.gateway.cli.backend import Remote
+from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.live import Printer, followed
 from adalog.gateway.cli.output.console import Terminal
-from adalog.gateway.cli.output.formats import Warned
+from adalog.gateway.cli.output.formats import ShownWarning
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from tests.gateway.cli.command_line import adalog, command, environ
@@ -78,7 +78,7 @@ def test_warnings_are_printed_below_the_rows_and_once() -> None:
     event("PROGRESS", [])
     event("RESET", [misspelt])
     event("SNAPSHOT", last=True)
-    warned = [Warned(**misspelt)]
+    warned = [ShownWarning(**misspelt)]
     assert printed == ["SNAPSHOT", "SNAPSHOT", warned, "DELTA", [], "RESET", "SNAPSHOT", warned]
 
 
@@ -186,7 +186,7 @@ def test_a_refusal_by_the_server_is_shown(url: tuple[Database, str]) -> None:
     assert shown.stderr.splitlines()[1].endswith("[:find ?x :where [(> ?x 1)]]")
 
 
-class Breaking(Remote):
+class Breaking(RemoteBackend):
     """A server whose streams break off after what is given for each attempt."""
 
     def __init__(self, *attempts: list[Any]) -> None:

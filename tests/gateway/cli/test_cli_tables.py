@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from adalog.datalog import values
 from adalog.gateway.cli.output import tables
 from adalog.gateway.cli.output.console import Terminal
-from adalog.gateway.cli.output.formats import Relation, Warned, print_table, print_warnings
+from adalog.gateway.cli.output.formats import ResultTable, ShownWarning, print_table, print_warnings
 from tests.gateway.cli.command_line import adalog
 
 LONG = "a line of text that goes on and on, far beyond the edge of what there is"
@@ -29,11 +29,11 @@ class Screen(io.StringIO):
         return True
 
 
-def relation(names: Sequence[str], types: Sequence[str], *rows: Sequence[Any]) -> Relation:
-    return Relation(names, types, rows, rows, "summary")
+def relation(names: Sequence[str], types: Sequence[str], *rows: Sequence[Any]) -> ResultTable:
+    return ResultTable(names, types, rows, rows, "summary")
 
 
-def printed(shown: Relation, width: int | None, show: int | None = None, *, expanded: bool = False) -> list[str]:
+def printed(shown: ResultTable, width: int | None, show: int | None = None, *, expanded: bool = False) -> list[str]:
     """The lines on a terminal of this width, or in a pipe."""
     stream = io.StringIO() if width is None else Screen()
     print_table(shown, Terminal(file=stream, width=width or 80, color_system=None), show, expanded=expanded)
@@ -138,14 +138,16 @@ TEXTS = st.text(st.sampled_from("ab 日é"), max_size=30)
 
 
 @given(
-    st.lists(st.tuples(TEXTS, st.sampled_from(tables.Kind)), min_size=1, max_size=8),
+    st.lists(st.tuples(TEXTS, st.sampled_from(tables.CellKind)), min_size=1, max_size=8),
     st.integers(1, 120),
     st.data(),
 )
-def test_a_layout_fits_or_is_none(columns: list[tuple[str, tables.Kind]], room: int, data: st.DataObject) -> None:
+def test_a_layout_fits_or_is_none(
+    columns: list[tuple[str, tables.CellKind]], room: int, data: st.DataObject
+) -> None:
     count = data.draw(st.integers(0, 3))
     made = [
-        tables.Column(name, kind, data.draw(st.lists(TEXTS, min_size=count, max_size=count)))
+        tables.TextColumn(name, kind, data.draw(st.lists(TEXTS, min_size=count, max_size=count)))
         for name, kind in columns
     ]
     layout = tables.side_by_side(made, room)
@@ -170,14 +172,14 @@ def test_json_shows_what_a_table_cuts(folder: str) -> None:
     ("warning", "text"),
     [
         (
-            Warned("UNKNOWN", "nobody declared :a/b, a name", 2, 7),
+            ShownWarning("UNKNOWN", "nobody declared :a/b, a name", 2, 7),
             "warning UNKNOWN nobody declared :a/b, a name (2:7)",
         ),
-        (Warned("PRODUCT", "two parts share no [/b]", None, None), "warning PRODUCT two parts share no [/b]"),
-        (Warned("ODD", "a\x1b[31m name", 1, 1), "warning ODD a\\x1b[31m name (1:1)"),
+        (ShownWarning("PRODUCT", "two parts share no [/b]", None, None), "warning PRODUCT two parts share no [/b]"),
+        (ShownWarning("ODD", "a\x1b[31m name", 1, 1), "warning ODD a\\x1b[31m name (1:1)"),
     ],
 )
-def test_a_warning_is_a_line(warning: Warned, text: str) -> None:
+def test_a_warning_is_a_line(warning: ShownWarning, text: str) -> None:
     stream = io.StringIO()
     print_warnings([warning], Terminal(file=stream, width=20, color_system=None))
     assert stream.getvalue() == text + "\n"

@@ -120,7 +120,7 @@ def test_an_interrupted_command_says_nothing(folder: str, monkeypatch: pytest.Mo
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(backend.Local, "execute", interrupted)
+    monkeypatch.setattr(backend.LocalBackend, "execute", interrupted)
     result = adalog("query", "--data", folder, NAMES)
     assert (result.exit_code, result.output) == (130, "")
 

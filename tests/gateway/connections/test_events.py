@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway.connections.direct import limit_silence
+from adalog.gateway.connections.event_transport import limit_silence
 from tests.gateway.connections.test_websocket import QUERY, WRITE, until
 from tests.gateway.streams import LIVE, SECONDS, Live, live
 

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
-from adalog.gateway.rehearsal import Rehearsal, rehearse
 from adalog.gateway.settings.config import Settings
+from adalog.gateway.warm_up import WarmUp, rehearse
 from adalog.store.database import Database
 from adalog.store.writer import in_doubt
 from tests.gateway.support import Gateway, InProcess
@@ -43,7 +43,7 @@ def test_not_ready_before_the_first_query_is_fast(family: Gateway) -> None:
 
 
 def test_a_server_is_ready_when_its_rehearsal_is_over(family: Gateway) -> None:
-    rehearsal = Rehearsal(family.settings)
+    rehearsal = WarmUp(family.settings)
     assert not rehearsal.over
     rehearsal.on(family.database)
     assert rehearsal.wait(60)

@@ -187,7 +187,7 @@ def test_a_collector_that_is_away_harms_nobody(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_a_collector_nothing_is_imported_and_nothing_made() -> None:
     code = (
-        "import sys\nfrom datalog import tracing\nfrom gateway.observe.telemetry import traces\n"
+        "import sys\nfrom adalog.datalog import tracing\nfrom adalog.gateway.observe.telemetry import traces\n"
         "with traces({'OTEL_SDK_DISABLED': 'true', 'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://localhost:1'}): pass\n"
         "with traces({}):\n    assert not tracing.is_on()\n"
         "    assert tracing.span('a') is tracing.span('b')\n"

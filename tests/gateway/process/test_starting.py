@@ -19,9 +19,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from adalog.gateway import starting
+from adalog.gateway import startup
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.starting import Start
+from adalog.gateway.startup import Startup
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import Log
 from tests.gateway.support import served
@@ -58,10 +58,10 @@ class Gate:
 
 
 @contextlib.contextmanager
-def started(folder: Path, gate: Gate) -> Iterator[tuple[Start, threading.Event, str]]:
+def started(folder: Path, gate: Gate) -> Iterator[tuple[Startup, threading.Event, str]]:
     """A start under way, what tells of its end, and where it is served."""
     settings = Settings(data=str(folder), port=0)
-    start, over = Start(settings, lambda: None), threading.Event()
+    start, over = Startup(settings, lambda: None), threading.Event()
     try:
         with served(start.front, settings) as address:  # type: ignore[arg-type]
             start.begin(address, over.set, over.set)
@@ -72,7 +72,7 @@ def started(folder: Path, gate: Gate) -> Iterator[tuple[Start, threading.Event, 
 
 
 def test_the_port_waits_for_no_large_library() -> None:
-    code = "import sys, gateway.server, gateway.cli.presence; print(*sys.modules)"
+    code = "import sys, adalog.gateway.server, adalog.gateway.cli.existence; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numba", "numpy", "pyarrow", "pyspark", "sqlalchemy", "strawberry"}.intersection(loaded)
 
@@ -82,7 +82,7 @@ def ask(address: str, **more: Any) -> httpx.Response:
 
 
 def test_what_is_answered_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(startup, "_PATIENCE_SECONDS", 0.0)
     gate = Gate(monkeypatch, 3)
     with started(folder, gate) as (_, over, address):
         assert gate.waits.wait(60)
@@ -125,7 +125,7 @@ def test_what_is_answered_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_who_asks_while_it_is_opened_has_an_answer_when_it_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(starting, "_PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(startup, "_PATIENCE_SECONDS", 60.0)
     gate = Gate(monkeypatch, 3)
     with started(folder, gate) as (start, over, address):
         assert gate.waits.wait(60)
@@ -157,11 +157,11 @@ def test_a_start_that_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 SLOW = """
 import os, time
 from pathlib import Path
-from adalog.gateway import starting
+from adalog.gateway import startup
 from adalog.store.state.head import Head
 
 replay = Head.replay
-starting._PATIENCE_SECONDS = starting._FIRST_WORD_SECONDS = 0.0
+startup._PATIENCE_SECONDS = startup._FIRST_WORD_SECONDS = 0.0
 
 def slow(head, t, *rest):
     while t > 3 and not os.path.exists(os.environ["GATE"]):

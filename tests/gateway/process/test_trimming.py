@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 
-from adalog.gateway.process.trimming import Trimming, Whole, heap_trimmer, resident
+from adalog.gateway.process.trimming import FullCollection, MemoryTrimming, heap_trimmer, resident
 
 MIB = 1 << 20
 
@@ -29,7 +29,7 @@ class Process:
 
 def test_what_is_free_is_returned() -> None:
     process = Process(400 * MIB, 100 * MIB)
-    trimming = Trimming(process.resident, process.trim)
+    trimming = MemoryTrimming(process.resident, process.trim)
     trimming.look()
     assert (process.resident(), process.trims) == (400 * MIB, 1)
     trimming.look()
@@ -38,7 +38,7 @@ def test_what_is_free_is_returned() -> None:
 
 def test_what_was_in_use_is_returned_once_it_is_free() -> None:
     process = Process(400 * MIB)
-    trimming = Trimming(process.resident, process.trim)
+    trimming = MemoryTrimming(process.resident, process.trim)
     trimming.look()
     process.used += 500 * MIB
     trimming.look()
@@ -49,7 +49,7 @@ def test_what_was_in_use_is_returned_once_it_is_free() -> None:
 
 def test_where_nothing_is_free_it_is_tried_less_and_less_often() -> None:
     process = Process(400 * MIB)
-    trimming = Trimming(process.resident, process.trim)
+    trimming = MemoryTrimming(process.resident, process.trim)
     trimming.look()
     process.used += 100 * MIB
     pauses = [trimming.look() for _ in range(8)]
@@ -60,7 +60,7 @@ def test_where_nothing_is_free_it_is_tried_less_and_less_often() -> None:
 
 
 def test_a_process_ends_with_its_thread() -> None:
-    trimming = Trimming()
+    trimming = MemoryTrimming()
     trimming.start()
     trimming.stop()
     trimming.stop()
@@ -76,7 +76,7 @@ def test_glibc_trims_its_heap() -> None:
 
 def test_all_objects_are_looked_through_while_nothing_is_done() -> None:
     clock = {"now": 0.0, "computed": 0.0}
-    whole = Whole(lambda: clock["now"], lambda: clock["computed"])
+    whole = FullCollection(lambda: clock["now"], lambda: clock["computed"])
 
     def after(seconds: float, computed: float) -> bool:
         clock["now"] += seconds

@@ -130,7 +130,7 @@ def test_sessions_are_ended(step: Any, victim: PostgresServer, address: str, dat
     assert increment(b).result(30).t == 3
     assert numbers(databases) == [2, 2]
     # They listen again.
-    until(lambda: all(each._following is not None and each._following.has_hints for each in databases))
+    until(lambda: all(each._following is not None and each._following._hint is not None for each in databases))
 
 
 @pytest.mark.parametrize("step", STEPS)

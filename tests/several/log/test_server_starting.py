@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway import starting
+from adalog.gateway import startup
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.starting import Start
+from adalog.gateway.startup import Startup
 from adalog.store.database import Database
 from adalog.store.log import server
 from adalog.store.log.server import ServerLog
@@ -37,8 +37,8 @@ def victim() -> Iterator[PostgresServer]:
 @pytest.fixture
 def address(victim: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of a database with one entity; whoever waits for its server looks often, and is not patient."""
-    monkeypatch.setattr(starting, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(starting, "_LONGEST_PAUSE_SECONDS", 0.25)
+    monkeypatch.setattr(startup, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(startup, "_LONGEST_PAUSE_SECONDS", 0.25)
     monkeypatch.setattr(server, "_DEFAULTS", {**server._DEFAULTS, "connect_timeout": "2"})
     found = victim.new_database()
     with Database.open(found) as database:
@@ -50,7 +50,7 @@ def address(victim: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
 class Starting:
     """One under way; `over` once it is done or has failed."""
 
-    start: Start
+    start: Startup
     address: str
     over: threading.Event
 
@@ -67,7 +67,7 @@ class Starting:
 @contextlib.contextmanager
 def started(data: str) -> Iterator[Starting]:
     settings = Settings(data=data, port=0, spark=False)
-    start, over = Start(settings, lambda: None), threading.Event()
+    start, over = Startup(settings, lambda: None), threading.Event()
     try:
         with served(start.front, settings) as address:  # type: ignore[arg-type]
             start.begin(address, over.set, over.set)

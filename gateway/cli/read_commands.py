@@ -12,7 +12,7 @@ import click
 from adalog.gateway.cli.exits import told
 from adalog.gateway.cli.options import (
     TEXT,
-    Asking,
+    ArgumentCommand,
     DurationType,
     argument_options,
     argument_variables,
@@ -26,7 +26,7 @@ from adalog.gateway.cli.options import (
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.texts import Text
 from adalog.gateway.cli.printing import check_binary, print_entities, print_relation, say
-from adalog.gateway.cli.where import Where, where_options
+from adalog.gateway.cli.target import Target, where_options
 
 if TYPE_CHECKING:
     from adalog.gateway.cli.backend import Backend
@@ -37,7 +37,7 @@ show_option = option(
 )
 
 
-@click.command(cls=Asking)
+@click.command(cls=ArgumentCommand)
 @where_options
 @basis_options
 @argument_options
@@ -53,7 +53,7 @@ show_option = option(
     help="Write the rows as Parquet into this folder, new or empty; with --engine spark its tasks do.",
 )
 @click.argument("query", type=TEXT)
-def query(query: Text, where: Where, form: str, show: int | None, folder: str | None, **given: Any) -> None:
+def query(query: Text, where: Target, form: str, show: int | None, folder: str | None, **given: Any) -> None:
     """Run an EDN Datalog QUERY: text, a file, or `-` for standard input.
 
     \b
@@ -66,7 +66,7 @@ def query(query: Text, where: Where, form: str, show: int | None, folder: str | 
     spark = given["engine"] == "spark"
     if folder is not None:
         with _backend(query, where, "writing the rows", spark=spark) as backend:
-            from adalog.gateway.cli.commands import run_write
+            from adalog.gateway.cli.requests import run_write
 
             said, warnings = run_write(backend, variables, folder)
         out.out(said, highlight=False)
@@ -75,13 +75,13 @@ def query(query: Text, where: Where, form: str, show: int | None, folder: str | 
         print_warnings(warnings, err)
         return
     with _backend(query, where, "running the query", spark=spark) as backend:
-        from adalog.gateway.cli.commands import run_query
+        from adalog.gateway.cli.requests import run_query
 
         relation = run_query(backend, variables, form)
     print_relation(relation, form, show)
 
 
-@click.command(cls=Asking)
+@click.command(cls=ArgumentCommand)
 @where_options
 @basis_options
 @argument_options
@@ -90,7 +90,7 @@ def query(query: Text, where: Where, form: str, show: int | None, folder: str | 
 @option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
 @format_option("text", "json")
 @click.argument("query", type=TEXT)
-def explain(query: Text, where: Where, form: str, analyze: bool, **given: Any) -> None:
+def explain(query: Text, where: Target, form: str, analyze: bool, **given: Any) -> None:
     """Show the plan of an EDN Datalog QUERY: text, a file, or `-` for standard input.
 
     \b
@@ -98,7 +98,7 @@ def explain(query: Text, where: Where, form: str, analyze: bool, **given: Any) -
     """
     variables = {**_asked(query, **given), "analyze": analyze}
     with _backend(query, where, "planning", spark=given["engine"] == "spark") as backend:
-        from adalog.gateway.cli.commands import run_explain
+        from adalog.gateway.cli.requests import run_explain
 
         text, warnings = run_explain(backend, variables, form)
     out.out(text, highlight=False)
@@ -114,7 +114,7 @@ def explain(query: Text, where: Where, form: str, analyze: bool, **given: Any) -
 @format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
 @click.argument("pattern", type=TEXT)
 @click.argument("eids", metavar="EID...", nargs=-1, required=True)
-def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given: Any) -> None:
+def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given: Any) -> None:
     """Show entities as nested maps: what the EDN PATTERN has of each EID.
 
     PATTERN is text, a file, or `-` for standard input. An EID is an entity's number, an ident, or a lookup ref. An
@@ -126,7 +126,7 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given:
     """
     variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(**given)}
     with _backend(pattern, where, "pulling") as backend:
-        from adalog.gateway.cli.commands import run_pull
+        from adalog.gateway.cli.requests import run_pull
 
         found, warnings = run_pull(backend, variables, form)
     print_entities(found, form)
@@ -144,7 +144,7 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given:
 @show_option
 @option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
 @click.argument("prefix", default="")
-def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool) -> None:
+def attributes(prefix: str, where: Target, form: str, show: int | None, own: bool) -> None:
     """List the attributes: type, cardinality, uniqueness, datoms; those that begin with PREFIX.
 
     \b
@@ -152,13 +152,13 @@ def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool
     """
     check_binary(form)
     with _backend(None, where, "reading the attributes") as backend:
-        from adalog.gateway.cli.commands import run_attributes
+        from adalog.gateway.cli.requests import run_attributes
 
         relation = run_attributes(backend, prefix, form, own=own)
     print_relation(relation, form, show)
 
 
-@click.command(cls=Asking)
+@click.command(cls=ArgumentCommand)
 @where_options
 @argument_options
 @option(
@@ -176,18 +176,18 @@ def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool
 @show_option
 @click.argument("query", type=TEXT)
 def live(
-    query: Text, where: Where, form: str, show: int | None, from_t: int | None, away: int, **given: Any
+    query: Text, where: Target, form: str, show: int | None, from_t: int | None, away: int, **given: Any
 ) -> None:
     """Show the rows of QUERY, then those that enter (+) and leave (-), as transactions are made.
 
     With --url it goes on until it is interrupted, also when the server is started anew in between. A folder shows
-    what there is: while it is open here nobody writes to it.
+    what there is: while it is open here it does not change.
 
     \b
         adalog live --url :8080 '[:find ?n :where [?p :package/name ?n] [?p :package/vulnerable true]]'
         adalog live --data packages --from-t 0 --format csv changes.edn
     """
-    from adalog.gateway.cli.backend import Remote
+    from adalog.gateway.cli.backend import RemoteBackend
     from adalog.gateway.cli.live import Printer, followed, replayed
     from adalog.gateway.cli.output.formats import print_warnings
 
@@ -199,7 +199,7 @@ def live(
         "as": printer.encoding,
     }
     with told(query), where.place(reads=True) as place:
-        if isinstance(place, Remote):
+        if isinstance(place, RemoteBackend):
             events = followed(place, variables, say, away / 1000)
         else:
             events = replayed(place, variables)
@@ -209,8 +209,8 @@ def live(
 
 
 @contextmanager
-def _backend(text: Text | None, where: Where, doing: str, *, spark: bool = False) -> Iterator[Backend]:
-    """Who is asked, while the terminal says what is being done. text: what places in refusals are places of."""
+def _backend(text: Text | None, where: Target, doing: str, *, spark: bool = False) -> Iterator[Backend]:
+    """The backend, while the terminal says what is being done. text: what places in refusals are places of."""
     from adalog.gateway.cli.output.formats import working
 
     with told(text), where.backend(reads=True, spark=spark) as backend, working(doing, err):

@@ -15,12 +15,12 @@ from click.core import ParameterSource
 from adalog.gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
 from adalog.gateway.cli.output.console import err
 from adalog.gateway.settings.config import names
+from adalog.gateway.settings.location import shown_path
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import variable
-from adalog.gateway.settings.shown import shown_path
 
 if TYPE_CHECKING:
-    from adalog.gateway.cli.backend import Backend, Remote
+    from adalog.gateway.cli.backend import Backend, RemoteBackend
     from adalog.gateway.settings.config import Settings
     from adalog.gateway.settings.sources import SettingsRead
 
@@ -29,26 +29,26 @@ _SET_UP = frozenset({"ADALOG_NO_SYSTEM_PACKAGES"})
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Target:
     """What --url and --token of a command name, and --data among its settings."""
 
     url: str | None
     token: str | None
 
     @contextmanager
-    def place(self, *, reads: bool) -> Iterator[Remote | Settings]:
+    def place(self, *, reads: bool) -> Iterator[RemoteBackend | Settings]:
         """The server that is asked, or the settings of the folder. reads: the command makes no database."""
         both = is_typed("data") and is_typed("url")
         if both:
             raise click.UsageError("--data and --url are both given; name the folder or the server")
         if self.url and not is_typed("data"):
-            from adalog.gateway.cli.backend import Remote
+            from adalog.gateway.cli.backend import RemoteBackend
 
-            yield Remote(self.url, self.token)
+            yield RemoteBackend(self.url, self.token)
             return
         settings = present_settings()
         if reads:
-            from adalog.gateway.cli.presence import check_exists
+            from adalog.gateway.cli.existence import check_exists
 
             check_exists(settings)
         else:
@@ -57,11 +57,11 @@ class Where:
 
     @contextmanager
     def backend(self, *, reads: bool, spark: bool = False) -> Iterator[Backend]:
-        """Who answers GraphQL for the place. spark: a folder's is answered by the second engine."""
-        from adalog.gateway.cli.backend import Remote, opened
+        """The backend that answers GraphQL for the place. spark: a folder's is answered by the second engine."""
+        from adalog.gateway.cli.backend import RemoteBackend, opened
 
         with self.place(reads=reads) as place:
-            if isinstance(place, Remote):
+            if isinstance(place, RemoteBackend):
                 yield place
                 return
             with opened(place, spark=spark) as local:
@@ -80,7 +80,7 @@ def where_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def given(*, data: str | None, url: str | None, token: str | None, **rest: Any) -> Any:
-        return command(where=Where(url, token), **rest)
+        return command(where=Target(url, token), **rest)
 
     return _place_options(given)
 
@@ -121,9 +121,9 @@ def say_if_new(settings: Settings) -> None:
 
 def is_new(settings: Settings) -> bool:
     """Whether a database is made where there is none yet."""
-    from adalog.gateway.cli import presence
+    from adalog.gateway.cli import existence
 
-    return presence.is_new(settings) and not os.path.isfile(settings.data)
+    return existence.is_new(settings) and not os.path.isfile(settings.data)
 
 
 def made(settings: Settings) -> str:

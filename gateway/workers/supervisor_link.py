@@ -21,14 +21,14 @@ from adalog.gateway.workers.board import Board
 _BEAT_SECONDS: Final = 0.5
 _CALL_SECONDS: Final = 5.0
 _UNSAID: Final = 65_536
-# What a worker that nobody wants any more ends with.
+# The exit code of an orphaned worker.
 _ORPHANED: Final = 3
 
 Answerer = Callable[[Line], None]
 Taker = Callable[[socket.socket], None]
 
 
-class Post:
+class SupervisorLink:
     """The worker's end of the channel. Lines may be said on any thread; what is handed over is taken on the event
     loop, from `open` to `close`."""
 
@@ -37,12 +37,12 @@ class Post:
         self.number = number
         self.board = board
         self.workers = board.workers
-        # Who answers the calls of other workers, each in a thread of its own.
+        # Answers the calls of other workers, each in a thread of its own.
         self.answer: Answerer = lambda line: line.close()
         self._saying = threading.Lock()
         self._unsaid = b""
         self._numbers = itertools.count(1)
-        # Calls by their numbers: who waits for a line to another worker.
+        # By number, the calls that wait for a connection to another worker.
         self._called: dict[int, Future[Line | None]] = {}
         self._open = self._taken = 0
         self._told = False

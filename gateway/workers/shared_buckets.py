@@ -1,8 +1,8 @@
 """What principals may use, for all workers together: when their buckets will be full, in shared memory.
 
 A table of hashes of names and a table of seconds, each number written in one piece. Two workers that take from one
-bucket in the same microsecond may take once; nobody waits for anybody, and a worker that is killed or stopped holds
-up nobody.
+bucket in the same microsecond may take once; there are no locks, so a worker that is killed or stopped
+delays no other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _PROBES: Final = 16
 
 
 class SharedFills:
-    """As `executor.bounds.meter.Fills`. Where all places for a name are taken, whoever owes least is forgotten."""
+    """As `executor.bounds.meter.Fills`. Where all places for a name are taken, the one that owes least is
+    forgotten."""
 
     def __init__(self, page: memoryview) -> None:
         """page: `nbytes` of them, zeros at first."""
@@ -62,6 +63,6 @@ def _places(name: int) -> range:
 
 
 def _name(principal: str) -> int:
-    """The same in every process, and not 0, which is nobody's."""
+    """The same in every process, and not 0, which marks a free slot."""
     digest = blake2b(principal.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) or 1

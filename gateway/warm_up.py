@@ -47,7 +47,7 @@ _DOCUMENT: Final = (
 _MOMENT_SECONDS: Final = 0.5
 
 
-class Rehearsal:
+class WarmUp:
     """Begins in a thread of its own; `over` once the first query costs what any other does."""
 
     def __init__(self, settings: Settings, then: Callable[[], object] = lambda: None) -> None:

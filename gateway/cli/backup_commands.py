@@ -9,7 +9,7 @@ import click
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import data_option, option, segments_option
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.where import Where, is_typed, present_settings, where_options
+from adalog.gateway.cli.target import Target, is_typed, present_settings, where_options
 
 
 @click.command()
@@ -23,7 +23,7 @@ from adalog.gateway.cli.where import Where, is_typed, present_settings, where_op
 )
 @option("--list", "listed", is_flag=True, help="Take none; show those that there are.")
 @click.argument("to", metavar="OUT")
-def backup(to: str, where: Where, keep: int | None, listed: bool, **_: Any) -> None:
+def backup(to: str, where: Target, keep: int | None, listed: bool, **_: Any) -> None:
     """Back up the database to OUT: a folder, or an address such as s3://bucket/backups.
 
     The database may be served meanwhile, and written to. What OUT has already is not copied again. With --url the
@@ -36,14 +36,14 @@ def backup(to: str, where: Where, keep: int | None, listed: bool, **_: Any) -> N
         adalog backup --list /mnt/backups/family
     """
     with told():
-        from adalog.gateway.cli.backend import Remote
+        from adalog.gateway.cli.backend import RemoteBackend
         from adalog.gateway.cli.backing_up import ask_for_backup, run_backup, run_list
 
         if listed:
             end_unless(run_list(to, out, err))
             return
         with where.place(reads=True) as place:
-            if isinstance(place, Remote):
+            if isinstance(place, RemoteBackend):
                 ask_for_backup(place, to, keep, out, err)
             else:
                 run_backup(place, to, keep, out, err)
@@ -95,7 +95,7 @@ def check(place: str | None, deep: bool, **_: Any) -> None:
         raise click.UsageError("--data and OUT are both given; name the folder or the backups")
     with told():
         from adalog.gateway.cli.backing_up import run_check
-        from adalog.gateway.cli.presence import check_exists
+        from adalog.gateway.cli.existence import check_exists
 
         settings = present_settings()
         if place is None:

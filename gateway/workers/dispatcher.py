@@ -26,7 +26,7 @@ _REST_SECONDS: Final = 1.0
 _log = logging.getLogger("adalog.server")
 
 
-class Door:
+class Dispatcher:
     """`turn` now and then; `accept` when the listener is readable, of which the selector tells."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Door:
         listener.setblocking(False)
 
     def turn(self) -> None:
-        """Hands over what is held, and takes more while nothing is and somebody is there to serve it."""
+        """Hands over what is held, and takes more while nothing is held and a worker is up."""
         while self._held and self._give(self._held[0]):
             os.close(self._held.popleft())
         rests = time.monotonic() < self._resting_until
@@ -72,7 +72,7 @@ class Door:
         self.turn()
 
     def close(self) -> None:
-        """Takes nothing more; whoever was not served sees the connection end."""
+        """Takes nothing more; a client that was not served sees the connection end."""
         self._closed = True
         self._drop()
         self.turn()

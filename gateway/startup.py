@@ -29,8 +29,8 @@ from adalog.gateway.connections.request_ids import RequestIds
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.process import descriptors
 from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.origins import Origins
-from adalog.gateway.settings.shown import shown_data
 from adalog.schema.request.errors import describe
 from adalog.store.files.folder import is_address
 from adalog.store.files.progress import OpeningStopped, Progress
@@ -56,7 +56,7 @@ _LOGGER: Final = logging.getLogger("adalog.server")
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
-class Front:
+class StartupApp:
     """An ASGI app: what says that the server starts, and once that is over the app itself."""
 
     def __init__(self, settings: Settings, progress: Progress) -> None:
@@ -102,7 +102,7 @@ class Front:
         waiting = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.add(waiting)
         try:
-            # It may have come before it was known that somebody waits.
+            # It may have come before this request waited.
             if self._app is None:
                 async with asyncio.timeout(_PATIENCE_SECONDS):
                     await waiting[1].wait()
@@ -146,7 +146,7 @@ class Front:
         await JSONResponse({"errors": [describe(error)]}, 503, headers)(scope, receive, send)
 
 
-class Start:
+class Startup:
     """Opens the database and all that stands on it, on a thread of its own. `failure`: why that did not go well."""
 
     def __init__(
@@ -156,13 +156,13 @@ class Start:
         siblings: ProcessGroup | None = None,
         workers: Workers | None = None,
     ) -> None:
-        """rehearsed: as in `Rehearsal`. siblings: as in `open_database`. workers: as in `create_app`."""
+        """rehearsed: as in `WarmUp`. siblings: as in `open_database`. workers: as in `create_app`."""
         self._settings = settings
         self._siblings = siblings
         self._workers = workers
         self._rehearsed = rehearsed
         self._progress = Progress()
-        self.front = Front(settings, self._progress)
+        self.front = StartupApp(settings, self._progress)
         self.failure: BaseException | None = None
         # What is open, to be closed in the opposite order.
         self._open = ExitStack()
@@ -201,7 +201,7 @@ class Start:
             opened()
         except OpeningStopped:
             pass
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for the end
+        except BaseException as error:  # noqa: BLE001 - raised again by `_serve`
             self.failure = error
             failed()
         finally:
@@ -233,16 +233,16 @@ class Start:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _open_all(self, address: str) -> None:
-        # Seconds of loading, which nobody who asks for /healthz has to wait for; by one thread, as libraries import
+        # Seconds of loading, which /healthz does not wait for; by one thread, as libraries import
         # each other in circles.
         from adalog.gateway.app import create_app
         from adalog.gateway.opening import start_pool
-        from adalog.gateway.rehearsal import Rehearsal
+        from adalog.gateway.warm_up import WarmUp
 
         self._progress.check()
         threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()
         settings, opening = self._settings, self._open
-        rehearsal = Rehearsal(settings, self._rehearsed)
+        rehearsal = WarmUp(settings, self._rehearsed)
         opening.callback(rehearsal.stop)
         database = opening.enter_context(self._opened_database())
         rehearsal.on(database)

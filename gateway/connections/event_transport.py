@@ -1,7 +1,7 @@
 """The direct way to a client: a connection that events are written to at once, without a task for each message.
 
 ASGI's `send` is a coroutine through every middleware. At 1,000 subscribers and 50 events a second it alone would
-take a core, so the two protocol classes put themselves into the scope under `EXTENSION`, and whoever streams writes
+take a core, so the two protocol classes put themselves into the scope under `EXTENSION`, and a stream writes
 there as long as there is room. What does not fit stays in the subscriber's bounded mailbox.
 """
 
@@ -26,8 +26,8 @@ EXTENSION: Final = "adalog.direct"
 """The extension's name in an ASGI scope; what stands there under `connection` is the connection."""
 
 
-class Sender(Protocol):
-    """Who sends events over a connection, and hears of it."""
+class EventSender(Protocol):
+    """Sends events over a connection, and hears of its state."""
 
     def writable(self) -> None:
         """There is room again after there was none."""
@@ -42,14 +42,14 @@ class Sender(Protocol):
         """Called every second or so, by the event loop's clock."""
 
 
-class Direct(Protocol):
+class EventTransport(Protocol):
     """A connection that events are written to, within the event loop."""
 
     @property
     def is_full(self) -> bool:
         """Whether what was sent has yet to be taken. Writing is allowed, and kept in memory."""
 
-    def attach(self, sender: Sender) -> None:
+    def attach(self, sender: EventSender) -> None:
         """The sender hears of this connection from now on."""
 
     def send_piece(self, piece: bytes) -> None:
@@ -59,13 +59,13 @@ class Direct(Protocol):
         """Sends several such pieces at once: the system is asked once for all of them."""
 
 
-def direct_way(scope: Scope) -> Direct:
+def direct_way(scope: Scope) -> EventTransport:
     """The connection that this request came by."""
-    connection: Direct = scope["extensions"][EXTENSION]["connection"]
+    connection: EventTransport = scope["extensions"][EXTENSION]["connection"]
     return connection
 
 
-def send_events(direct: Direct, messages: Sequence[Message], written: Callable[[Message], bytes]) -> int:
+def send_events(direct: EventTransport, messages: Sequence[Message], written: Callable[[Message], bytes]) -> int:
     """Sends as many of the messages as there is room for; how many. `written`: one of them as a piece."""
     sent, most = 0, len(messages)
     if most == 1 and not direct.is_full:
@@ -83,7 +83,7 @@ def send_events(direct: Direct, messages: Sequence[Message], written: Callable[[
 
 
 @dataclass(slots=True)
-class Taking:
+class TakingPace:
     """How fast a client takes what is sent: the bytes that waited when last looked at, those taken since `since`,
     and those that waited then."""
 

@@ -13,7 +13,7 @@ from adalog.gateway.cli.exits import exit_code, told
 from adalog.gateway.cli.options import SettingOptions, data_option, format_option, setting_option
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import print_relation
-from adalog.gateway.cli.where import is_new, made, present_settings, read_settings
+from adalog.gateway.cli.target import is_new, made, present_settings, read_settings
 from adalog.store.files.folder import is_address
 
 
@@ -48,7 +48,7 @@ def serve(**_: Any) -> None:
         except AdalogError as error:
             if settings.log_format != "json":
                 raise
-            # Whoever reads the log reads this, too.
+            # A reader of the log needs this, too.
             log.critical("%s", error.message, extra={"code": error.code.value})
             code = exit_code(error)
     sys.exit(code)
@@ -66,7 +66,7 @@ def settings(form: str, **_: Any) -> None:
         adalog settings --config /etc/adalog.toml
     """
     with told():
-        from adalog.gateway.cli.commands import settings_relation
+        from adalog.gateway.cli.requests import settings_relation
         from adalog.gateway.settings.checking import checked
 
         read = read_settings()

@@ -12,10 +12,10 @@ from rich.console import Console
 from adalog.cluster.addresses import is_address
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, quoted
-from adalog.gateway.cli.backend import Backend, Local
-from adalog.gateway.cli.output.formats import Relation, Warned
+from adalog.gateway.cli.backend import Backend, LocalBackend
+from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
 from adalog.gateway.settings.config import Settings, names
-from adalog.gateway.settings.shown import shown_data
+from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.sources import SettingsRead, secret_names
 from adalog.schema.writing.encoding import decode
 from adalog.store.files.addresses import without_secrets
@@ -68,7 +68,7 @@ _ATTRIBUTE_COLUMNS = {
 }
 
 
-def settings_relation(read: SettingsRead) -> Relation:
+def settings_relation(read: SettingsRead) -> ResultTable:
     """Each setting with its value, and where that came from."""
     settings, secret = read.settings, secret_names()
     rows: list[tuple[Any, ...]] = []
@@ -80,17 +80,19 @@ def settings_relation(read: SettingsRead) -> Relation:
         is_plain = isinstance(shown, int | float | None)
         rows.append((name, shown if is_plain else without_secrets(str(shown)), read.origins.get(name, "default")))
     value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
-    return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
+    return ResultTable(
+        ("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings"
+    )
 
 
-def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:
+def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> ResultTable:
     """The answer to a query: its rows, or for `json` and `edn` its value in the find spec's shape."""
     whole, encoding = form in ("json", "edn"), "PLAIN" if form == "json" else "TAGGED"
     answer = backend.execute(_QUERY, {**variables, "whole": whole, "as": encoding})["data"]["q"]
     count, stats = answer["stats"]["rows"], answer["stats"]
     rows = "row" if count == 1 else "rows"
     summary = f"{count:,} {rows} · t {answer['basisT']} · {stats['elapsedMs']:,.1f} ms · {stats['engine']}"
-    return Relation(
+    return ResultTable(
         names=[column["name"] for column in answer["columns"]],
         types=[column["type"] for column in answer["columns"]],
         rows=[decode(row) for row in answer.get("rows", ())],
@@ -100,9 +102,9 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Rela
     )
 
 
-def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[Warned]]:
+def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[ShownWarning]]:
     """Writes the answer's rows as Parquet; what is said of it as JSON, and what is suspicious about the query."""
-    if not isinstance(backend, Local):
+    if not isinstance(backend, LocalBackend):
         raise AdalogError(
             Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
         )
@@ -119,22 +121,22 @@ def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tu
             Code.BACKEND_UNAVAILABLE, f"{folder} cannot be written: {error.strerror}", retryable=False
         ) from None
     said = orjson.dumps({"rows": rows, "files": files}).decode()
-    return said, [Warned(each.code, each.message, each.line, each.column) for each in warnings]
+    return said, [ShownWarning(each.code, each.message, each.line, each.column) for each in warnings]
 
 
-def warned(warnings: Iterable[Mapping[str, Any]] | None) -> list[Warned]:
+def warned(warnings: Iterable[Mapping[str, Any]] | None) -> list[ShownWarning]:
     """Warnings as they are printed."""
-    return [Warned(each["code"], each["message"], each["line"], each["column"]) for each in warnings or ()]
+    return [ShownWarning(each["code"], each["message"], each["line"], each["column"]) for each in warnings or ()]
 
 
-def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[ShownWarning]]:
     """The plan for people, or as JSON; what is suspicious about the query."""
     answer = backend.execute(_EXPLAIN, variables)["data"]["explain"]
     text: str = answer["text"] if form == "text" else _indented(answer["plan"])
     return text, warned(answer["warnings"])
 
 
-def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[list[Any], list[Warned]]:
+def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[list[Any], list[ShownWarning]]:
     """What there is of each entity, EDN values, or for `json` plain JSON, None for nothing; and what is suspicious
     about the pull."""
     encoding = "PLAIN" if form == "json" else "TAGGED"
@@ -144,7 +146,7 @@ def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple
     return found if form == "json" else [decode(each) for each in found], warnings
 
 
-def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Relation:
+def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> ResultTable:
     """The attributes whose ident begins with `prefix`. `own`: also those that adalog itself declares, unless the
     prefix asks for them."""
     prefix = prefix.removeprefix(":")
@@ -165,7 +167,7 @@ def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Re
     if form in ("table", "expanded"):
         # Most attributes are not unique and no components: what says nothing stays blank.
         rows = [["" if item is None or item is False else item for item in row] for row in rows]
-    return Relation(
+    return ResultTable(
         names=list(_ATTRIBUTE_COLUMNS),
         types=list(_ATTRIBUTE_COLUMNS.values()),
         rows=rows,
@@ -194,7 +196,7 @@ def _plain(value: Any) -> Any:
     return edn.write(value) if isinstance(value, values.Keyword) else value
 
 
-def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[ShownWarning]]:
     """Applies a transaction; what to say about it, and what is suspicious about it."""
     report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["data"]["transact"]
     if form == "json":

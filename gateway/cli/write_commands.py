@@ -10,7 +10,7 @@ from adalog.gateway.cli.exits import told
 from adalog.gateway.cli.options import TEXT, data_option, format_option, option
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.texts import Text
-from adalog.gateway.cli.where import Where, present_settings, where_options
+from adalog.gateway.cli.target import Target, present_settings, where_options
 
 
 @click.command()
@@ -21,7 +21,7 @@ from adalog.gateway.cli.where import Where, present_settings, where_options
 @option("--idempotency-key", metavar="KEY", help="Apply what comes with the same key once.")
 @format_option("text", "json")
 @click.argument("tx", type=TEXT)
-def transact(tx: Text, where: Where, expected_basis_t: int | None, idempotency_key: str | None, form: str) -> None:
+def transact(tx: Text, where: Target, expected_basis_t: int | None, idempotency_key: str | None, form: str) -> None:
     """Apply the EDN transaction data TX: a file, `-` for standard input, or text.
 
     \b
@@ -32,7 +32,7 @@ def transact(tx: Text, where: Where, expected_basis_t: int | None, idempotency_k
 
     variables = {"tx": tx.text, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
     with told(tx), where.backend(reads=False) as backend, output.working("applying the transaction", err):
-        from adalog.gateway.cli.commands import run_transact
+        from adalog.gateway.cli.requests import run_transact
 
         report, warnings = run_transact(backend, variables, form)
     out.out(report, highlight=False)
@@ -49,6 +49,6 @@ def sample(if_empty: bool, **_: Any) -> None:
         adalog sample --data packages
     """
     with told():
-        from adalog.gateway.cli.commands import load_sample
+        from adalog.gateway.cli.requests import load_sample
 
         load_sample(present_settings(), out, err, if_empty=if_empty)

@@ -10,7 +10,7 @@ import click
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import Decorator, data_option, format_option, option
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.where import Where, present_settings, where_options
+from adalog.gateway.cli.target import Target, present_settings, where_options
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
 
@@ -36,7 +36,7 @@ def quarantine_option(help: str) -> Decorator:
 @quarantine_option("Where rejected rows are written.")
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
 @click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
-def import_(paths: tuple[str, ...], mapping: str, where: Where, **given: Any) -> None:
+def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -> None:
     """Import rows of files through Spark, as one transaction.
 
     The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. With --url
@@ -55,13 +55,13 @@ def import_(paths: tuple[str, ...], mapping: str, where: Where, **given: Any) ->
             raise click.UsageError(f"{text!r} is no NAME=PATH")
         named[name] = path
     with told():
-        from adalog.gateway.cli.backend import Remote
+        from adalog.gateway.cli.backend import RemoteBackend
         from adalog.gateway.cli.importing import ask_for_import, run_import
         from adalog.pipeline.importing.read.mapping import read_mapping
 
         plan = read_mapping(Path(mapping), named)
         with where.place(reads=False) as place:
-            if isinstance(place, Remote):
+            if isinstance(place, RemoteBackend):
                 accepted = ask_for_import(place, Path(mapping), named, out, err, **given)
             else:
                 accepted = run_import(place, plan, out, err, **given)
@@ -88,7 +88,7 @@ def import_(paths: tuple[str, ...], mapping: str, where: Where, **given: Any) ->
 )
 @option("--once", is_flag=True, help="End when all that is there was taken.")
 def stream(
-    mapping: str, where: Where, checkpoint: str, quarantine: str, max_errors: int | None, once: bool
+    mapping: str, where: Target, checkpoint: str, quarantine: str, max_errors: int | None, once: bool
 ) -> None:
     """Import files as they appear, or a topic of Kafka, each batch once, until it is interrupted.
 
@@ -100,12 +100,12 @@ def stream(
         adalog stream --mapping people.yaml --data family --once
     """
     with told():
-        from adalog.gateway.cli.streaming import ANY, Chosen, run_stream
+        from adalog.gateway.cli.streaming import ANY, StreamOptions, run_stream
         from adalog.pipeline.importing.read.mapping import read_mapping
 
         plan = read_mapping(Path(mapping), {})
         most = ANY if max_errors is None else max_errors
-        chosen = Chosen(Path(mapping), Path(checkpoint), Path(quarantine), most, once)
+        chosen = StreamOptions(Path(mapping), Path(checkpoint), Path(quarantine), most, once)
         with where.place(reads=False) as place:
             run_stream(place, present_settings(), plan, chosen, out, err)
 
@@ -129,8 +129,8 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
         adalog export --format edn --history all
     """
     with told():
+        from adalog.gateway.cli.existence import check_exists
         from adalog.gateway.cli.exporting import run_export
-        from adalog.gateway.cli.presence import check_exists
 
         settings = present_settings()
         check_exists(settings)

@@ -1,4 +1,4 @@
-"""Whether a worker is stopped in the moment of writing, so that nobody else can write until it goes on or ends."""
+"""Whether a worker is stopped in the moment of writing, so that no other can write until it goes on or ends."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.shown import shown_path
+from adalog.gateway.settings.location import shown_path
 from adalog.store.files.folder import holds_database, is_address
 
 

@@ -1,6 +1,6 @@
 """How the process ends: in order where that is quick, and in any case within seconds of being told to.
 
-What was answered is on disk, so nothing is lost by an end that waits for nobody.
+What was answered is on disk, so nothing is lost by an end that does not wait.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ GONE: Final = 3.5
 _log = logging.getLogger("adalog.server")
 
 
-class Stop:
-    """Tells those who wait for an answer, or follow one, that none will come. Lives on the event loop."""
+class StoppedAnswers:
+    """Tells clients that wait for an answer, or follow one, that none will come. Lives on the event loop."""
 
     def __init__(self, database: Database, pool: Pool, hub: Hub) -> None:
         self._database = database
@@ -64,12 +64,12 @@ class Stop:
         return waiting
 
     def forget(self, waiting: asyncio.Future[None]) -> None:
-        """Nobody waits for it any more."""
+        """Its client does not wait any more."""
         self._waiting.discard(waiting)
         waiting.cancel()
 
 
-class Ending:
+class Shutdown:
     """Takes SIGTERM and SIGINT: the first ends the process in order and in time, the second at once."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Ending:
             signal.signal(number, self._signalled)
 
     def tell(self, first: Callable[[int, FrameType | None], None]) -> None:
-        """Who hears of the first signal; at once where it came before."""
+        """Sets the callback of the first signal; called at once if the signal came before."""
         self._first = first
         if self.begun:
             first(signal.SIGTERM, None)

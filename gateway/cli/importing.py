@@ -72,7 +72,7 @@ def ask_for_import(
     """The same by a server, which reads the sources itself. The mapping and its schema are read here, and rejected
     rows are written here."""
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
-    rejected = RejectedRows(Path(quarantine))
+    rejected = RejectedFolder(Path(quarantine))
     outcome = None
     with bar_on(err) as bar:
         shown = ProgressBar(bar)
@@ -101,7 +101,7 @@ def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run
     }
 
 
-class RejectedRows:
+class RejectedFolder:
     """The folder of rejected rows: each file is written anew."""
 
     def __init__(self, folder: Path) -> None:

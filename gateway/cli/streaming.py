@@ -16,7 +16,7 @@ from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import RemoteBackend
-from adalog.gateway.cli.importing import RejectedRows, wish_of
+from adalog.gateway.cli.importing import RejectedFolder, wish_of
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
@@ -126,7 +126,7 @@ class _Server:
         [source] = plan.sources
         wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
-        rejected = RejectedRows(quarantine)
+        rejected = RejectedFolder(quarantine)
         for kind, said in self._server.imported(wish, _SILENCE_SECONDS):
             self._told.tasks(0, 0, 0)
             if kind == "rejected":

@@ -410,12 +410,12 @@ def test_what_goes_wrong_while_it_runs_is_shown_there(shop):
 
 
 def test_explain_shows_its_plan(shop):
-    from adalog.executor.pool import Request
+    from adalog.executor.question.request import QueryRequest
 
     query = "[:find ?n ?m :where [?c :customer/name ?n] [(q [:find (max ?t) . :in $ ?c :where [?o :order/by ?c] "
     query += "[?o :order/total ?t]] $ ?c) ?m]]"
     for analyze in (False, True):
-        shown = shop.pool.explain(Request(query), analyze)
+        shown = shop.pool.explain(QueryRequest(query), analyze)
         assert "(q [:find (max ?t) …] $ ?c)" in shown.text
         assert ":order/total" in shown.text
         (inner,) = shown.plan["queries"]

@@ -18,8 +18,8 @@ from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint import compactor
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
+from adalog.store.files.folder import Folder as LockedFolder
 from adalog.store.files.folder import FolderLayout
-from adalog.store.files.folder import LocalPlace as LockedFolder
 from adalog.store.files.place import LocalPlace
 from adalog.store.files.segment import sync_folder
 from adalog.store.log.entry import KeyMemory

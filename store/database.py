@@ -200,8 +200,7 @@ class Database:
 
     @property
     def secret(self) -> bytes | None:
-        """A secret of all gateways on one server; None where a folder keeps what is secret, or nothing
-        does."""
+        """The secret that all gateways on one PostgreSQL server share; None for a folder and in memory."""
         return self._log.secret if isinstance(self._log, ServerLog) else None
 
     def history_mark(self, t: int) -> str:

@@ -138,7 +138,7 @@ class Driver:
             self.cancel.budget.take(held)
         for extended in self.join.extend(batch, depth):
             self.cancel.check()
-            # A helper that failed has ended: nothing would take what is shared with it.
+            # A helper that failed has ended, so batches shared with it would stay.
             if self._stopped or self._failure is not None:
                 break
             if self._gathers(depth + 1):

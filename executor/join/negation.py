@@ -13,8 +13,8 @@ class NotExtender(Check):
     """`not` / `not-join`: removes the prefixes whose shared bindings the inner join extends to a match.
 
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
-    a batch of shared bindings and returns a mask of those that have a match. `distinct`: give it each binding once,
-    which pays where the inner join has variables of its own, and costs more than it saves where it only looks up.
+    a batch of shared bindings and returns a mask of those that have a match. `distinct`: it gets each binding
+    once, which pays if the inner join has variables of its own, and costs more than it saves if it only looks up.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The types of values in Spark and Arrow, and columns of codes as columns of these.
 
-What has no type there is text: keywords with their colon, big numbers by their digits, mixed types as EDN.
+Values without a type there are text: keywords with their colon, big numbers by their digits, mixed types as EDN.
 """
 
 from __future__ import annotations

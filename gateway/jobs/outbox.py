@@ -1,7 +1,7 @@
-"""What a job in a thread has to say to the client that asked for it, on the event loop or in another process.
+"""Events of a job in a thread, for its client on the event loop or in another process.
 
-Progress that is not sent yet is replaced by what comes after it; of anything else a job may be only a few
-events ahead.
+A newer progress event replaces one that is not sent yet. Other events wait in a short queue; a full queue makes the
+job wait.
 """
 
 from __future__ import annotations

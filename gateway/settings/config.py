@@ -244,7 +244,7 @@ class Settings:
     )
     redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
     redis_secret: SigningSecret | None = setting(
-        None, "Signs the answers in Redis, at least 32 characters; what is not signed is ignored.", unset="off"
+        None, "Signs the answers in Redis, at least 32 characters; unsigned entries are ignored.", unset="off"
     )
 
     spark: bool = setting(

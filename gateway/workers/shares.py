@@ -17,9 +17,9 @@ def own(share: Settings, number: int) -> Settings:
 
 
 def share_of(settings: Settings) -> Settings:
-    """The settings of each of the workers, with its part, rounded up, of what is divided.
+    """The settings of one worker: divided settings have its share, rounded up.
 
-    All else is one amount for all (`board`), or holds for each request, connection, subscription or worker.
+    Others are one amount for all workers (`board`), or hold per request, connection, subscription or worker.
     """
     divided: dict[str, Any] = {
         each.name: settings.share_of(getattr(settings, each.name))

@@ -2,7 +2,7 @@
 
 Every form is `[:db/add id :attribute value]`, of an entity by its number and an attribute whose values nothing but
 their type restricts. Whatever is otherwise, or would be refused, goes the long way of `store.transact.resolve`,
-which says what is wrong; both come to the same effects.
+which reports errors; both ways have the same effects.
 """
 
 from __future__ import annotations

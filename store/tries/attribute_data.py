@@ -1,7 +1,7 @@
 """One attribute's datoms, folded and young, as any moment saw them.
 
 Shared by all snapshots between two folds. The tries of the newest moments asked for are kept and advanced from one
-moment to the next, so reading after a transaction costs what was written since, and writes alone pay nothing.
+moment to the next, so the cost of a read after transactions grows with their datoms, and writes alone cost nothing.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ blocking one belongs to one thread: that of the event loop on which it was made.
 
 A mailbox that is full is emptied: only the position of the last message that was handed over is remembered, and the
 subscription no longer follows the feed. When the reader has taken what is left and comes again, the hub fills the
-gap between that position and now. What waits of a snapshot is kept.
+gap between that position and now. Chunks of a snapshot that wait are kept.
 """
 
 from __future__ import annotations

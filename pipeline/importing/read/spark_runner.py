@@ -151,7 +151,7 @@ class SparkRunner(SparkTasks):
             assert context is not None
             yield _answer(writer.write(batches, context.partitionId()))
 
-        self.wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
+        self.wait(f"writing rejected rows of {source.name}", lambda _: _mapped(placed, work).toArrow())
 
     def _placed(self, held: SourceFrame, names: Mapping[str, str]) -> DataFrame:
         from pyspark.sql import functions

@@ -116,11 +116,7 @@ class JsonType(_LinesType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return json.loads(
-                value,
-                parse_int=_integer,
-                parse_float=_double,
-                parse_constant=_no_number,
-                object_pairs_hook=unique,
+                value, parse_int=_integer, parse_float=_double, parse_constant=_no_number, object_pairs_hook=unique
             )
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -270,12 +266,7 @@ basis_options = options(
 )
 argument_options = options(
     option(
-        "--arg",
-        "args",
-        metavar="JSON",
-        type=JsonType(),
-        multiple=True,
-        help="A value for :in after $; repeatable.",
+        "--arg", "args", metavar="JSON", type=JsonType(), multiple=True, help="A value for :in after $; repeatable."
     ),
     option(
         "--arg-edn",

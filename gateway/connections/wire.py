@@ -157,16 +157,10 @@ class Wire:
             "of them",
         )
         self.late_head = Refusal(
-            "head_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the headers were not here after {self.head_seconds:g} s",
+            "head_seconds", 408, Code.TIMEOUT, f"the headers were not here after {self.head_seconds:g} s"
         )
         self.late_body = Refusal(
-            "body_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the body was not here after {self.body_seconds:g} s",
+            "body_seconds", 408, Code.TIMEOUT, f"the body was not here after {self.body_seconds:g} s"
         )
         self.full = Refusal(
             "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"

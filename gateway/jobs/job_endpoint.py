@@ -46,10 +46,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
-
     check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is
-    wrong with it.
-    """
+    wrong with it."""
 
     name: str
     undone: str
@@ -111,8 +109,7 @@ class JobEndpoint:
         if {"origin", "sec-fetch-site"} & set(request.headers):
             # A page may not have the machine's files read or written, wherever it is from.
             raise AdalogError(
-                Code.FORBIDDEN,
-                f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url",
+                Code.FORBIDDEN, f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url"
             )
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise AdalogError(Code.ARG_INVALID, f"{path} is asked for with `Content-Type: application/json`")

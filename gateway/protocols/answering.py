@@ -149,10 +149,8 @@ class Answering:
     async def subscribe(
         self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None
     ) -> Subscription:
-        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
-
-        `resume`: the token of the last event that the client has, where its transport tells.
-        """
+        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError. `resume`: the token of
+        the last event that the client has, where its transport tells."""
         started = perf_counter()
         request = asked.request
         given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume

@@ -88,8 +88,7 @@ class GraphQLEndpoint:
         try:
             if not accepted:
                 raise BadRequestError(
-                    406,
-                    f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
+                    406, f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none"
                 )
             if method in ("GET", "POST"):
                 self.origins.check(scope)

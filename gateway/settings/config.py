@@ -85,13 +85,9 @@ def setting(
     is_divided: bool = False,
     area: str = "",
 ) -> Any:
-    """The definition of a field.
-
-    meaning: for the help and the docs. more: the page of the docs that says more. unset: what no value means.
-    can_hold_keys: an address with a key in it may be given, so that `repr` leaves it out. is_divided: several
-    workers have a share each. area: the heading of the
-    docs' table that begins here.
-    """
+    """The definition of a field. meaning: for the help and the docs. more: the page of the docs that says more.
+    unset: what no value means. can_hold_keys: an address with a key in it may be given, so that `repr` leaves it
+    out. is_divided: several workers have a share each. area: the heading of the docs' table that begins here."""
     metadata = {"meaning": meaning, "more": more, "unset": unset, "area": area, "is_divided": is_divided}
     return field(default=default, repr=not can_hold_keys, metadata=metadata)
 
@@ -155,9 +151,7 @@ class Settings:
         more="http.md",
     )
     trusted_proxies: NetworkList = setting(
-        "",
-        "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.",
-        more="../SECURITY.md",
+        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", more="../SECURITY.md"
     )
     connections: Positive = setting(5_000, "Connections open at once.", is_divided=True)
     connections_per_address: Positive = setting(
@@ -165,8 +159,7 @@ class Settings:
     )
     idle_seconds: Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
     request_bytes: int = setting(
-        8 * _MIB,
-        "Bytes of the largest request; all requests without an answer may have eight times as many.",
+        8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
     )
 
     auth: str | None = setting(
@@ -196,8 +189,7 @@ class Settings:
     timeout_ms: int = setting(_LIMITS.timeout_ms, "Milliseconds that a query may run.", area="Queries")
     rows: int = setting(_LIMITS.rows, "Rows of one field's answer.")
     result_bytes: int = setting(
-        _LIMITS.result_bytes,
-        "Bytes of a whole response; all that are not sent yet may hold four times as many.",
+        _LIMITS.result_bytes, "Bytes of a whole response; all that are not sent yet may hold four times as many."
     )
     transaction_bytes: int = setting(_MIB, "Characters of one transaction's text.")
     memory_bytes: QueryMemory = setting(

@@ -126,7 +126,6 @@ class Wire:
         self.most = settings.connections
         self.init_seconds = limits.INIT_SECONDS
         self.ping_seconds = limits.PING_SECONDS
-        self.most_operations = limits.OPERATIONS_PER_CONNECTION
         self.refused: Counter[str] = Counter()
         # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
         self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})

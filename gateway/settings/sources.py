@@ -179,7 +179,7 @@ def _name(variable: str) -> str:
 
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, localns=vars(value_types), include_extras=True)
+    hints = get_type_hints(Settings, localns={"types": value_types}, include_extras=True)
     return {
         name: Annotated[int, Ge(0), Le(value_types.MOST)] if hint is int else hint for name, hint in hints.items()
     }

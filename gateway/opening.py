@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from adalog.datalog import edn
@@ -15,6 +17,7 @@ from adalog.store.state.settings import WAITING
 from adalog.store.storage import ProcessGroup
 
 if TYPE_CHECKING:
+    from adalog.cluster.session import Session
     from adalog.gateway.workers.workers import Workers
 
 
@@ -75,6 +78,20 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     if workers is not None:
         workers.share_spark(engine, pool.memory)
     return pool
+
+
+@contextmanager
+def started_session(settings: Settings) -> Iterator[Session]:
+    """A Spark session for the time of the block, which begins to start."""
+    from adalog.cluster.session import Session
+    from adalog.executor.kernels.loading import load_kernels
+
+    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session.start()
+    try:
+        yield session
+    finally:
+        session.close()
 
 
 def cache_settings(settings: Settings) -> CacheSettings | None:

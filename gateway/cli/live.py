@@ -185,13 +185,8 @@ class Printer:
             writer.writerow(["t", "change", *(column["name"] for column in event["columns"])])
         for mark, row in _changes(event):
             cells = (encode(value, Encoding.PLAIN) for value in decode(row))
-            writer.writerow(
-                [
-                    event["basisT"],
-                    mark,
-                    *(edn.write(cell) if isinstance(cell, list | dict) else cell for cell in cells),
-                ]
-            )
+            written = (edn.write(cell) if isinstance(cell, list | dict) else cell for cell in cells)
+            writer.writerow([event["basisT"], mark, *written])
         if event["kind"] == "RESET":
             writer.writerow([event["basisT"], "reset"])
         self._write(text.getvalue().encode())
@@ -203,19 +198,11 @@ class Printer:
                 self._snapshot(event)
                 self._rows = []
             return
-        lines = [
-            tables.side_by_side(
-                [
-                    tables.TextColumn("", tables.CellKind.TEXT, [output.cell(value)])
-                    for value in (mark, *decode(row))
-                ],
-                self.out.room,
-                self.out.mark,
-            )
-            for mark, row in _changes(event)
-        ]
-        for line, (mark, row) in zip(lines, _changes(event), strict=True):
-            shown = line.lines[0] if line is not None else " ".join(map(output.cell, (mark, *decode(row))))
+        for mark, row in _changes(event):
+            cells = [output.cell(value) for value in (mark, *decode(row))]
+            columns = [tables.TextColumn("", tables.CellKind.TEXT, [text]) for text in cells]
+            line = tables.side_by_side(columns, self.out.room, self.out.mark)
+            shown = " ".join(cells) if line is None else line.lines[0]
             self.out.out(shown, style="green" if mark == "+" else "red", highlight=False)
 
     def _snapshot(self, event: Event) -> None:

@@ -32,6 +32,7 @@ def option(*names: str, **settings: Any) -> Decorator:
     """A click option that is also read from ADALOG_<OPTION>, and from a file of settings."""
     key = _key(names[0])
     OPTION_KEYS.add(key)
+    settings.setdefault("show_default", "default" in settings)
     return click.option(*names, envvar=PREFIX + key.upper(), show_envvar=True, **settings)
 
 
@@ -224,7 +225,6 @@ def format_option(*formats: str, help: str | None = None) -> Decorator:
         cls=FormatOption,
         type=click.Choice(formats),
         default=formats[0],
-        show_default=True,
         help=help or "What to print.",
     )
 
@@ -289,7 +289,6 @@ engine_option = option(
     "--engine",
     type=click.Choice(("auto", "local", "spark"), case_sensitive=False),
     default="auto",
-    show_default=True,
     help="Where the query runs.",
 )
 timeout_option = option(

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-from rich.console import Console
 
 from adalog.cluster.cluster import Cluster
-from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.importing import RejectedFolder, wish_of
-from adalog.gateway.opening import open_database
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
@@ -43,12 +41,7 @@ class StreamOptions:
 
 
 def run_stream(
-    place: RemoteBackend | Settings,
-    settings: Settings,
-    plan: ImportPlan,
-    chosen: StreamOptions,
-    out: Console,
-    err: Console,
+    place: RemoteBackend | Settings, settings: Settings, plan: ImportPlan, chosen: StreamOptions
 ) -> None:
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
@@ -56,9 +49,7 @@ def run_stream(
         raise AdalogError(
             Code.ARG_INVALID, f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it"
         )
-    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
-    session.start()
-    try:
+    with started_session(settings) as session:
         session.wait(_SPARK_SECONDS)
         live = session.live()
         streams: list[Streaming] = []
@@ -68,9 +59,7 @@ def run_stream(
 
         def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
             if isinstance(came, AdalogError):
-                err.print(
-                    f"batch {number} of {source} is tried again: {came.message}", markup=False, soft_wrap=True
-                )
+                err.tell(f"batch {number} of {source} is tried again: {came.message}")
             else:
                 said = {"source": source, "batch": number, **came.told()}
                 out.out(orjson.dumps(said).decode(), highlight=False)
@@ -80,8 +69,6 @@ def run_stream(
             stream = Streaming(live, plan, chosen.checkpoint, chosen.quarantine, sink, tell)
             streams.append(stream)
             stream.run(once=chosen.once)
-    finally:
-        session.close()
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def _labelled(family: AnyFamily, counts: Mapping[str, int]) -> AnyFamily:
     return family
 
 
-def _cache_figures(cache: ResultCache) -> Iterator[Metric]:
+def cache_figures(cache: ResultCache) -> Iterator[Metric]:
     """A cache's own counts."""
     counts = cache.tally.all()
     events = CounterMetricFamily("adalog_cache", "Look-ups and writes of answers.", labels=["layer", "outcome"])
@@ -66,7 +66,7 @@ def _cache_figures(cache: ResultCache) -> Iterator[Metric]:
         )
 
 
-def _lane_figures(scheduler: Scheduler) -> Iterator[Metric]:
+def lane_figures(scheduler: Scheduler) -> Iterator[Metric]:
     """What runs and waits in each lane."""
     figures = scheduler.figures()
     running = GaugeMetricFamily("adalog_lane_running", "Queries that have a place.", labels=["lane"])
@@ -88,7 +88,7 @@ def _lane_figures(scheduler: Scheduler) -> Iterator[Metric]:
     yield from (running, waiting, waits, refused, moves)
 
 
-def _live_figures(hub: Hub) -> Iterator[Metric]:
+def live_figures(hub: Hub) -> Iterator[Metric]:
     """Subscriptions, views and their events."""
     figures = hub.figures
     for name, description, value in (
@@ -128,15 +128,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "adalog_requests", "GraphQL root fields answered.", ["field", "code"], registry=self.registry
-        )
+        to = self.registry
+        labels = ["field", "code"]
+        self._requests = Counter("adalog_requests", "GraphQL root fields answered.", labels, registry=to)
         self._seconds = Histogram(
-            "adalog_request_seconds", "Time to answer.", ["field"], buckets=_SECONDS, registry=self.registry
+            "adalog_request_seconds", "Time to answer.", ["field"], buckets=_SECONDS, registry=to
         )
-        self._rows = Histogram(
-            "adalog_query_rows", "Rows in the answers of q.", buckets=_ROWS, registry=self.registry
-        )
+        self._rows = Histogram("adalog_query_rows", "Rows in the answers of q.", buckets=_ROWS, registry=to)
         self._counters: dict[tuple[str, str], Counter] = {}
         self._histograms: dict[str, Histogram] = {}
 
@@ -146,26 +144,18 @@ class Metrics:
 
     def count(self, name: str, description: str, read: Callable[[], int]) -> None:
         """A count that is looked up whenever the metrics are read."""
-        self._register(lambda: [CounterMetricFamily(name, description, read())])
+        self.read_from(lambda: [CounterMetricFamily(name, description, read())])
 
     def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Counts by one label that are looked up whenever the metrics are read."""
-        self._register(lambda: [_labelled(CounterMetricFamily(name, description, labels=[label]), read())])
+        self.read_from(lambda: [_labelled(CounterMetricFamily(name, description, labels=[label]), read())])
 
     def gauges(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Figures by one label that are looked up whenever the metrics are read."""
-        self._register(lambda: [_labelled(GaugeMetricFamily(name, description, labels=[label]), read())])
+        self.read_from(lambda: [_labelled(GaugeMetricFamily(name, description, labels=[label]), read())])
 
-    def cache(self, cache: ResultCache) -> None:
-        self._register(lambda: _cache_figures(cache))
-
-    def scheduler(self, scheduler: Scheduler) -> None:
-        self._register(lambda: _lane_figures(scheduler))
-
-    def live(self, hub: Hub) -> None:
-        self._register(lambda: _live_figures(hub))
-
-    def _register(self, read: Callable[[], Iterable[Metric]]) -> None:
+    def read_from(self, read: Callable[[], Iterable[Metric]]) -> None:
+        """Metrics that are looked up whenever they are read."""
         self.registry.register(CallbackCollector(read))
 
     def answered(self, field: str, code: str, seconds: float) -> None:

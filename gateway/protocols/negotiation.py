@@ -21,6 +21,12 @@ JSON = "application/json"
 EVENTS = "text/event-stream"
 _RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
+_PARAMETERS = (
+    ("query", str, "a string: the text of a GraphQL document"),
+    ("operationName", str, "a string"),
+    ("variables", dict, "a JSON object"),
+    ("extensions", dict, "a JSON object"),
+)
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
 # Bytes from which on a search for garbage is worth putting off.
@@ -176,18 +182,10 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
-    query = content.get("query")
-    operation_name = content.get("operationName")
-    variables = content.get("variables")
-    extensions = content.get("extensions")
-    if query is None:
+    if content.get("query") is None:
         raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
-    if not isinstance(query, str):
-        raise BadRequestError(400, "`query` must be a string: the text of a GraphQL document")
-    if operation_name is not None and not isinstance(operation_name, str):
-        raise BadRequestError(400, "`operationName` must be a string")
-    if variables is not None and not isinstance(variables, dict):
-        raise BadRequestError(400, "`variables` must be a JSON object")
-    if extensions is not None and not isinstance(extensions, dict):
-        raise BadRequestError(400, "`extensions` must be a JSON object")
-    return GraphQLRequest(query, operation_name or None, variables)
+    for name, kind, what in _PARAMETERS:
+        value = content.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise BadRequestError(400, f"`{name}` must be {what}")
+    return GraphQLRequest(content["query"], content.get("operationName") or None, content.get("variables"))

@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
+from adalog.gateway.cli.output.console import err
 
-def bar_on(err: Console) -> Progress:
-    """A bar that is there while its block runs, on a terminal alone."""
+
+def progress_bar() -> Progress:
+    """A bar on standard error that is there while its block runs, on a terminal alone."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -62,8 +62,6 @@ class Entrance:
 
 
 class HandedConnections(Entrance):
-    """Connections that the supervisor hands over."""
-
     def __init__(self, post: SupervisorLink) -> None:
         super().__init__([], lambda: post.say(channel.OPENED))
         self._post = post
@@ -121,7 +119,6 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
 
 
 def serve_as_worker(settings: Settings, post: SupervisorLink, siblings: ProcessGroup) -> None:
-    """Serves what the supervisor hands over."""
     from adalog.gateway.workers.workers import Workers
 
     _set_up(settings, post.number)

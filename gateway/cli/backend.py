@@ -262,7 +262,6 @@ def data_of(answer: Answer) -> Answer:
 
 
 def error_of(error: Mapping[str, Any]) -> AdalogError:
-    """One of an answer's errors."""
     extensions = error.get("extensions") or {}
     line, column = extensions.get("line"), extensions.get("column")
     # Positions without a path are places in the GraphQL document, which the user never wrote.

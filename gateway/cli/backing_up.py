@@ -10,7 +10,7 @@ import orjson
 
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.output.stages import ProgressBar, progress_bar
+from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
 from adalog.schema.arguments.basis import read_instant
@@ -34,7 +34,7 @@ def run_backup(settings: Settings, to: str, keep: int | None) -> None:
     began = time.monotonic()
     place = place_of(to)
     with source_of(settings.data, segments_of(settings)) as source, progress_bar() as bar:
-        taken = take(source, place, keep, ProgressBar(bar))
+        taken = take(source, place, keep, bar)
     _print(told(taken, time.monotonic() - began))
 
 
@@ -42,8 +42,7 @@ def ask_for_backup(server: RemoteBackend, to: str, keep: int | None) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
     done = None
-    with progress_bar() as bar:
-        shown = ProgressBar(bar)
+    with progress_bar() as shown:
         for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
@@ -87,8 +86,7 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
     began = time.monotonic()
     when = None if moment is None else _moment(moment)
     backups = place_of(place)
-    with progress_bar() as bar:
-        bars = ProgressBar(bar)
+    with progress_bar() as bars:
         if is_address(settings.data):
             segments = segments_of(settings)
             restored = restore_to_server(
@@ -98,12 +96,8 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
             restored = restore(backups, Path(settings.data), moment=when, number=number, watching=bars)
     if restored.replayed is not None:
         err.tell(f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost")
-    said = {
-        "backup": restored.number,
-        "t": restored.t,
-        "datoms": restored.datoms,
-        "seconds": round(time.monotonic() - began, 2),
-    }
+    seconds = round(time.monotonic() - began, 2)
+    said = {"backup": restored.number, "t": restored.t, "datoms": restored.datoms, "seconds": seconds}
     out.out(orjson.dumps(said).decode(), highlight=False)
 
 
@@ -127,8 +121,7 @@ def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:
     def tell(finding: Finding) -> None:
         out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
 
-    with progress_bar() as bar:
-        watching = ProgressBar(bar)
+    with progress_bar() as watching:
         checked: CheckReport
         if place is not None:
             checked = check_backups(place_of(place), tell, deep=deep, watching=watching)

@@ -11,7 +11,7 @@ from adalog.cluster.tasks import SparkTasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ShownWarning, print_warnings
-from adalog.gateway.cli.output.stages import ProgressBar, progress_bar
+from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
@@ -35,8 +35,7 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     print_warnings(
         [ShownWarning(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err
     )
-    with started_session(settings) as session, progress_bar() as bar:
-        shown = ProgressBar(bar)
+    with started_session(settings) as session, progress_bar() as shown:
         shown.stage("starting Spark")
         session.wait(_SPARK_SECONDS)
         runner = SparkTasks(session.live(), shown)

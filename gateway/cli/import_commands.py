@@ -15,7 +15,6 @@ mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required
 
 
 def quarantine_option(help: str) -> Decorator:
-    """--quarantine, the folder of rejected rows."""
     return option("--quarantine", metavar="DIR", type=click.Path(), default="quarantine", help=help)
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.output.stages import ProgressBar, progress_bar
+from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
@@ -25,8 +25,7 @@ _SILENCE_SECONDS = 120.0
 
 def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    with started_session(settings) as session, open_database(settings) as database, progress_bar() as bar:
-        shown = ProgressBar(bar)
+    with started_session(settings) as session, open_database(settings) as database, progress_bar() as shown:
         shown.stage("starting Spark")
         session.wait(_SPARK_SECONDS)
         database.have_folded(folding_on(session))
@@ -50,8 +49,7 @@ def ask_for_import(
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
     outcome = None
-    with progress_bar() as bar:
-        shown = ProgressBar(bar)
+    with progress_bar() as shown:
         for kind, said in server.imported(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
@@ -65,7 +63,6 @@ def ask_for_import(
 
 
 def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
-    """What a server is asked for."""
     text = mapping_text(mapping)
     return {
         "mapping": text,
@@ -85,7 +82,6 @@ class RejectedFolder:
         self._begun: set[str] = set()
 
     def write(self, name: str, text: str) -> None:
-        """More of a file."""
         # A server has no say in which folder is written to.
         path = self._folder / Path(name).name
         self._folder.mkdir(parents=True, exist_ok=True)

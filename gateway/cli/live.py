@@ -143,7 +143,6 @@ class Printer:
 
     @property
     def encoding(self) -> str:
-        """In which encoding the events are wanted."""
         return "PLAIN" if self.form == "json" else "TAGGED"
 
     def event(self, event: Event) -> None:
@@ -226,6 +225,5 @@ _TOLD: Final = {"SNAPSHOT": ("rows", "last"), "DELTA": ("added", "retracted"), "
 
 
 def _changes(event: Event) -> list[tuple[str, Any]]:
-    """Rows with what becomes of them."""
     entered = event["rows"] or event["added"] or ()
     return [*(("-", row) for row in event["retracted"] or ()), *(("+", row) for row in entered)]

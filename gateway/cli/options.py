@@ -115,8 +115,6 @@ class _LinesType(click.ParamType[Any]):
 
 
 class JsonType(_LinesType):
-    """A JSON value."""
-
     name = "json"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -136,8 +134,6 @@ class JsonType(_LinesType):
 
 
 class EdnType(_LinesType):
-    """An EDN value, as text."""
-
     name = "edn"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -42,7 +42,6 @@ def print_relation(relation: ResultTable, form: str, show: int | None) -> None:
 
 
 def print_warnings(warnings: Sequence[ShownWarning]) -> None:
-    """Prints what is suspicious on standard error."""
     from adalog.gateway.cli.output import formats as output
 
     output.print_warnings(warnings, err)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,7 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given
         adalog pull '[:package/name {:package/depends [:package/name]}]' '[:package/name "git"]'
         adalog pull '[*]' 65824 :package/name
     """
-    variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(**given)}
+    variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(given)}
     with _backend(pattern, where, "pulling") as backend:
         from adalog.gateway.cli.requests import run_pull
 
@@ -204,17 +204,13 @@ def _asked(query: Text, **given: Any) -> dict[str, Any]:
     return {
         "query": query.text,
         **options.argument_variables(given["args"], given["args_edn"]),
-        **_read_at(given["as_of"], given["since"], given["history"], given["with_"], given["timeout"]),
+        **_read_at(given),
         "engine": given["engine"].upper(),
     }
 
 
-def _read_at(
-    as_of: str | None, since: int | None, history: bool, with_: Text | None, timeout: int | None
-) -> dict[str, Any]:
+def _read_at(given: Mapping[str, Any]) -> dict[str, Any]:
     """The variables of a database value, and how long its reading may take."""
-    return {
-        "basis": options.basis_variable(as_of, since, history),
-        "with": None if with_ is None else with_.text,
-        "timeoutMs": timeout,
-    }
+    basis = options.basis_variable(given["as_of"], given["since"], given["history"])
+    with_ = None if given["with_"] is None else given["with_"].text
+    return {"basis": basis, "with": with_, "timeoutMs": given["timeout"]}

@@ -213,7 +213,6 @@ def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def load_sample(settings: Settings, *, if_empty: bool) -> None:
-    """Loads the Debian package graph into the settings' folder."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from adalog.examples.debian.load import load

@@ -31,8 +31,6 @@ ANY: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """The options of the command."""
-
     mapping: Path
     checkpoint: Path
     quarantine: Path
@@ -54,9 +52,6 @@ def run_stream(
         live = session.live()
         streams: list[Streaming] = []
 
-        def stopped() -> bool:
-            return any(stream.stopped for stream in streams)
-
         def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
             if isinstance(came, AdalogError):
                 err.tell(f"batch {number} of {source} is tried again: {came.message}")
@@ -65,7 +60,8 @@ def run_stream(
                 out.out(orjson.dumps(said).decode(), highlight=False)
                 out.file.flush()
 
-        with _sink(place, live, chosen, stopped) as sink:
+        told = _Stoppable(lambda: any(stream.stopped for stream in streams))
+        with _sink(place, live, chosen, told) as sink:
             stream = Streaming(live, plan, chosen.checkpoint, chosen.quarantine, sink, tell)
             streams.append(stream)
             stream.run(once=chosen.once)
@@ -73,49 +69,47 @@ def run_stream(
 
 @contextmanager
 def _sink(
-    place: RemoteBackend | Settings, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
+    place: RemoteBackend | Settings, live: Cluster, chosen: StreamOptions, told: _Stoppable
 ) -> Iterator[Sink]:
     if isinstance(place, RemoteBackend):
-        yield _Server(place, chosen, stopped)
+        yield _Server(place, chosen, told)
         return
     with open_database(place) as database:
-        yield _Folder(database, live, chosen, stopped)
+        yield _Folder(database, live, chosen, told)
 
 
+@dataclass
 class _Folder:
     """Batches into a folder that this process has."""
 
-    def __init__(
-        self, database: Database, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
-    ) -> None:
-        self._database = database
-        self._live = live
-        self._chosen = chosen
-        self._told = _Stoppable(stopped)
+    database: Database
+    live: Cluster
+    chosen: StreamOptions
+    told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
-        runner = SparkRunner(self._live, self._told)
-        most = self._chosen.max_errors
+        runner = SparkRunner(self.live, self.told)
+        most = self.chosen.max_errors
         return _accepted(
-            load(self._database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
+            load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
         )
 
 
+@dataclass
 class _Server:
     """Batches into a server's database, which reads the files itself."""
 
-    def __init__(self, server: RemoteBackend, chosen: StreamOptions, stopped: Callable[[], bool]) -> None:
-        self._server = server
-        self._chosen = chosen
-        self._told = _Stoppable(stopped)
+    server: RemoteBackend
+    chosen: StreamOptions
+    told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         [source] = plan.sources
-        wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
+        wish = wish_of(self.chosen.mapping, {}, max_errors=self.chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
         rejected = RejectedFolder(quarantine)
-        for kind, said in self._server.imported(wish, _SILENCE_SECONDS):
-            self._told.tasks(0, 0, 0)
+        for kind, said in self.server.imported(wish, _SILENCE_SECONDS):
+            self.told.tasks(0, 0, 0)
             if kind == "rejected":
                 rejected.write(said["file"], said["text"])
             elif kind == "done":
@@ -133,17 +127,15 @@ def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
     return outcome
 
 
+@dataclass
 class _Stoppable:
     """Takes the progress of a batch, and ends it on request."""
 
-    def __init__(self, stopped: Callable[[], bool]) -> None:
-        self._stopped = stopped
+    stopped: Callable[[], bool]
 
     def stage(self, name: str) -> None:
-        """Another stage begins."""
         self.tasks(0, 0, 0)
 
     def tasks(self, done: int, total: int, rows: int) -> None:
-        """So many of the stage's tasks are done."""
-        if self._stopped():
+        if self.stopped():
             raise AdalogError(Code.CANCELLED, "the stream was stopped")

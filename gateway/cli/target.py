@@ -119,7 +119,6 @@ def is_new(settings: Settings) -> bool:
 
 
 def made(settings: Settings) -> str:
-    """That a database is made."""
     from adalog.gateway.settings.location import shown_path
 
     return f"creating a new database in {shown_path(settings.data)}"

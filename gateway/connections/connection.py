@@ -98,7 +98,6 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being received or answered."""
         return (
             self.part is RequestPart.NOTHING
             and not self._is_answering
@@ -338,7 +337,6 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def make_room(self) -> None:
-        """Ends a connection that is idle."""
         self.transport.close()
 
     def let_go(self) -> None:

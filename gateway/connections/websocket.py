@@ -102,7 +102,6 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being received, answered or sent."""
         return not self.operations and not self.held and not self.transport.get_write_buffer_size()
 
     @property
@@ -111,7 +110,6 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether something may be sent."""
         return self.conn.state is State.OPEN and not self.transport.is_closing()
 
     # What the session asks
@@ -123,7 +121,6 @@ class WebSocket(WebSocketsSansIOProtocol):
         del self.request, self.response
 
     def send_piece(self, piece: bytes) -> None:
-        """Sends one message of text."""
         if self.is_open:
             self.transport.write(_head(len(piece)) + piece)
 
@@ -142,11 +139,9 @@ class WebSocket(WebSocketsSansIOProtocol):
         await self.writable.wait()
 
     def hold(self, size: int) -> None:
-        """So many bytes wait for an answer."""
         self.wire.hold(self, size)
 
     def release(self, size: int) -> None:
-        """They wait no more."""
         self.wire.release(self, size)
 
     def close(self, code: int, reason: str) -> None:

@@ -97,7 +97,6 @@ class Tokens:
 
 
 def authorizations(scope: Scope) -> list[str]:
-    """The Authorization headers of a request."""
     return [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
 
 

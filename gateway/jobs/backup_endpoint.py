@@ -28,8 +28,6 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 
 
 def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
-    """The jobs of /backup."""
-
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         said = await elsewhere(lambda _: members(text, _MEMBERS, "a backup"))
         if not said["to"]:

@@ -42,8 +42,6 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 
 
 def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
-    """The jobs of /import."""
-
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         wish = await elsewhere(lambda _: _wish(text, _places(settings, principal, scope)))
         return await imports.abegin(wish)

@@ -49,7 +49,6 @@ class JobKind:
 
     @property
     def path(self) -> str:
-        """Where it is asked for."""
         return f"/{self.name}"
 
 

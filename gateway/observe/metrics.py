@@ -46,7 +46,6 @@ def _labelled(family: AnyFamily, counts: Mapping[str, int]) -> AnyFamily:
 
 
 def cache_figures(cache: ResultCache) -> Iterator[Metric]:
-    """A cache's own counts."""
     counts = cache.tally.all()
     events = CounterMetricFamily("adalog_cache", "Look-ups and writes of answers.", labels=["layer", "outcome"])
     carried = CounterMetricFamily("adalog_cache_bytes", "Bytes from and to Redis.", labels=["direction"])
@@ -171,7 +170,6 @@ class Metrics:
         self._rows.observe(count)
 
     def families(self) -> list[Metric]:
-        """All there is, as it is now."""
         return list(self.registry.collect())
 
     def text(self) -> bytes:

@@ -219,7 +219,6 @@ def _about(asked: ReadRequest) -> dict[str, str]:
 
 
 def chunks(answer: Answer) -> list[bytes]:
-    """The answer as it is sent."""
     try:
         return answer.chunks()
     except TypeError as error:
@@ -230,7 +229,6 @@ def chunks(answer: Answer) -> list[bytes]:
 
 
 async def disconnected(receive: Receive) -> None:
-    """Returns when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

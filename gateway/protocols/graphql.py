@@ -30,13 +30,7 @@ from adalog.gateway.protocols.answering import (
     disconnected,
     retry_after,
 )
-from adalog.gateway.protocols.negotiation import (
-    EVENTS,
-    GRAPHQL_JSON,
-    AcceptedTypes,
-    BadRequestError,
-    GraphQLRequest,
-)
+from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, BadRequestError, GraphQLRequest
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -126,7 +120,12 @@ class GraphQLEndpoint:
         await _send(send, status, body, media, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, asked: ReadRequest, accepted: AcceptedTypes, sending: ExitStack
+        self,
+        scope: Scope,
+        receive: Receive,
+        asked: ReadRequest,
+        accepted: negotiation.AcceptedTypes,
+        sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
         context = Context(self.answering.services)

@@ -48,8 +48,6 @@ class BadRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """The four parameters of a GraphQL request."""
-
     query: str
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
@@ -158,7 +156,6 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
 
 
 def from_url(query_string: bytes) -> GraphQLRequest:
-    """A GET's request."""
     try:
         # A blank value stays, so that an empty query is told from none.
         found = parse_qs(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")

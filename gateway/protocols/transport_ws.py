@@ -103,7 +103,6 @@ class Operation:
         self.stream: Subscription | None = None
 
     def end(self) -> None:
-        """Its client does not wait any more."""
         if self.task is not None:
             self.task.cancel()
         if self.stream is not None:
@@ -402,6 +401,5 @@ def _shown(kind: object) -> str:
 
 
 def _refusal(status: int, error: AdalogError) -> JSONResponse:
-    """The answer to a handshake, in GraphQL's form."""
     headers = {"Cache-Control": "no-store"} | ({"WWW-Authenticate": "Bearer"} if status == 401 else {})
     return JSONResponse({"errors": [describe(error)]}, status, headers)

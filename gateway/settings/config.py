@@ -52,8 +52,8 @@ _RESPONSES_AT_ONCE: Final = 4
 def setting(
     default: Any,
     meaning: str,
-    *,
     more: str = "",
+    *,
     unset: str = "none",
     can_hold_keys: bool = False,
     is_divided: bool = False,
@@ -75,18 +75,18 @@ class Settings:
     config: str | None = setting(
         None,
         "Settings in TOML; options and variables go before them.",
-        more="operations.md",
+        "operations.md",
         area="Where settings come from",
     )
     secrets_dir: str | None = setting(
-        None, "A folder of files named after settings, as orchestrators mount secrets.", more="operations.md"
+        None, "A folder of files named after settings, as orchestrators mount secrets.", "operations.md"
     )
 
     data: types.DataPlace = setting(
         "data",
         "The database's folder, or :memory:, or postgresql://USER:PASSWORD@HOST/DATABASE, a log that several "
         "gateways share.",
-        more="operations.md",
+        "operations.md",
         can_hold_keys=True,
         area="The database",
     )
@@ -94,16 +94,16 @@ class Settings:
     attributes: types.Positive = setting(
         ATTRIBUTES,
         "Attributes besides the built-in ones; a transaction that declares more is LIMIT_EXCEEDED.",
-        more="transactions.md",
+        "transactions.md",
     )
     idempotency_seconds: types.Positive = setting(
-        KeyMemory().seconds, "Seconds that an `idempotencyKey` is remembered.", more="transactions.md"
+        KeyMemory().seconds, "Seconds that an `idempotencyKey` is remembered.", "transactions.md"
     )
     segments: types.SegmentsPlace | None = setting(
         None,
         "Where gateways on a server share segments and the files of imports: a folder, or an address as "
         "s3://bucket/adalog.",
-        more="operations.md",
+        "operations.md",
     )
     segments_copy: str | None = setting(
         None, "The folder for this gateway's copy of shared segments.", unset="a folder that goes with the process"
@@ -112,9 +112,7 @@ class Settings:
     host: str = setting("127.0.0.1", "The address to listen on.", area="The network")
     port: types.Port = setting(8080, "The port to listen on; 0 takes a free one.")
     workers: types.Workers = setting(
-        1,
-        "Processes behind the port, which share the bounds of memory, connections and work.",
-        more="operations.md",
+        1, "Processes behind the port, which share the bounds of memory, connections and work.", "operations.md"
     )
     allowed_hosts: types.HostList = setting(
         "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
@@ -122,10 +120,10 @@ class Settings:
     allowed_origins: types.OriginList = setting(
         "",
         "Origins whose pages may query and transact, as https://app.example.org,http://localhost:3000, or `*`.",
-        more="http.md",
+        "http.md",
     )
     trusted_proxies: types.NetworkList = setting(
-        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", more="../SECURITY.md"
+        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", "../SECURITY.md"
     )
     connections: types.Positive = setting(5_000, "Connections open at once.", is_divided=True)
     connections_per_address: types.Positive = setting(
@@ -140,14 +138,12 @@ class Settings:
         None,
         "A file of bearer tokens, `name:role:sha256hex` a line. To listen beyond loopback, this or "
         "ADALOG_JWT_ALGORITHMS is needed.",
-        more="operations.md",
+        "operations.md",
         unset="off",
         area="Authentication",
     )
     jwt_algorithms: types.AlgorithmList = setting(
-        "",
-        "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
-        more="operations.md",
+        "", "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.", "operations.md"
     )
     jwt_secret: types.SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
     jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
@@ -172,30 +168,28 @@ class Settings:
         "it, RATE_LIMITED.",
     )
     threads: types.Threads = setting(2, "Threads for one query.")
-    queries_at_once: types.Positive = setting(
-        4, "Light queries that run at once.", more="turns.md", is_divided=True
-    )
+    queries_at_once: types.Positive = setting(4, "Light queries that run at once.", "turns.md", is_divided=True)
     heavy_queries_at_once: types.Positive = setting(
-        2, "Heavy queries that run at once, at most the cores.", more="turns.md", is_divided=True
+        2, "Heavy queries that run at once, at most the cores.", "turns.md", is_divided=True
     )
     rate_units: types.Units = setting(
         0.0,
         "What a principal's work may cost a second, in units of 0.1 µs of a thread; ten seconds' worth at once; "
         "beyond, RATE_LIMITED; 0: no limit.",
-        more="turns.md",
+        "turns.md",
     )
 
     live_subscriptions: int = setting(
         _LIVE.subscriptions,
         "Subscriptions of the process, and for one principal two fifths of them; beyond, RATE_LIMITED.",
-        more="live.md",
+        "live.md",
         is_divided=True,
         area="Live queries",
     )
     live_bytes: types.Positive = setting(
         _LIVE.memory_bytes,
         "Bytes that live queries and unread snapshots keep; one of them half of it, then LIMIT_EXCEEDED.",
-        more="live.md",
+        "live.md",
     )
     live_progress_seconds: types.Seconds = setting(
         _LIVE.progress_seconds, "Seconds without an event after which there is a PROGRESS."
@@ -204,12 +198,12 @@ class Settings:
     cache_bytes: int = setting(
         CacheSettings().memory_bytes,
         "Bytes of answers kept in this process; 0 keeps none.",
-        more="caching.md",
+        "caching.md",
         is_divided=True,
         area="Caches",
     )
     redis_url: types.RedisAddress | None = setting(
-        None, "A Redis to share answers through; it is never needed.", more="caching.md", unset="off"
+        None, "A Redis to share answers through; it is never needed.", "caching.md", unset="off"
     )
     redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
     redis_secret: types.SigningSecret | None = setting(
@@ -217,30 +211,27 @@ class Settings:
     )
 
     spark: bool = setting(
-        True,
-        "The second engine, started in the background.",
-        more="operations.md",
-        area="Spark, imports and backups",
+        True, "The second engine, started in the background.", "operations.md", area="Spark, imports and backups"
     )
     spark_master: types.SparkMaster = setting(
-        "local[*]", "The cluster's address.", more="operations.md", can_hold_keys=True
+        "local[*]", "The cluster's address.", "operations.md", can_hold_keys=True
     )
     spark_conf: types.SparkConf | None = setting(
         None,
         "Spark's properties: spark.executor.memory=8g,spark.executor.cores=4, or a JSON object.",
-        more="operations.md",
+        "operations.md",
     )
     spark_segments: types.SparkSegmentsPlace | None = setting(
         None,
         "An address as s3://bucket/adalog: segments are put there for workers that do not see the data folder.",
-        more="operations.md",
+        "operations.md",
         unset="off",
     )
     import_folders: types.PlaceList | None = setting(
         None,
         "Where clients may have the server import from: folders and addresses, as /srv/in,s3a://bucket/in, "
         "or `off`.",
-        more="importing.md",
+        "importing.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
@@ -251,31 +242,26 @@ class Settings:
         None,
         "Where clients may have the server write backups: folders and addresses, as /srv/backups, "
         "s3://bucket/backups; or `off`.",
-        more="operations.md",
+        "operations.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
 
     log_level: types.LogLevel = setting(
-        "info",
-        "The least that is logged: debug, info, warning, error or critical.",
-        more="operations.md",
-        area="Logs",
+        "info", "The least that is logged: debug, info, warning, error or critical.", "operations.md", area="Logs"
     )
     log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
     log_requests: bool = setting(False, "A line for each request, without its arguments.")
     slow_query_seconds: types.Span = setting(
-        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", more="operations.md"
+        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "operations.md"
     )
 
     @property
     def limits(self) -> RequestLimits:
-        """The bounds of one request and its answer."""
         return RequestLimits(rows=self.rows, result_bytes=self.result_bytes, timeout_ms=self.timeout_ms)
 
     @property
     def live(self) -> LiveSettings:
-        """The bounds of subscriptions."""
         return LiveSettings(
             subscriptions=self.live_subscriptions,
             subscriptions_per_principal=math.ceil(_ONE_PRINCIPAL * self.live_subscriptions),
@@ -296,7 +282,6 @@ class Settings:
 
     @property
     def spark_properties(self) -> dict[str, str]:
-        """Spark's properties."""
         return {} if self.spark_conf is None else parsed(self.spark_conf.get_secret_value())
 
     @property
@@ -309,7 +294,6 @@ class Settings:
 
 
 def names() -> frozenset[str]:
-    """The settings there are."""
     return frozenset(each.name for each in fields(Settings))
 
 
@@ -323,7 +307,6 @@ def shown_default(setting: Field[Any]) -> str:
 
 
 def help_text(name: str) -> str:
-    """What the help of the command line says of a setting."""
     (setting,) = (each for each in fields(Settings) if each.name == name)
     default = "" if setting.default is None else f"  [default: {shown_default(setting)}]"
     return f"{setting.metadata['meaning']}{default}"

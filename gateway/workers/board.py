@@ -64,7 +64,6 @@ class Board:
 
     @property
     def spark(self) -> SessionStatus:
-        """What that worker said last."""
         state, cores, tasks, micros = self._numbers[_SPARK : _SPARK + 4].tolist()
         return SessionStatus(STATES[state], cores, tasks, micros / 1e6)
 

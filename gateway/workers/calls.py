@@ -37,11 +37,9 @@ class Calls:
 
     @property
     def number(self) -> int:
-        """This worker's."""
         return self._post.number
 
     def others(self) -> list[int]:
-        """The other workers' numbers."""
         return [number for number in range(self._post.workers) if number != self._post.number]
 
     def ask(

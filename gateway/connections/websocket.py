@@ -8,7 +8,7 @@ transport as it is made (`gateway.connections.event_transport`); what the messag
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -189,7 +189,8 @@ class WebSocket(WebSocketsSansIOProtocol):
             self._sender.check(now)
             if self._pinged is None and now - self._heard > self.wire.ping_seconds:
                 self._pinged = now
-                self._send_frames(lambda: self.conn.send_ping(b""))
+                self.conn.send_ping(b"")
+                self.transport.write(b"".join(self.conn.data_to_send()))
 
     def _cut(self, why: str) -> None:
         self.wire.refused[why] += 1
@@ -375,10 +376,6 @@ class WebSocket(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         self.scope["extensions"][EXTENSION] = {"connection": self}
         await super().run_asgi()
-
-    def _send_frames(self, make: Callable[[], None]) -> None:
-        make()
-        self.transport.write(b"".join(self.conn.data_to_send()))
 
 
 def _head(size: int) -> bytes:

@@ -28,8 +28,9 @@ from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.peer import is_own_user
 from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
 from adalog.gateway.jobs.outbox import LAST, Outbox
-from adalog.gateway.protocols.answering import REQUEST_UNITS, STATUS, Answering, disconnected
+from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
 from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
+from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.settings.config import Settings
 from adalog.schema.request.errors import describe
 
@@ -77,7 +78,7 @@ class JobEndpoint:
                 meter.admit(REQUEST_UNITS)
             outbox = await kind.begin(await self._body(request), principal, scope)
         except AdalogError as error:
-            await _refusal(error, STATUS.get(error.code, 400))(scope, receive, send)
+            await _refusal(error)(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -192,11 +193,8 @@ def _framed(kind: str, said: Any) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
 
 
-def _refusal(error: AdalogError, status: int, more: Mapping[str, str] = _NOTHING) -> Response:
+def _refusal(error: AdalogError, status: int | None = None, more: Mapping[str, str] = _NOTHING) -> Response:
     """The answer to a request that is refused. more: headers."""
-    headers = {"Cache-Control": "no-store", **more}
-    if error.code is Code.UNAUTHENTICATED:
-        headers["WWW-Authenticate"] = "Bearer"
-    if error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
-    return JSONResponse({"errors": [describe(error)]}, status, headers)
+    usual, headers = refusal(error)
+    headers = {"Cache-Control": "no-store", **more, **headers}
+    return JSONResponse({"errors": [describe(error)]}, status or usual, headers)

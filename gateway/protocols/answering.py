@@ -43,14 +43,6 @@ _PATIENCE: Final = 0.02
 _REQUESTS: Final = logging.getLogger("adalog.requests")
 REQUEST_UNITS: Final = 1_000.0
 """What any request costs, one that is answered from a cache too."""
-STATUS: Final = {
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.LIMIT_EXCEEDED: 413,
-    Code.RATE_LIMITED: 429,
-    Code.BACKEND_UNAVAILABLE: 503,
-}
-"""Those of refusals over HTTP; of all others 400."""
 _CUT: Final = AdalogError(
     Code.BACKEND_UNAVAILABLE,
     "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "

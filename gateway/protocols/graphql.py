@@ -21,7 +21,6 @@ from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
 from adalog.gateway.protocols import events, negotiation
 from adalog.gateway.protocols.answering import (
-    STATUS,
     Answering,
     ClientGoneError,
     ReadRequest,
@@ -42,6 +41,13 @@ from adalog.schema.request.errors import describe
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
 _PIECE_BYTES = 256 * 1024
+_STATUS = {
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.LIMIT_EXCEEDED: 413,
+    Code.RATE_LIMITED: 429,
+    Code.BACKEND_UNAVAILABLE: 503,
+}
 _NO_EVENTS = BadRequestError(
     406,
     "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
@@ -225,7 +231,7 @@ class GraphQLEndpoint:
 
 def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
     """The status and the headers of a request that is refused before its document is run."""
-    status = STATUS.get(refused.code, 400)
+    status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
 
 

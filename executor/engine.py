@@ -92,11 +92,8 @@ class QueryEngine:
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
-        """The answer with its pulls.
-
-        Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and BACKEND_UNAVAILABLE when
-        Spark was asked for and is not there.
-        """
+        """The answer with its pulls. Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED,
+        and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
         with self.memory.lent(cancel):
             return self._answered(question, cancel).result
 
@@ -196,10 +193,8 @@ class QueryEngine:
         return joined
 
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
-        """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.
-
-        On Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then.
-        """
+        """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order. On
+        Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then."""
         output = Output(folder)
         with self.memory.lent(cancel):
             while True:

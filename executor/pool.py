@@ -165,11 +165,8 @@ class Pool:
         return "off" if self.spark is None else self.spark.state
 
     def run(self, request: QueryRequest, cancel: Cancel | None = None) -> Result:
-        """Runs a query on the calling thread.
-
-        Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
-        BACKEND_UNAVAILABLE when Spark was asked for and is not there.
-        """
+        """Runs a query on the calling thread. Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED,
+        TIMEOUT, CANCELLED, and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)
@@ -249,9 +246,7 @@ class Pool:
 
     def pull(self, request: PullRequest, cancel: Cancel | None = None) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity in order, None for one that has nothing of it or is not there; the values in all).
-
-        Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED.
-        """
+        Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED."""
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
         maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)

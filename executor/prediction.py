@@ -159,10 +159,8 @@ class Prediction:
         return cluster.idle_seconds * way, computing, work.rows * _ROW_SECONDS * way
 
     def _multiple(self, place: Place, text: str) -> float:
-        """What the cost's seconds are to be multiplied with.
-
-        A query seen in the one place is as much harder than its cost says in the other.
-        """
+        """What the cost's seconds are to be multiplied with. A query seen in the one place is as much harder than
+        its cost says in the other."""
         with self._lock:
             for each in (place, *(other for other in self._general if other is not place)):
                 seen = self._own.get((each, hash(text)))

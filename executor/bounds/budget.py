@@ -29,11 +29,8 @@ class Holder(Protocol):
 
 
 class Memory:
-    """What the queries of one server may hold together. Thread-safe.
-
-    `share`: what one of them may hold. `held`: what those of this process have drawn. `beside`: what those of
-    others have, never more than `total` together.
-    """
+    """What the queries of one server may hold together. Thread-safe. `share`: what one of them may hold. `held`:
+    what those of this process have drawn. `beside`: what those of others have, never more than `total` together."""
 
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total
@@ -56,8 +53,7 @@ class Memory:
         with self._lock:
             if self.held + self.beside.others() + nbytes > self.total:
                 raise AdalogError(
-                    Code.RATE_LIMITED,
-                    "other queries hold the memory that this one needs; try again shortly",
+                    Code.RATE_LIMITED, "other queries hold the memory that this one needs; try again shortly"
                 )
             self.held += nbytes
             self.beside.tell(self.held)
@@ -71,9 +67,7 @@ class Memory:
 
 class Budget:
     """What one query holds, drawn from the process's memory. Safe to use from the several threads of a query.
-
-    `held` and `most` are bytes: what it holds now, and the most it held at once.
-    """
+    `held` and `most` are bytes: what it holds now, and the most it held at once."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = memory or _APART

@@ -108,10 +108,8 @@ class OwnFills:
 
 
 class Buckets:
-    """The buckets of all principals. Thread-safe.
-
-    `rate`: units a second; `burst`: of a full bucket. What costs more than half of that wants a bucket half full.
-    """
+    """The buckets of all principals. Thread-safe. `rate`: units a second; `burst`: of a full bucket. What costs
+    more than half of that wants a bucket half full."""
 
     def __init__(
         self,
@@ -144,10 +142,8 @@ class Buckets:
             self._put(principal, self._level(principal, now) - units, now)
 
     def take_if_there(self, principal: str, units: float, taken: float = 0.0) -> None:
-        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise.
-
-        `taken`: by the same request before, which will take them again when it comes again.
-        """
+        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise. `taken`: by the same
+        request before, which will take them again when it comes again."""
         with self._lock:
             now = self._clock()
             level = self._level(principal, now)

@@ -30,10 +30,8 @@ class Compiler:
     plans: LruCache[Any, Plan | FeedsPlan] = field(default_factory=lambda: LruCache(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
-        """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
-
-        `share`: a query with rules is planned for tasks that each have a share of one variable's values.
-        """
+        """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics. `share`: a
+        query with rules is planned for tasks that each have a share of one variable's values."""
         sizes = sizes_of(question.query, question.args)
         options = question.request.options
         key = (share, *_key(question, sizes))

@@ -164,10 +164,8 @@ class Fixpoint:
                     self.relations[name] = DerivedRelation({each: facts[name].parts(each) for each in versions})
 
     def _settled(self, stratum: Stratum, facts: Mapping[str, GrowingFacts]) -> Mapping[str, GrowingFacts]:
-        """The plain relations of a stratum with aggregates, derived again from the values that these came to.
-
-        On the way there they were also derived from values that better ones have displaced since.
-        """
+        """The plain relations of a stratum with aggregates, derived again from the values that these came to. On
+        the way there they were also derived from values that better ones have displaced since."""
         plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
         if not stratum.recursive or not plain or not any(each.aggregates for each in stratum.relations):
             return {}

@@ -36,12 +36,9 @@ _UNSETTLED = 1 << 21
 
 @dataclass
 class Collector:
-    """Takes finished batches, keeps the answer's columns, and says when it has enough.
-
-    `distinct`: rows may repeat, and are kept once. `weighted`: they have weights, so that merging those that repeat
-    only makes them fewer. `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it
-    keeps is of the budget.
-    """
+    """Takes finished batches, keeps the answer's columns, and says when it has enough. `distinct`: rows may repeat,
+    and are kept once. `weighted`: they have weights, so that merging those that repeat only makes them fewer.
+    `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it keeps is of the budget."""
 
     names: tuple[str, ...]
     distinct: bool
@@ -176,15 +173,7 @@ def answer_columns(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel) -> 
 
 
 def shape_result(
-    plan: Plan,
-    rows: Batch,
-    values: Scratch,
-    cancel: Cancel,
-    *,
-    t: int,
-    engine: str,
-    started: float,
-    ordered: bool,
+    plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, t: int, engine: str, started: float, ordered: bool
 ) -> Result:
     """Aggregates, order, offset and limit over the distinct tuples."""
     query = plan.query

@@ -104,11 +104,9 @@ class Derive(Protocol):
 
 @dataclass
 class NestedCall:
-    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads.
-
-    `bind` gives the inner plan over relations, or None where a part of it without variables already fails;
-    `inputs` are its sources by their names within; `derive` runs its rules.
-    """
+    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads. `bind` gives the
+    inner plan over relations, or None where a part of it without variables already fails; `inputs` are its sources
+    by their names within; `derive` runs its rules."""
 
     subquery: Subquery
     arguments: tuple[Argument, ...]

@@ -18,10 +18,8 @@ _FEW: Final = 1024
 
 
 class AttributesExtender:
-    """`[?e ?a ?v]`: `pairs` holds one binary extender for each attribute, by the code of its ident.
-
-    `attribute` is None for a blank. Bound attributes send each prefix to its own pair; unbound ones ask all.
-    """
+    """`[?e ?a ?v]`: `pairs` holds one binary extender for each attribute, by the code of its ident. `attribute` is
+    None for a blank. Bound attributes send each prefix to its own pair; unbound ones ask all."""
 
     def __init__(
         self,

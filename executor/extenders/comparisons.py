@@ -26,9 +26,7 @@ _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
 
 class EqualityExtender(RangeExtender):
     """`[(= ?a ?b)]`, `[(= ?a 1)]`, `[(identity ?a) ?b]`: the variable that is bound last has the other's value.
-
-    `nil_fits`: whether nil equals nil; what a function gives is never nil.
-    """
+    `nil_fits`: whether nil equals nil; what a function gives is never nil."""
 
     def __init__(self, left: str, right: str | int, rank: dict[str, int], *, nil_fits: bool) -> None:
         self.terms: Sequence[str | int] = (left, right)

@@ -202,12 +202,7 @@ class UnnestExtender:
     """One row for each element of a collection value: the bindings `[?x ...]` and `[[?a ?b]]`."""
 
     def __init__(
-        self,
-        collection: str,
-        out: str,
-        values: Scratch,
-        position: Position | None,
-        rank: dict[str, int],
+        self, collection: str, out: str, values: Scratch, position: Position | None, rank: dict[str, int]
     ) -> None:
         self.collection = collection
         self.out = out

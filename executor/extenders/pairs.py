@@ -112,11 +112,9 @@ def keys_hold(trie: Trie, keys: Column) -> Mask:
 
 
 class PairExtender(RangeExtender):
-    """`[?e :attribute ?v]`: a binary relation read through its two tries.
-
-    Either end is a variable's name, a constant's code, or None for a blank. `forward` gives the trie from first to
-    second, `backward` the other; both are asked for only when needed, since a snapshot builds them lazily.
-    """
+    """`[?e :attribute ?v]`: a binary relation read through its two tries. Either end is a variable's name, a
+    constant's code, or None for a blank. `forward` gives the trie from first to second, `backward` the other; both
+    are asked for only when needed, since a snapshot builds them lazily."""
 
     def __init__(
         self,

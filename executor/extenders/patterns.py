@@ -317,10 +317,8 @@ def _added(term: Term) -> str | int | None:
 
 
 def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], rank: dict[str, int]) -> Bound:
-    """A relation restricted by its constants and repeated variables, over its variables.
-
-    terms: of each column a variable, the code of a constant, or None; columns past the terms are left out.
-    """
+    """A relation restricted by its constants and repeated variables, over its variables. terms: of each column a
+    variable, the code of a constant, or None; columns past the terms are left out."""
     named, size = selected(terms, columns)
     if not named:
         return size > 0
@@ -328,10 +326,8 @@ def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], 
 
 
 def selected(terms: Sequence[str | int | None], columns: Sequence[Column]) -> tuple[dict[str, Column], int]:
-    """(a column for each variable, how many rows): the rows that constants and repeated variables leave.
-
-    Terms past the columns, and columns past the terms, are left out.
-    """
+    """(a column for each variable, how many rows): the rows that constants and repeated variables leave. Terms past
+    the columns, and columns past the terms, are left out."""
     keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
     named: dict[str, Column] = {}
     for term, column in zip(terms, columns, strict=False):

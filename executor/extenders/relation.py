@@ -117,10 +117,8 @@ class RelationExtender(RangeExtender):
 
 
 class UnionExtender:
-    """Several disjoint sets of rows over the same variables: a derived relation in the parts it grew by.
-
-    Each part holds whole rows, so what a part knows of a prefix is enough: a row is in the union when it is in one.
-    """
+    """Several disjoint sets of rows over the same variables: a derived relation in the parts it grew by. Each part
+    holds whole rows, so what a part knows of a prefix is enough: a row is in the union when it is in one."""
 
     def __init__(self, parts: Sequence[RelationExtender]) -> None:
         self._parts = tuple(parts)

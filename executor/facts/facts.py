@@ -39,10 +39,8 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Facts(Protocol):
-    """The rows of one derived relation, which a semi-naive evaluation adds to and reads.
-
-    A row that `add` takes is pending until `turn`, then recent for one round, and older after that.
-    """
+    """The rows of one derived relation, which a semi-naive evaluation adds to and reads. A row that `add` takes is
+    pending until `turn`, then recent for one round, and older after that."""
 
     arity: int
 
@@ -69,11 +67,9 @@ class RecursiveRule:
 
 
 def rounds(facts: Mapping[str, Facts], rules: Sequence[RecursiveRule], check: Callable[[], None]) -> Iterator[int]:
-    """The semi-naive evaluation: runs rules round by round until a round adds nothing.
-
-    Yields how many rows each round added, first those that were pending; between two rounds the caller may publish
-    the new versions. `check` raises when the evaluation should stop.
-    """
+    """The semi-naive evaluation: runs rules round by round until a round adds nothing. Yields how many rows each
+    round added, first those that were pending; between two rounds the caller may publish the new versions. `check`
+    raises when the evaluation should stop."""
     while True:
         recent = {name: each.turn() for name, each in facts.items()}
         added = sum(recent.values())
@@ -143,10 +139,8 @@ def check_size(rows: int) -> None:
 
 
 class SortedParts:
-    """The rows of growing columns in disjoint parts, each with its own sorted levels.
-
-    A part takes in those before it that are at most `share` times as long, so there are few.
-    """
+    """The rows of growing columns in disjoint parts, each with its own sorted levels. A part takes in those before
+    it that are at most `share` times as long, so there are few."""
 
     def __init__(self, share: int) -> None:
         self._share = share
@@ -166,11 +160,8 @@ class SortedParts:
 
 
 class RowTable:
-    """Rows in growing columns, found by a hash of their first `keys` columns.
-
-    `take` is told how many bytes are about to be held, and may refuse them. `beside`: bytes of a row that are not
-    of its columns.
-    """
+    """Rows in growing columns, found by a hash of their first `keys` columns. `take` is told how many bytes are
+    about to be held, and may refuse them. `beside`: bytes of a row that are not of its columns."""
 
     beside = 0
 

@@ -57,11 +57,8 @@ class DerivationClock:
 
 class MaintainedFacts(RowTable):
     """The rows of one relation. `size`: how many hold now. `recent`: the numbers of those that the last round
-    added.
-
-    Between `settle` and the next, OLD are the rows that held then, NEW those that hold now. A fact that `add` takes
-    holds at once, with a time later than all facts that it can have been derived from.
-    """
+    added. Between `settle` and the next, OLD are the rows that held then, NEW those that hold now. A fact that
+    `add` takes holds at once, with a time later than all facts that it can have been derived from."""
 
     # A time and marks.
     beside = 9
@@ -306,10 +303,8 @@ class MaintainedFacts(RowTable):
 
 
 class BestMaintained(MaintainedFacts):
-    """Of each group the row with the best value, where a recursion goes through `min` or `max`.
-
-    `place`: the value's column. `ranks`: numbers in the order of the values of codes, where the least is the best.
-    """
+    """Of each group the row with the best value, where a recursion goes through `min` or `max`. `place`: the
+    value's column. `ranks`: numbers in the order of the values of codes, where the least is the best."""
 
     def __init__(
         self,
@@ -385,10 +380,8 @@ class BestMaintained(MaintainedFacts):
 
 
 class MaintainedExtender(UnionExtender):
-    """A pattern with a variable in each place over a version of maintained facts.
-
-    Sorted parts propose, of rows that hold and rows that do not; where the last variable is bound the marks decide.
-    """
+    """A pattern with a variable in each place over a version of maintained facts. Sorted parts propose, of rows
+    that hold and rows that do not; where the last variable is bound the marks decide."""
 
     def __init__(
         self, facts: MaintainedFacts, names: Sequence[str], version: Version, rank: dict[str, int]

@@ -40,11 +40,8 @@ _PART_BYTES: Final = 800
 
 @dataclass
 class _Binding(Binding):
-    """Binds data patterns to the moments that it has when they are read.
-
-    `pairs`, `kept`: what may hold rows of the step. `names`: by database, the attributes by which constants that
-    were bound name entities.
-    """
+    """Binds data patterns to the moments that it has when they are read. `pairs`, `kept`: what may hold rows of the
+    step. `names`: by database, the attributes by which constants that were bound name entities."""
 
     pairs: list[PairExtender] = field(default_factory=list, init=False)
     kept: list[MaintainedExtender] = field(default_factory=list, init=False)
@@ -104,10 +101,8 @@ class _Binding(Binding):
 
 
 class LastingJoins:
-    """The joins of one program or query.
-
-    `go` begins a step and `rest` ends it; in between `join` gives the joins of that step.
-    """
+    """The joins of one program or query. `go` begins a step and `rest` ends it; in between `join` gives the joins
+    of that step."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

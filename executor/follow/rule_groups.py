@@ -15,10 +15,8 @@ from adalog.planner.model.version import Version
 
 
 class RuleGroups:
-    """A relation with aggregates outside of a recursion: the distinct rows under it, and a row for each group.
-
-    A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
-    """
+    """A relation with aggregates outside of a recursion: the distinct rows under it, and a row for each group. A
+    group that a row came to or went from is aggregated again. `name`: the rows', for joins."""
 
     def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: RuleJoins) -> None:
         self.name = f"{relation.name} ungrouped"

@@ -53,10 +53,8 @@ class _Ready:
 
 
 class RuleJoins:
-    """The bodies of a program, planned when they are first run and bound to the moments of a step.
-
-    Bodies and atoms are known by their identity: they live as long as the program.
-    """
+    """The bodies of a program, planned when they are first run and bound to the moments of a step. Bodies and atoms
+    are known by their identity: they live as long as the program."""
 
     def __init__(self, plan: Plan, sources: frozenset[str]) -> None:
         """`sources`: the databases that move."""

@@ -90,10 +90,7 @@ def _relations(
     if scalars is not None:
         given = [(number, inputs.start) for number, inputs in enumerate(bound) if inputs.start is not None]
         numbers = np.array([number for number, _ in given], np.int64)
-        found[SCALARS] = [
-            numbers,
-            *(_joined([start.columns[name] for _, start in given]) for name in scalars),
-        ]
+        found[SCALARS] = [numbers, *(_joined([start.columns[name] for _, start in given]) for name in scalars)]
     return found
 
 

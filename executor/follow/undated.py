@@ -46,9 +46,7 @@ class UndatedQuestion:
 
     def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
         """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
-
-        Raises ARG_INVALID where an argument no longer names what it has to.
-        """
+        Raises ARG_INVALID where an argument no longer names what it has to."""
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:

@@ -29,9 +29,7 @@ _MOST = float(1 << 62)
 
 class Batch:
     """`columns`: a name to int64[size]. `weight`: int64[size], all positive, or None where each row counts once.
-
-    Immutable by convention: every method returns a new batch.
-    """
+    Immutable by convention: every method returns a new batch."""
 
     __slots__ = ("columns", "size", "weight")
 

@@ -19,11 +19,9 @@ BUDGET: Final = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What binding one variable comes to.
-
-    `keep`: the variables needed afterwards (None: all). `merge`: rows may be equal after dropping, so make them
-    distinct. `counted`: the variable itself is only counted, so its values need not be written out.
-    """
+    """What binding one variable comes to. `keep`: the variables needed afterwards (None: all). `merge`: rows may be
+    equal after dropping, so make them distinct. `counted`: the variable itself is only counted, so its values need
+    not be written out."""
 
     variable: str
     keep: frozenset[str] | None = None
@@ -44,11 +42,8 @@ class LevelCounts:
 
 
 class BoundLevel:
-    """A level with the parts of the join's body that take part in it: those with ranges, and the others.
-
-    `kept`: the columns kept after it, states of `or`s among them (None: all). Threads share it and change only
-    `counts`.
-    """
+    """A level with the parts of the join's body that take part in it: those with ranges, and the others. `kept`:
+    the columns kept after it, states of `or`s among them (None: all). Threads share it and change only `counts`."""
 
     __slots__ = (
         "budget",

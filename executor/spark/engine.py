@@ -103,10 +103,8 @@ class SparkEngine:
         output: Output | None = None,
     ) -> JoinOutcome:
         """As `run_join` in this process, of rows in an order or in groups only those that the answer can need.
-
         ordered: they are shown by the total order of values. output: where the tasks are to write the rows, if that
-        can be. Raises BACKEND_UNAVAILABLE where there is no session, or it ends.
-        """
+        can be. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
         cancel = run.cancel
         if inputs.start is None:
             return nothing(plan, most, cancel)

@@ -80,10 +80,8 @@ class ByOrder:
         return [*keys, *(sort_key(row[place]) for place in others)]
 
     def edges(self, samples: Iterable[tuple[Batch, float]], parts: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The first rows of all parts but the first, for at most `parts` parts of about equal size.
-
-        samples: some rows of each file, and how many rows each of them stands for.
-        """
+        """The first rows of all parts but the first, for at most `parts` parts of about equal size. samples: some
+        rows of each file, and how many rows each of them stands for."""
         held = [(rows, each) for rows, each in samples if rows.size]
         if not held:
             return Batch(0, {})
@@ -101,11 +99,9 @@ Exchange = ByHash | ByOrder
 
 
 def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | None:
-    """The exchanges between the join's tasks and those that write the answer; () if the former can write it.
-
-    None if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks.
-    apart: no row can be of two tasks.
-    """
+    """The exchanges between the join's tasks and those that write the answer; () if the former can write it. None
+    if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks. apart: no
+    row can be of two tasks."""
     query = plan.query
     elements = query.find.elements
     plain = tuple(each.var.name for each in elements if not isinstance(each, FindAggregate))

@@ -34,12 +34,7 @@ def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery |
 
 
 def gathered(
-    plan: Plan,
-    divided: SharedQuery,
-    tasks: Sequence[TaskAnswer],
-    values: Scratch,
-    most: int | None,
-    cancel: Cancel,
+    plan: Plan, divided: SharedQuery, tasks: Sequence[TaskAnswer], values: Scratch, most: int | None, cancel: Cancel
 ) -> JoinOutcome:
     """The run of the tasks together, without rows that they wrote. Raises a task's error, unless another had enough
     rows for the whole answer."""

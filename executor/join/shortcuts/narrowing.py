@@ -17,11 +17,9 @@ from adalog.executor.join.ranges import NO_VALUES, Ranges, Unwritten, written
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Per prefix a range `codes[first:end]`, in an order in which the accepted codes lie together.
-
-    `is_sorted`: each range is in the order of codes. `is_inside`: all of them are in the given column; if not, its
-    owner has to check them.
-    """
+    """Per prefix a range `codes[first:end]`, in an order in which the accepted codes lie together. `is_sorted`:
+    each range is in the order of codes. `is_inside`: all of them are in the given column; if not, its owner has to
+    check them."""
 
     codes: Column
     is_sorted: bool

@@ -13,20 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adalog.datalog.ast import (
-    Binding,
-    BindingInput,
-    Blank,
-    CollectionBinding,
-    FindAggregate,
-    FindElement,
-    FindPull,
-    FindVar,
-    RelationBinding,
-    ScalarBinding,
-    TupleBinding,
-    Var,
-)
+from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
@@ -120,14 +107,14 @@ class NestedCall:
     _database: Snapshot | None = field(init=False)
     _join: GenericJoin | None = field(init=False)
     # Of each argument, where idents and lookup refs in it name entities.
-    _bindings: tuple[Binding | None, ...] = field(init=False)
+    _bindings: tuple[ast.Binding | None, ...] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.plan = inner_plan(self.subquery)
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
-        bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, BindingInput))
+        bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, ast.BindingInput))
         self._bindings = tuple(each if self._has_entities(each) else None for each in bindings)
         self.arguments = tuple(
             argument if binding is None or isinstance(argument, str) else self._named(binding, argument)
@@ -187,7 +174,7 @@ class NestedCall:
     def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> list[int]:
         seeds, *columns = self._ordered(self._found(rows))
         find = self.plan.query.find
-        if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
+        if find.shape == "scalar" and not isinstance(find.elements[0], ast.FindPull):
             made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
             return [int(code) for code in made]
@@ -233,8 +220,8 @@ class NestedCall:
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
         query = self.plan.query
-        elements: tuple[FindElement, ...] = (FindVar(Var(ORIGIN)), *query.find.elements)
-        if any(isinstance(element, FindAggregate) for element in elements):
+        elements: tuple[ast.FindElement, ...] = (ast.FindVar(ast.Var(ORIGIN)), *query.find.elements)
+        if any(isinstance(element, ast.FindAggregate) for element in elements):
             return aggregated(rows, elements, self.run.values, self.run.cancel)
         names = [element.var.name for element in elements]
         if query.with_:
@@ -281,26 +268,26 @@ class NestedCall:
             return self._join
         return self.bind(self.derive(plan, self.inputs, start, self.run))
 
-    def _has_entities(self, binding: Binding) -> bool:
+    def _has_entities(self, binding: ast.Binding) -> bool:
         """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
         if self._database is None:
             return False
         match binding:
-            case ScalarBinding(target=target) | CollectionBinding(target=target):
-                targets: tuple[Var | Blank, ...] = (target,)
-            case TupleBinding(targets=targets) | RelationBinding(targets=targets):
+            case ast.ScalarBinding(target=target) | ast.CollectionBinding(target=target):
+                targets: tuple[ast.Var | ast.Blank, ...] = (target,)
+            case ast.TupleBinding(targets=targets) | ast.RelationBinding(targets=targets):
                 pass
-        return any(isinstance(each, Var) and each.name in self.plan.entities for each in targets)
+        return any(isinstance(each, ast.Var) and each.name in self.plan.entities for each in targets)
 
-    def _named(self, binding: Binding, code: int) -> int:
+    def _named(self, binding: ast.Binding, code: int) -> int:
         """The code of an argument with entities in place of what names them."""
         assert self._database is not None
         values, value = self.run.values, self.run.values.decode(code)
         named = entities_named(self._database, self.plan.entities, binding, value)
         return code if named is value else values.intern(named)
 
-    def _named_column(self, binding: Binding | None, column: Column) -> Column:
-        if binding is None or (isinstance(binding, ScalarBinding) and not tags_of(column).any()):
+    def _named_column(self, binding: ast.Binding | None, column: Column) -> Column:
+        if binding is None or (isinstance(binding, ast.ScalarBinding) and not tags_of(column).any()):
             return column
         codes, places = np.unique(column, return_inverse=True)
         named = np.array(

@@ -38,9 +38,8 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
                 # So many touched rows were written one by one that it is time to write all of them.
                 _ = trie.over
                 return trie_ranges(trie, keys)
-            return _with_touched(
-                trie, keys, touched, Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
-            )
+            ranges = Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
+            return _with_touched(trie, keys, touched, ranges)
     return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
 
 
@@ -94,8 +93,7 @@ def touched_rows(trie: Trie, keys: Column) -> Csr:
 
 def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
     """Mask of the pairs (keys[i], values[i]) that the trie has."""
-    base = trie.base
-    mask = range_kernels.holds_pairs(base.keys, base.dense, base.offsets, base.values, keys, values)
+    mask = range_kernels.holds_pairs(*trie.base.arrays, keys, values)
     for level in reversed(trie.levels):
         filter_ = _filter(level, len(keys))
         range_kernels.decide(level.keys, filter_, level.offsets, level.values, level.added, keys, values, mask)
@@ -104,8 +102,7 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
 
 def keys_hold(trie: Trie, keys: Column) -> Mask:
     """Mask of the keys that have values."""
-    base = trie.base
-    mask = range_kernels.contains_key(base.keys, base.dense, keys)
+    mask = range_kernels.contains_key(trie.base.keys, trie.base.dense, keys)
     for level in reversed(trie.levels):
         range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)
     return mask

@@ -36,6 +36,7 @@ STRIDE = 1 << 18
 _MOST_FRONTIERS = 32
 
 T = TypeVar("T", bound=np.generic)
+Take = Callable[[int], None]
 
 
 class Facts(Protocol):
@@ -123,10 +124,8 @@ def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
     """The columns of a relation, of a derived one in one piece."""
     if not isinstance(held, DerivedRelation):
         return list(held)
-    return [
-        np.concatenate(columns)
-        for columns in zip(*(part.columns for part in held.versions[Version.ALL]), strict=True)
-    ]
+    parts = (part.columns for part in held.versions[Version.ALL])
+    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
 
 
 def check_size(rows: int) -> None:
@@ -165,9 +164,7 @@ class RowTable:
 
     beside = 0
 
-    def __init__(
-        self, arity: int, keys: int, take: Callable[[int], None], check: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, arity: int, keys: int, take: Take, check: Callable[[], None] = lambda: None) -> None:
         self.arity = arity
         self.keys = keys
         self.check = check
@@ -291,7 +288,7 @@ class RowFacts:
 
     def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
-        base, store = step.base, self._store
+        store = self._store
         if self._dense is not None:
             self._dense = None
             self._bits.become(0)
@@ -310,24 +307,9 @@ class RowFacts:
                 else:
                     limit = store.count
                     over = touched_rows(step, distinct(store.rows[moving, done:limit]))
-            done, store.count = row_kernels.walk(
-                base.keys,
-                base.dense,
-                base.offsets,
-                base.values,
-                over.keys,
-                over.offsets,
-                over.values,
-                moving,
-                store.table,
-                store.rows,
-                done,
-                limit,
-                store.count,
-                store.count + room,
-                at_once,
-                SEED,
-            )
+            graph = *step.base.arrays, over.keys, over.offsets, over.values
+            rows = store.table, store.rows, done, limit, store.count, store.count + room
+            done, store.count = row_kernels.walk(*graph, moving, *rows, at_once, SEED)
         self.turn()
 
     def replace(self, columns: Sequence[Column]) -> None:

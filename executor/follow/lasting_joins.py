@@ -48,14 +48,6 @@ class _Binding(Binding):
     names: dict[str, set[int]] = field(default_factory=dict, init=False)
     parts: int = field(default=0, init=False)
 
-    @property
-    def _check(self) -> Callable[[], None]:
-        return self._look
-
-    def _look(self) -> None:
-        """Raises when the run that is under way should stop."""
-        self.run.cancel.check()
-
     def _pattern(self, atom: DatomAtom) -> Bound:
         self.parts += 1
         if atom.version is Version.ALL:

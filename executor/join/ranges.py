@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -61,6 +62,7 @@ def is_worth_writing(unwritten: int, candidates: int) -> bool:
     return unwritten <= _FEW_CANDIDATES * candidates
 
 
+@dataclass(eq=False, slots=True)
 class Ranges:
     """Per prefix a sorted range of candidate values: `over[lo:hi]` where src is 1, else `base[lo:hi]`.
 
@@ -69,37 +71,30 @@ class Ranges:
     `is_sorted` they are ranges of another order, to be read by `expand` alone.
     """
 
-    __slots__ = ("_known", "_over", "base", "hi", "is_sorted", "lo", "span", "src")
-
-    def __init__(
-        self,
-        base: Column,
-        over: Column | Unwritten,
-        src: NDArray[np.uint8],
-        lo: Column,
-        hi: Column,
-        span: Callable[[], tuple[int, int]],
-        known: tuple[int, bool] | None = None,
-        *,
-        is_sorted: bool = True,
-    ) -> None:
-        self._known = known
-        self.is_sorted = is_sorted
-        self.base = base
-        self._over = over
-        self.src = src
-        self.lo = lo
-        self.hi = hi
-        self.span = span
+    base: Column
+    _over: Column | Unwritten
+    src: NDArray[np.uint8]
+    lo: Column
+    hi: Column
+    span: Callable[[], tuple[int, int]]
+    _known: tuple[int, bool] | None = None
+    is_sorted: bool = field(default=True, kw_only=True)
 
     @staticmethod
-    def constant(
-        values: Column | Unwritten, size: int, span: Callable[[], tuple[int, int]] | None = None
-    ) -> Ranges:
+    def within(column: Column, lo: Column, hi: Column, *, is_sorted: bool = True) -> Ranges:
+        """`column[lo:hi]`, whose values may be in any order."""
+
+        def span() -> tuple[int, int]:
+            return (int(column.min()), int(column.max())) if len(column) else (0, 0)
+
+        return Ranges(column, NO_VALUES, np.zeros(len(lo), np.uint8), lo, hi, span, is_sorted=is_sorted)
+
+    @staticmethod
+    def constant(values: Column | Unwritten, size: int) -> Ranges:
         """The same range for every prefix."""
 
-        def own_span() -> tuple[int, int]:
-            column = values.column() if isinstance(values, Unwritten) else values
+        def span() -> tuple[int, int]:
+            column = written(values)
             return (int(column[0]), int(column[-1])) if len(column) else (0, 0)
 
         unwritten = isinstance(values, Unwritten)
@@ -109,14 +104,14 @@ class Ranges:
             np.full(size, unwritten, np.uint8),
             np.zeros(size, np.int64),
             np.full(size, len(values), np.int64),
-            span or own_span,
+            span,
             (size * len(values), len(values) == 1 and not unwritten),
         )
 
     @property
     def over(self) -> Column:
         """The column of the ranges whose src is 1."""
-        return self._over.column() if isinstance(self._over, Unwritten) else self._over
+        return written(self._over)
 
     @property
     def unwritten(self) -> int:

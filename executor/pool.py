@@ -121,21 +121,15 @@ class Pool:
     ) -> None:
         """`cache`: keep answers; None: compute each."""
         self.database = database
-        self.settings = settings or PoolSettings()
+        self.settings = own = settings or PoolSettings()
         self.spark = spark
-        self.memory = Memory(self.settings.memory_bytes)
-        slow = SlowQueries(self.settings.slow_seconds) if self.settings.slow_seconds else None
-        means = Means(self.settings.threads, spark, database.schema == "strict", slow)
-        self.questions = Questions(self.settings.plan_bytes // 2)
-        self.engine = QueryEngine(means, self.memory, self.settings.plan_bytes // 2)
-        self.scheduler = Scheduler(
-            LaneSlots(
-                light=self.settings.running,
-                heavy=self.settings.heavy,
-                waiting=self.settings.waiting,
-                cost=self.settings.heavy_cost,
-            )
-        )
+        self.memory = Memory(own.memory_bytes)
+        slow = SlowQueries(own.slow_seconds) if own.slow_seconds else None
+        means = Means(own.threads, spark, database.schema == "strict", slow)
+        self.questions = Questions(own.plan_bytes // 2)
+        self.engine = QueryEngine(means, self.memory, own.plan_bytes // 2)
+        lanes = LaneSlots(light=own.running, heavy=own.heavy, waiting=own.waiting, cost=own.heavy_cost)
+        self.scheduler = Scheduler(lanes)
         self.turns = Turns(self.scheduler)
         self.cache = None if cache is None else ResultCache(database, cache, self.engine, self.turns)
         self.answers: Answers = self.cache or ComputedAnswers(self.engine, self.turns)

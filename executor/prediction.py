@@ -130,9 +130,7 @@ class Prediction:
         key = place, hash(work.text)
         with self._lock:
             self._general[place] += _GENERAL * (general - self._general[place])
-            seen = self._own.pop(key, None)
-            if seen is None:
-                seen = _Seen(found, 0)
+            seen = self._own.pop(key, _Seen(found, 0))
             seen.log += _OWN * (found - seen.log)
             seen.times += 1
             self._own[key] = seen

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError, Code
@@ -119,18 +120,16 @@ class Budget:
             self.close()
 
 
+@dataclass(eq=False, slots=True)
 class Lent:
     """A query's budget for the time of a block."""
 
-    __slots__ = ("_before", "_budget", "_query")
-
-    def __init__(self, query: Holder, budget: Budget) -> None:
-        self._query = query
-        self._before = query.budget
-        self._budget = budget
+    _query: Holder
+    _budget: Budget
+    _before: Budget = field(init=False)
 
     def __enter__(self) -> None:
-        self._query.budget = self._budget
+        self._before, self._query.budget = self._query.budget, self._budget
 
     def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
         self._query.budget = self._before

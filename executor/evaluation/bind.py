@@ -25,7 +25,7 @@ from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
-from adalog.executor.facts.facts import DerivedRelation
+from adalog.executor.facts.facts import DerivedRelation, Relations
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.conjunction import Conjunction
@@ -279,9 +279,8 @@ class Binding:
         given = {name: list(held) for name, held in lists if isinstance(held, Sequence)}
         plan = inner_plan(inner)
 
-        def bind(relations: Mapping[str, Sequence[Column] | DerivedRelation]) -> GenericJoin | None:
-            binding = Binding(plan, databases, relations, self.run, derive=self.derive)
-            return binding.join(seeded=True)
+        def bind(relations: Relations) -> GenericJoin | None:
+            return Binding(plan, databases, relations, self.run, derive=self.derive).join(seeded=True)
 
         inputs = Inputs(None, given, databases)
         return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)

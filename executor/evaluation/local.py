@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from adalog.executor.facts.facts import DerivedRelation
+from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.level import LevelCounts
@@ -132,7 +132,7 @@ def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None) -> 
     collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
-    relations: Mapping[str, Sequence[Column] | DerivedRelation] = inputs.relations
+    relations: Relations = inputs.relations
     strata: list[StratumCounts] = []
     fallen: Mapping[str, DroppedRows] = {}
     if plan.program.strata:
@@ -190,14 +190,6 @@ def shape_result(
         ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
         for element, column in zip(elements, codes, strict=True)
     )
-    return Result(
-        columns,
-        codes,
-        values,
-        len(codes[0]) if codes else 0,
-        "maps" if query.find.keys else query.find.shape,
-        query.find.keys,
-        t,
-        engine,
-        (time.perf_counter() - started) * 1000,
-    )
+    size, find = len(codes[0]) if codes else 0, query.find
+    shape, elapsed_ms = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
+    return Result(columns, codes, values, size, shape, find.keys, t, engine, elapsed_ms)

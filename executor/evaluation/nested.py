@@ -7,9 +7,9 @@ and limit are then taken number by number.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.functions import Argument
-from adalog.executor.facts.facts import DerivedRelation
+from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -80,13 +80,8 @@ class Gathered:
         return whole
 
 
-class Derive(Protocol):
-    """Runs a plan's rules."""
-
-    def __call__(
-        self, plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
-    ) -> Mapping[str, Sequence[Column] | DerivedRelation]:
-        """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
+Derive = Callable[[Plan, Inputs, Batch, QueryRun], Relations]
+"""Runs a plan's rules for a first batch: the relations that the plan's join reads."""
 
 
 @dataclass
@@ -97,7 +92,7 @@ class NestedCall:
 
     subquery: Subquery
     arguments: tuple[Argument, ...]
-    bind: Callable[[Mapping[str, Sequence[Column] | DerivedRelation]], GenericJoin | None]
+    bind: Callable[[Relations], GenericJoin | None]
     inputs: Inputs
     run: QueryRun
     position: Position | None
@@ -231,11 +226,8 @@ class NestedCall:
     def _ordered(self, found: list[Column]) -> list[Column]:
         """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
         query = self.plan.query
-        keys = [
-            (0, False),
-            *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
-        ]
-        order = sorted_rows(found, self.run.values, keys, None, self.run.cancel)
+        keys = ((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by)
+        order = sorted_rows(found, self.run.values, [(0, False), *keys], None, self.run.cancel)
         found = [column[order] for column in found]
         limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
         if limit is None and not query.offset:
@@ -249,24 +241,17 @@ class NestedCall:
     def _joined(self, tuples: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
         gathered = Gathered(frozenset((ORIGIN, *self.plan.answer)), most, self.position, held)
-        columns = {
-            name: np.array(codes, np.int64)
-            for name, codes in zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
-        }
+        given = zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
+        columns = {name: np.array(codes, np.int64) for name, codes in given}
         constants = constant_codes(self.plan, self._database, self.run.values)
         columns.update((name, np.full(len(tuples), code, np.int64)) for name, code in constants.items())
         start = Batch(len(tuples), {**columns, ORIGIN: np.arange(len(tuples))})
-        join = self._join_from(start)
+        join = self._join
+        if self.plan.program.strata:
+            join = self.bind(self.derive(self.plan, self.inputs, start, self.run))
         if join is not None:
             Driver(join, gathered, self.run.cancel).run(start)
         return gathered.rows()
-
-    def _join_from(self, start: Batch) -> GenericJoin | None:
-        """The inner join; where it has rules, over what those derive for this first batch."""
-        plan = self.plan
-        if not plan.program.strata:
-            return self._join
-        return self.bind(self.derive(plan, self.inputs, start, self.run))
 
     def _has_entities(self, binding: ast.Binding) -> bool:
         """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
@@ -290,7 +275,6 @@ class NestedCall:
         if binding is None or (isinstance(binding, ast.ScalarBinding) and not tags_of(column).any()):
             return column
         codes, places = np.unique(column, return_inverse=True)
-        named = np.array(
-            [self._named(binding, code) for code in WatchedList(codes.tolist(), self.run.cancel.check)]
-        )
+        watched = WatchedList(codes.tolist(), self.run.cancel.check)
+        named = np.array([self._named(binding, code) for code in watched])
         return named[places].astype(np.int64)

@@ -12,10 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.extenders.functions import AtLevel, Call, FilterExtender, level_of
+from adalog.executor.extenders.functions import Call, FilterExtender
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
 from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.protocol import AtLevel, level_of
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.join.shortcuts.narrowing import Narrowing, Within
 from adalog.store.values.layout import NIL

@@ -20,7 +20,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Batch, Column, Mask, stack
-from adalog.executor.join.protocol import START, UNBOUNDED, Check
+from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
 from adalog.executor.kernels import group_kernels
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
@@ -149,21 +149,6 @@ def _all_texts(values: Sequence[Any]) -> bool:
 
 def _all_longs(codes: Column) -> bool:
     return bool(((codes >= LONG_MIN) & (codes <= LONG_MAX)).all())
-
-
-def level_of(variables: frozenset[str], rank: dict[str, int]) -> str:
-    """The level at which the last of the variables is bound."""
-    last = max(variables, key=rank.__getitem__, default=START)
-    return START if last == START or rank[last] < 0 else last
-
-
-class AtLevel:
-    """An extender that acts at one level: where the last of its variables is bound."""
-
-    level: str
-
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
 
 
 class FilterExtender(AtLevel, Check):

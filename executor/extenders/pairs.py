@@ -5,6 +5,7 @@ pairs above it. What the join asks of a trie is here: per key its range of value
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -108,26 +109,21 @@ def keys_hold(trie: Trie, keys: Column) -> Mask:
     return mask
 
 
+@dataclass(eq=False)
 class PairExtender(RangeExtender):
     """`[?e :attribute ?v]`: a binary relation read through its two tries. Either end is a variable's name, a
     constant's code, or None for a blank. `forward` gives the trie from first to second, `backward` the other; both
     are asked for only when needed, since a snapshot builds them lazily."""
 
-    def __init__(
-        self,
-        first: str | int | None,
-        second: str | int | None,
-        forward: Callable[[], Trie],
-        backward: Callable[[], Trie],
-        rank: dict[str, int],
-    ) -> None:
-        self.first = first
-        self.second = second
-        self.forward = forward
-        self.backward = backward
-        self.rank = rank
-        self.variables = frozenset(end for end in (first, second) if isinstance(end, str))
-        self._fixed: dict[str, Column | Unwritten] = {}
+    first: str | int | None
+    second: str | int | None
+    forward: Callable[[], Trie]
+    backward: Callable[[], Trie]
+    rank: dict[str, int]
+    _fixed: dict[str, Column | Unwritten] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.variables = frozenset(end for end in (self.first, self.second) if isinstance(end, str))
 
     def forget(self) -> None:
         """Drops rows that were read: the tries may be others by now."""

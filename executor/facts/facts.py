@@ -120,6 +120,10 @@ class DerivedRelation:
         return sum(map(len, self.versions[Version.ALL]))
 
 
+Relations = Mapping[str, Sequence[Column] | DerivedRelation]
+"""What the join of a plan reads: columns of its inputs, and what its rules derive."""
+
+
 def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
     """The columns of a relation, of a derived one in one piece."""
     if not isinstance(held, DerivedRelation):

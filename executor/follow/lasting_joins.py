@@ -66,23 +66,16 @@ class _Binding(Binding):
             self.lasting = False
             return bound
         self.names.setdefault(atom.source, set()).update(names)
-        pair = PairExtender(
-            bound.first,
-            bound.second,
-            self._trie(atom, attribute, inverse=False),
-            self._trie(atom, attribute, inverse=True),
-            self.rank,
-        )
+        forward, backward = (self._trie(atom, attribute, inverse=inverse) for inverse in (False, True))
+        pair = PairExtender(bound.first, bound.second, forward, backward, self.rank)
         if not isinstance(pair.first, str) or not isinstance(pair.second, str) or pair.first == pair.second:
             self.pairs.append(pair)
         return pair
 
     def _trie(self, atom: DatomAtom, attribute: Attribute, *, inverse: bool) -> Callable[[], Trie]:
         """Asks for a trie of the attribute at the moment that the pattern reads."""
-        source, id_ = atom.source, attribute.id
-        if atom.version in (Version.OLD, Version.WENT):
-            return lambda: self.moments[source].old.trie(id_, inverse=inverse)
-        return lambda: self.moments[source].new.trie(id_, inverse=inverse)
+        source, version, id_ = atom.source, atom.version, attribute.id
+        return lambda: self.moments[source].at(version).trie(id_, inverse=inverse)
 
     def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
         self.parts += 1

@@ -161,13 +161,11 @@ class MaintainedProgram:
         """Goes from one moment to another. `came`, `went`: rows of the relations that are named in `inputs`. `run`
         is used by all that reads the relations until the next step: codes of values that the database does not hold
         are those of its Scratch."""
-
         self._settle()
         self._recode(run.values)
         for name, rows in (went or {}).items():
             kept = self._kept[name]
-            found = kept.find(rows)
-            kept.remove(kept.holding(found))
+            kept.remove(kept.holding(kept.find(rows)))
         for name, rows in (came or {}).items():
             if len(rows[0]):
                 self._kept[name].add(rows)

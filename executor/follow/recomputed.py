@@ -62,7 +62,8 @@ class RecomputedView:
         for question in followed:
             for name, snapshot in _moving(question, at):
                 read = reads.get(name, Reads())
-                pulls = _patterns(question.at(at, _go_on), name)
+                # No deadline: few arguments are looked at.
+                pulls = _patterns(question.at(at, lambda: None), name)
                 # What a pull takes may be a lookup ref as a value.
                 read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
                 ids = touched_attributes(at, read, question.lookups())
@@ -179,10 +180,6 @@ def _nbytes(result: Result) -> int:
 
 
 # What it reads
-
-
-def _go_on() -> None:
-    """No deadline: few arguments are looked at."""
 
 
 def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:

@@ -234,10 +234,15 @@ def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
 
 def with_constants(batch: Batch, joined: BodyJoin, step: Step) -> Batch:
     """The rows of a first batch that suit the variables with one value, which all have a column then."""
-    for name in joined.constants:
+    return with_columns(batch, {name: step.constants[name] for name in joined.constants})
+
+
+def with_columns(batch: Batch, constants: Mapping[str, int]) -> Batch:
+    """The batch with columns for constants, without rows that say otherwise."""
+    for name, code in constants.items():
         column = batch.columns.get(name)
         if column is None:
-            batch = batch.having(name, np.full(batch.size, step.constants[name]))
+            batch = batch.having(name, np.full(batch.size, code, np.int64))
         else:
-            batch = batch.keep(column == step.constants[name])
+            batch = batch.keep(column == code)
     return batch

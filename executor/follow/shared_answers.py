@@ -55,17 +55,10 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     answers: list[Result | None] = []
     for number, question in enumerate(questions):
         cancel.check()
+        own, ordered, most = found.get(number, nothing), question.request.ordered, question.request.max_rows
         answer = shape_result(
-            shown,
-            found.get(number, nothing),
-            values,
-            cancel,
-            t=snapshot.t,
-            engine=str(place),
-            started=started,
-            ordered=question.request.ordered,
+            shown, own, values, cancel, t=snapshot.t, engine=str(place), started=started, ordered=ordered
         )
-        most = question.request.max_rows
         answers.append(answer if most is None or len(answer) <= most else None)
     return answers
 

@@ -24,10 +24,6 @@ from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
 
 
-def _unchecked() -> None:
-    """The check of a join that nothing cancels."""
-
-
 class States:
     """When the state of each nest of `or`s is a column: from the first level that it takes part in to the last.
     `kept`: the columns that a level keeps, states among them (None: all but the states that end there)."""
@@ -68,7 +64,7 @@ class GenericJoin:
     levels: Sequence[Level]
     weighted: bool = False
     budget: int = BUDGET
-    check: Callable[[], None] = _unchecked
+    check: Callable[[], None] = lambda: None
     counts: list[LevelCounts] = field(init=False)
     _states: States = field(init=False)
     _bound: list[BoundLevel] = field(init=False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.protocol import START
+from adalog.executor.join.protocol import OnVariables
 from adalog.executor.kernels import range_kernels
 
 NO_VALUES: Final = np.empty(0, np.int64)
@@ -142,21 +142,13 @@ class Ranges:
         return Ranges(self.base, self._over, src, lo, hi, self.span, is_sorted=self.is_sorted)
 
 
-class RangeExtender(ABC):
+class RangeExtender(OnVariables, ABC):
     """An extender whose candidates lie in sorted ranges, so that the join can intersect several at once.
 
     A subclass says where the ranges are. `whole(variable)` is the sorted column of all candidates when nothing it
     shares with the prefix narrows them: such an extender proposes only as a last resort and else answers
     `holds`, which may be quicker than a search in that column.
     """
-
-    variables: frozenset[str]
-    rank: dict[str, int]
-
-    def participates(self, variable: str) -> bool:
-        if variable != START:
-            return variable in self.variables
-        return all(self.rank[name] < 0 for name in self.variables)
 
     @abstractmethod
     def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:

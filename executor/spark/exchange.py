@@ -85,10 +85,8 @@ class ByOrder:
         held = [(rows, each) for rows, each in samples if rows.size]
         if not held:
             return Batch(0, {})
-        rows, weights = (
-            concatenate([rows for rows, _ in held]),
-            np.repeat([each for _, each in held], [rows.size for rows, _ in held]),
-        )
+        weights = np.repeat([each for _, each in held], [rows.size for rows, _ in held])
+        rows = concatenate([rows for rows, _ in held])
         order = sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)
         ends = np.cumsum(weights[order])
         marks = np.searchsorted(ends, np.linspace(0, float(ends[-1]), parts + 1)[1:-1])

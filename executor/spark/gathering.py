@@ -24,13 +24,10 @@ _ROWS_OF_A_TASK: Final = 1 << 17
 
 def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> JoinOutcome:
     """The run of a query without rows. divided: its counts so far."""
-    counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
     rows = collector_for(plan, most, cancel).rows()
-    return (
-        JoinOutcome(rows, counts)
-        if divided is None
-        else JoinOutcome(rows, counts, divided.strata, dropped=divided.dropped)
-    )
+    if divided is None:
+        return JoinOutcome(rows, [LevelCounts() for _ in plan.levels])
+    return JoinOutcome(rows, divided.counts, divided.strata, dropped=divided.dropped)
 
 
 def gathered(

@@ -106,13 +106,8 @@ class Binding:
                 return None
             body = Conjunction(())
         extra = frozenset((ORIGIN,)) if seed else frozenset()
-        return GenericJoin(
-            body,
-            [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
-            weighted,
-            self.plan.options.budget,
-            check=self._check,
-        )
+        bound = [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels]
+        return GenericJoin(body, bound, weighted, self.plan.options.budget, self._check)
 
     def _check(self) -> None:
         """Raises when the run that is under way should stop."""
@@ -247,11 +242,8 @@ class Binding:
 
     def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
         """Variables by name, constants as codes."""
-        return tuple(
-            self._code(argument) if isinstance(argument, Const | LookupRef) else argument
-            for argument in args
-            if isinstance(argument, str | Const | LookupRef)
-        )
+        given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
+        return tuple(each if isinstance(each, str) else self._code(each) for each in given)
 
     def _code(self, term: Const | LookupRef) -> int:
         code = self.run.values.intern(plain_value(term))
@@ -326,15 +318,12 @@ class Binding:
         if not node.shared:
             self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
-
         apart = self._tied(node)
-        return NotExtender(
-            node.shared,
-            lambda batch: self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch),
-            self.rank,
-            self._check,
-            distinct=bool(inner.levels),
-        )
+
+        def matches(batch: Batch) -> Mask:
+            return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
+
+        return NotExtender(node.shared, matches, self.rank, self._check, distinct=bool(inner.levels))
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""

@@ -61,17 +61,10 @@ class Compiler:
 
 def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
     """What a plan depends on: text, schemas, and sizes by their order of magnitude."""
-    return (
-        question.text,
-        question.rules,
-        question.request.options,
-        question.relations,
-        tuple((name, size.bit_length()) for name, size in sizes.items()),
-        tuple(
-            (name, each.statistics_epoch, each.schema_key, each.is_history)
-            for name, each in question.databases.items()
-        ),
-    )
+    magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
+    databases = question.databases.items()
+    states = tuple((name, each.statistics_epoch, each.schema_key, each.is_history) for name, each in databases)
+    return question.text, question.rules, question.request.options, question.relations, magnitudes, states
 
 
 def _weight(question: Question) -> int:

@@ -316,9 +316,6 @@ class _Rule:
 def _reads_only_recent(stratum: Stratum, plan: RulePlan) -> bool:
     """Whether the recent rows of one relation are all that changes for the rule from round to round."""
     names = {each.name for each in stratum.relations}
-    reads = [
-        (leaf.relation, leaf.version)
-        for leaf in everything(plan.body)
-        if isinstance(leaf, RelationAtom) and leaf.relation in names
-    ]
+    atoms = (leaf for leaf in everything(plan.body) if isinstance(leaf, RelationAtom))
+    reads = [(atom.relation, atom.version) for atom in atoms if atom.relation in names]
     return plan.delta is not None and reads == [(plan.delta, Version.RECENT)]

@@ -87,11 +87,8 @@ class Patterns:
             if found is not None:
                 return found
             columns = self._columns(attribute, first, second)
-            return rows_extender(
-                (first, second, _transaction(atom.tx), _added(atom.added)),
-                (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
-                self.rank,
-            )
+            places = columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)
+            return rows_extender((first, second, _transaction(atom.tx), _added(atom.added)), places, self.rank)
         return self._pair(attribute, first, second)
 
     def _named(self, ident: Const) -> Attribute | None:

@@ -78,7 +78,7 @@ class Edges(RowTable):
 class ClosureFacts(MaintainedFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(self, fixed: int, clock: DerivationClock, take: Take) -> None:
+    def __init__(self, fixed: int, clock: DerivationClock | None = None, take: Take = lambda _: None) -> None:
         super().__init__(2, clock, take)
         self._fixed = fixed
         self._chain: Ints = np.empty(self.rows.shape[1], np.int64)

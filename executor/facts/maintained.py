@@ -305,7 +305,14 @@ class BestMaintained(MaintainedFacts):
     """Of each group the row with the best value, where a recursion goes through `min` or `max`. `place`: the
     value's column. `ranks`: numbers in the order of the values of codes, where the least is the best."""
 
-    def __init__(self, arity: int, place: int, ranks: Ranks, clock: DerivationClock, take: Take) -> None:
+    def __init__(
+        self,
+        arity: int,
+        place: int,
+        ranks: Ranks,
+        clock: DerivationClock | None = None,
+        take: Take = lambda _: None,
+    ) -> None:
         super().__init__(arity, clock, take)
         self._place = place
         self._ranks = ranks

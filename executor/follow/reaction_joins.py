@@ -76,11 +76,8 @@ class ReactionJoins:
         self._derivation = None if rules is None else Derivation(rules, self._arguments, source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
-        self._lists = {
-            name: self._arguments.own(columns, given)
-            for name, columns in inputs.relations.items()
-            if name in question.relations
-        }
+        lists = [(name, columns) for name, columns in inputs.relations.items() if name in question.relations]
+        self._lists = {name: self._arguments.own(columns, given) for name, columns in lists}
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}
         self._lasting = LastingJoins(self._plan)

@@ -199,8 +199,5 @@ def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot
 
 
 def _patterns(question: Question, source: str) -> list[PullPattern]:
-    return [
-        pattern_of(element, question.query, question.args)
-        for element in question.query.find.elements
-        if isinstance(element, FindPull) and element.source.name == source
-    ]
+    pulls = (element for element in question.query.find.elements if isinstance(element, FindPull))
+    return [pattern_of(each, question.query, question.args) for each in pulls if each.source.name == source]

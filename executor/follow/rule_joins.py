@@ -179,14 +179,9 @@ class RuleJoins:
 
 def _is_of_pairs(atom: DatomAtom) -> bool:
     """Whether an attribute is all that a pattern names, and its places differ."""
-    return (
-        isinstance(atom.attribute, Const)
-        and isinstance(atom.entity, str | None)
-        and isinstance(atom.value, str | None)
-        and atom.tx is None
-        and atom.added is None
-        and (atom.entity != atom.value)
-    )
+    is_open = isinstance(atom.entity, str | None) and isinstance(atom.value, str | None)
+    is_named = isinstance(atom.attribute, Const) and atom.tx is None and atom.added is None
+    return is_open and is_named and atom.entity != atom.value
 
 
 def _size_of(held: Held) -> int:

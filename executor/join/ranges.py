@@ -98,15 +98,10 @@ class Ranges:
             return (int(column[0]), int(column[-1])) if len(column) else (0, 0)
 
         unwritten = isinstance(values, Unwritten)
-        return Ranges(
-            NO_VALUES if isinstance(values, Unwritten) else values,
-            values if unwritten else NO_VALUES,
-            np.full(size, unwritten, np.uint8),
-            np.zeros(size, np.int64),
-            np.full(size, len(values), np.int64),
-            span,
-            (size * len(values), len(values) == 1 and not unwritten),
-        )
+        base = NO_VALUES if isinstance(values, Unwritten) else values
+        src, lo, hi = np.full(size, unwritten, np.uint8), np.zeros(size, np.int64), np.full(size, len(values))
+        known = size * len(values), len(values) == 1 and not unwritten
+        return Ranges(base, values if unwritten else NO_VALUES, src, lo, hi, span, known)
 
     @property
     def over(self) -> Column:

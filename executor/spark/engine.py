@@ -133,15 +133,9 @@ class SparkEngine:
         ran = gathered(plan, parts, tasks, run.values, job.most, cancel)
         for number, way in enumerate(ways):
             arrived = arrived_of(tasks, way, len(shares), run.values, cancel)
-            job = replace(
-                job,
-                key=uuid.uuid4().hex,
-                made=run.values.made(),
-                timeout_ms=cancel.left_ms,
-                arrived=arrived,
-                exchange=ways[number + 1] if number + 1 < len(ways) else None,
-                round=number + 1,
-            )
+            onward = ways[number + 1] if number + 1 < len(ways) else None
+            job = replace(job, key=uuid.uuid4().hex, made=run.values.made(), timeout_ms=cancel.left_ms)
+            job = replace(job, arrived=arrived, exchange=onward, round=number + 1)
             tasks = self._tasks(live, job, [Share(0, job.start, 1.0)] * arrived.tasks, cancel)
             remove(output, f"{number}-")
         query = plan.query

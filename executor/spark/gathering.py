@@ -44,11 +44,8 @@ def gathered(
             # Nothing has no weights, where other rows have them.
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
-    done = [
-        TaskCounts(share.work, *(task.said[name] for name in ("seconds", "rows", "worker")))
-        for share, task in zip(divided.shares, tasks, strict=True)
-        if task.error is None
-    ]
+    ran = [(share, task.said) for share, task in zip(divided.shares, tasks, strict=True) if task.error is None]
+    done = [TaskCounts(share.work, said["seconds"], said["rows"], said["worker"]) for share, said in ran]
     return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 

@@ -56,11 +56,7 @@ def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> di
 
 
 def bind_inputs(
-    plan: Plan,
-    args: Sequence[Any],
-    snapshot: Snapshot,
-    values: Scratch,
-    check: Callable[[], None] = lambda: None,
+    plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scratch, check: Callable[[], None] = lambda: None
 ) -> Inputs:
     """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. Of what is
     UNBOUND there is nothing. `check` is called now and then, and may raise."""

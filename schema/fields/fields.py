@@ -213,9 +213,7 @@ class QueryFields:
         plan = await elsewhere(lambda _: types.written(explanation.plan))
         info.context.budget.take(plan.nbytes + len(explanation.text))
         return types.ExplanationType(
-            text=explanation.text,
-            plan=JSON(plan),
-            warnings=types.warnings_of((*told, *explanation.diagnostics)),
+            text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
         )
 
     @strawberry.field(

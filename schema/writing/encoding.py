@@ -457,8 +457,4 @@ _READERS: dict[str, Callable[[Json], Value]] = {
 }
 
 # Those that hold values, which are read before them.
-_READERS_WITHIN: dict[str, Callable[[list[Value]], Value]] = {
-    "#set": _set,
-    "#list": values.EdnList,
-    "#map": _map,
-}
+_READERS_WITHIN: dict[str, Callable[[list[Value]], Value]] = {"#set": _set, "#list": values.EdnList, "#map": _map}

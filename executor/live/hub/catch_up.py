@@ -185,10 +185,7 @@ class AnswerCatchUp:
 
 
 def snapshots_together(
-    parts: HubParts,
-    asked: Sequence[tuple[UndatedQuestion, MessageForm]],
-    at: Snapshot,
-    cancel: Cancel,
+    parts: HubParts, asked: Sequence[tuple[UndatedQuestion, MessageForm]], at: Snapshot, cancel: Cancel
 ) -> list[SnapshotChunks | None]:
     """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation. None for an
     answer that has to be evaluated by itself, which then raises its own error.

@@ -183,11 +183,7 @@ class FirstAnswers:
 
         self._submit(
             _Evaluation(some, over),
-            PoolJob(
-                some[0].client,
-                lambda cancel: snapshots_together(parts, asked, at, cancel),
-                back,
-            ),
+            PoolJob(some[0].client, lambda cancel: snapshots_together(parts, asked, at, cancel), back),
         )
 
     def _submit(self, evaluation: _Evaluation, job: PoolJob[Any]) -> None:

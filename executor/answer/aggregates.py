@@ -54,10 +54,8 @@ class Groups:
 
 
 def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
-    """One code column for each find element, a row for each group; none where there are no tuples.
-
-    What it needs is drawn from the query's budget before it is made.
-    """
+    """One code column for each find element, a row for each group; none where there are no tuples. What it needs is
+    drawn from the query's budget before it is made."""
     if not rows.size:
         return [np.empty(0, np.int64) for _ in elements]
     plain = sum(not isinstance(element, FindAggregate) for element in elements)

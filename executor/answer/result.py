@@ -197,11 +197,9 @@ def sorted_rows(
     first: int | None = None,
     cancel: Cancel | None = None,
 ) -> NDArray[np.int64]:
-    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
-
-    The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
-    other columns are ranked, which costs most, only where they can matter.
-    """
+    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn. The
+    order is total: by type, then by value. With `first` at least so many rows from the front, so that the other
+    columns are ranked, which costs most, only where they can matter."""
     if not codes or len(codes[0]) < 2:
         return np.arange(len(codes[0]) if codes else 0)
     cancel = cancel or Cancel()

@@ -99,11 +99,9 @@ class _Outcome:
 
 
 class ResultCache:
-    """Thread-safe; `close` ends its threads and connections.
-
-    The algorithm is written once, in coroutines. An event loop awaits them with a `_LoopDriver`. A thread runs
-    them with a `_ThreadDriver`, which never suspends, so that they end where they begin.
-    """
+    """Thread-safe; `close` ends its threads and connections. The algorithm is written once, in coroutines. An event
+    loop awaits them with a `_LoopDriver`. A thread runs them with a `_ThreadDriver`, which never suspends, so that
+    they end where they begin."""
 
     def __init__(
         self, database: Database, settings: CacheSettings, engine: AnswerEngine, turns: WorkRunner

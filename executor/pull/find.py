@@ -110,9 +110,7 @@ def takes_patterns(query: ast.Query) -> bool:
 
 def given_patterns(question: Question) -> Iterator[tuple[str, PullPattern, Snapshot]]:
     """The patterns that are arguments: (the variable's name, the pattern, the database that it is pulled from).
-
-    None of those that are wrong: the answer says why.
-    """
+    None of those that are wrong: the answer says why."""
     for element in question.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
             database = question.databases.get(element.source.name)

@@ -26,9 +26,7 @@ MOST_LEVELS: Final = 100
 @dataclass(frozen=True, slots=True)
 class PullLevel:
     """The maps of some entities, None where there is nothing to show, with what each comes to when written out.
-
-    sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most.
-    """
+    sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most."""
 
     maps: list[EdnMap | None]
     sizes: NDArray[np.float64]

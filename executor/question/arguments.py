@@ -44,10 +44,8 @@ UNBOUND: Final = _Unbound()
 @dataclass(frozen=True, slots=True)
 class BasisArgument:
     """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
-
     `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
-    from others.
-    """
+    from others."""
 
     key: str
     open: Callable[[Snapshot], Snapshot]
@@ -135,11 +133,9 @@ class SettledArguments:
 def settled(
     outline: Outline, pairs: Matched, snapshot: Snapshot, check: Callable[[], None] = lambda: None
 ) -> SettledArguments:
-    """The arguments as the places in which their variables stand want them.
-
-    `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
-    Raises ARG_INVALID for a basis where a value is wanted, and for what is no value.
-    """
+    """The arguments as the places in which their variables stand want them. `outline` is that of the query with the
+    rules given for `%`. `check` is called now and then, and may raise. Raises ARG_INVALID for a basis where a value
+    is wanted, and for what is no value."""
     opened = [(each, _opened(each, value, snapshot)) for each, value in pairs[1:]]
     databases = {pairs[0][0].name: snapshot} if isinstance(pairs[0][0], ast.SourceInput) else {}
     databases |= {

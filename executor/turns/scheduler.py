@@ -176,10 +176,8 @@ class Scheduler:
     # The rest is done with the lock held
 
     def _admit(self, ticket: Ticket[Any], lane: Lane) -> Ticket[Any] | None:
-        """Starts it or lets it wait; returns another that lost its place in the queue to it.
-
-        Raises RATE_LIMITED where it has to be refused.
-        """
+        """Starts it or lets it wait; returns another that lost its place in the queue to it. Raises RATE_LIMITED
+        where it has to be refused."""
         ticket.lane, ticket.state = lane, TicketState.WAITING
         if not self._queues[lane] and len(self._running[lane]) < self._most[lane]:
             self._start(ticket, ticket.client)
@@ -334,10 +332,8 @@ class Scheduler:
             self._give(ticket)
 
     def _watch(self) -> float | None:
-        """Counts light queries that have kept a place too long, without a look, as heavy.
-
-        Returns the seconds before the next one may have.
-        """
+        """Counts light queries that have kept a place too long, without a look, as heavy. Returns the seconds
+        before the next one may have."""
         if not self._queues[Lane.LIGHT]:
             return None
         now, patience = time.monotonic(), 2 * self.places.slice_seconds

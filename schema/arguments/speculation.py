@@ -43,9 +43,7 @@ async def read_snapshot(
     told: list[Diagnostic] | None = None,
 ) -> Snapshot:
     """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any.
-
-    `told`: is given what is suspicious about the basis and that data.
-    """
+    `told`: is given what is suspicious about the basis and that data."""
     if basis is not None:
         await reached(services.database, basis.t, deadline)
     snapshot = await _opened(services, basis, deadline)

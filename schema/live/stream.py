@@ -220,9 +220,7 @@ class LogForm:
 
 async def subscribed(services: Services, selected: SelectedField, resume: str | None) -> Subscription:
     """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
-
-    Raises what is wrong with the arguments.
-    """
+    Raises what is wrong with the arguments."""
     begun = subscribed_at_once(services, selected, resume)
     if begun is not None:
         return begun

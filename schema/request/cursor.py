@@ -28,10 +28,8 @@ _MOST_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history).
-
-    start: where the transaction that `with` applied to it began.
-    """
+    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history). start: where
+    the transaction that `with` applied to it began."""
 
     question: str
     offset: int

@@ -96,10 +96,8 @@ class AnswerCatchUp:
         *,
         each: bool,
     ) -> CatchUpMessages:
-        """What lies between the state after transaction `since` and a moment, or a first part of it.
-
-        Raises OverError.
-        """
+        """What lies between the state after transaction `since` and a moment, or a first part of it. Raises
+        OverError."""
         if private is None:
             at = now.as_of(since)
             view = self._view(at, now, cancel)
@@ -188,10 +186,8 @@ def snapshots_together(
     parts: HubParts, asked: Sequence[tuple[UndatedQuestion, MessageForm]], at: Snapshot, cancel: Cancel
 ) -> list[SnapshotChunks | None]:
     """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation. None for an
-    answer that has to be evaluated by itself, which then raises its own error.
-
-    Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
-    """
+    answer that has to be evaluated by itself, which then raises its own error. Raises what the evaluation is
+    refused, and TIMEOUT where it takes a large part of the time that one may take."""
     pool, settings = parts.pool, parts.settings
     part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
     found: list[SnapshotChunks | None] = []

@@ -135,10 +135,8 @@ class Hub:
         self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, first: FirstMessage | None = None
     ) -> Subscription:
         """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
-        first message.
-
-        Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
-        """
+        first message. Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after
+        `close`."""
         subscription = Subscription(self, self.settings, begin.position, first)
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription

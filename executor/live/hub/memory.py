@@ -18,10 +18,8 @@ class FullError(AdalogError):
 
 
 class LiveMemory:
-    """Bytes that may be held together. Thread-safe.
-
-    `held`: those that are, in this process. `beside`: and in others.
-    """
+    """Bytes that may be held together. Thread-safe. `held`: those that are, in this process. `beside`: and in
+    others."""
 
     def __init__(self, total: int) -> None:
         self.total = total

@@ -73,10 +73,8 @@ def _rows(result: Result, start: int, stop: int, cancel: Cancel) -> Rows:
 
 
 class Changes:
-    """The changes of one query, in order; `close` it, or leave its `with` block, when no more are wanted.
-
-    Waiting for the next one blocks the thread. Raises what the query is ended with.
-    """
+    """The changes of one query, in order; `close` it, or leave its `with` block, when no more are wanted. Waiting
+    for the next one blocks the thread. Raises what the query is ended with."""
 
     def __init__(self, subscription: BlockingSubscription) -> None:
         self._subscription = subscription

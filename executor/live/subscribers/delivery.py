@@ -54,11 +54,9 @@ class ChannelMember(Protocol):
 
 
 class Channel:
-    """The subscriptions that follow one feed through one delivery in one form.
-
-    `members` belong to the delivery's thread. `following`: how many they are, or will be when what was posted is
-    done, as the hub counts them. `lost`: the delivery had no room, and all members are to be told.
-    """
+    """The subscriptions that follow one feed through one delivery in one form. `members` belong to the delivery's
+    thread. `following`: how many they are, or will be when what was posted is done, as the hub counts them. `lost`:
+    the delivery had no room, and all members are to be told."""
 
     __slots__ = ("delivery", "following", "form", "lost", "members")
 
@@ -83,10 +81,8 @@ class Channel:
                 yield
 
     def lose(self) -> Iterator[None]:
-        """Messages to the members were lost: each asks for what it missed, once it has read what it has.
-
-        Some at a time, as `take`.
-        """
+        """Messages to the members were lost: each asks for what it missed, once it has read what it has. Some at a
+        time, as `take`."""
         for number, subscription in enumerate(tuple(self.members), 1):
             if subscription.channel is self:
                 subscription.lose()
@@ -96,8 +92,7 @@ class Channel:
 
 class LoopDelivery:
     """An event loop's. Where the loop does not come to the messages of a channel one by one, each member gets them
-    together: the system is asked once for all of them, so that a loop that falls behind has less to do.
-    """
+    together: the system is asked once for all of them, so that a loop that falls behind has less to do."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.key: Hashable = id(loop)

@@ -144,14 +144,12 @@ class Result:
         return self.values.decode_many(codes)
 
     def codes_of(self, index: int, start: int, stop: int) -> Codes:
-        """The codes of one column's rows start..stop."""
         if self.decoded:
             values = self.decoded[index].values(start, stop)
             return np.array([self.values.intern(value) for value in values], np.int64)
         return self.codes[index][start:stop]
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
-        """The rows as tuples of values."""
         return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
 
     def to_arrow(self) -> pa.Table:
@@ -170,7 +168,6 @@ class Result:
 
 
 def type_of(codes: Codes) -> str:
-    """The type that all codes share, or `any`."""
     if not len(codes):
         return "any"
     first = tag_of(int(codes[0]))

@@ -176,7 +176,6 @@ class ResultCache:
         return _Outcome(value, computed=False)
 
     async def fetched(self, lookup: _Lookup, driver: _Driver) -> CachedValue | None:
-        """The value as this process or Redis has it."""
         # Another flight may have landed since the first look.
         value = self.memory.get(lookup.key.name)
         if value is None and self.redis is not None and self.redis.usable:
@@ -405,7 +404,6 @@ _Driver = _ThreadDriver | _LoopDriver
 
 
 def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The outcome of a coroutine that does not suspend."""
     try:
         coroutine.send(None)
     except StopIteration as done:

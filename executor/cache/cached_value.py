@@ -31,7 +31,6 @@ class CachedValue:
     maps: Sequence[EdnMap | None] = ()
 
     def entry(self) -> CacheEntry:
-        """The entry that goes to Redis."""
         return CacheEntry((stored("any", self.maps),)) if self.result is None else entry_of(self.result)
 
 
@@ -85,7 +84,6 @@ def fetched_rows(entry: CacheEntry, width: int, codes: Codes) -> CachedValue | N
 
 
 def kept_maps(maps: Sequence[EdnMap | None]) -> CachedValue:
-    """What a pull showed."""
     return CachedValue(_Scale().weigh(tuple(maps)), maps=maps)
 
 

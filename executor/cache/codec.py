@@ -73,7 +73,6 @@ class StoredColumn:
         return len(self.array)
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The values of rows start..stop."""
         stop = len(self.array) if stop is None else min(stop, len(self.array))
         values: list[Any] = self.array.slice(start, max(0, stop - start)).to_pylist()
         read = _KINDS[self.type].read
@@ -156,7 +155,6 @@ UNSIGNED: Final = Checksum()
 
 
 def encode(key: bytes, entry: CacheEntry, seal: Seal = UNSIGNED) -> bytes:
-    """The bytes of an entry under a key."""
     names = [f"{place} {column.type}" for place, column in enumerate(entry.columns)]
     batch = pa.record_batch([column.array for column in entry.columns], names=names)
     metadata = {"engine": entry.engine}

@@ -51,7 +51,6 @@ class KeyedQuestion:
 
     @property
     def pulls(self) -> list[int]:
-        """The places of the find spec that pull."""
         elements = self.question.query.find.elements
         return [place for place, element in enumerate(elements) if isinstance(element, ast.FindPull)]
 
@@ -75,7 +74,6 @@ class _Begun:
     newest: int
 
     def holds(self, said: tuple[bool, int | None, str], databases: Mapping[str, Snapshot]) -> bool:
-        """Whether it is that of this question."""
         return self.said == said and all(self.databases[name]() is each for name, each in databases.items())
 
 
@@ -188,13 +186,11 @@ class _Digest:
         self.add(RELEASE, *parts)
 
     def copy(self) -> _Digest:
-        """Another one with the same parts so far."""
         other = _Digest.__new__(_Digest)
         other._made = self._made.copy()
         return other
 
     def add(self, *parts: str | bytes) -> None:
-        """Appends parts."""
         for part in parts:
             data = part.encode() if isinstance(part, str) else part
             self._made.update(len(data).to_bytes(8, "big"))
@@ -202,5 +198,4 @@ class _Digest:
 
     @property
     def name(self) -> bytes:
-        """The digest of the parts."""
         return self._made.digest()

@@ -103,7 +103,6 @@ class RedisLayer:
         return self._usable.is_set()
 
     def ready(self, seconds: float) -> bool:
-        """Waits until it is usable, at most so long."""
         return self._usable.wait(seconds)
 
     # Looking up
@@ -121,7 +120,6 @@ class RedisLayer:
             return None
 
     async def aget(self, key: bytes) -> CacheEntry | None:
-        """`get` for an event loop."""
         future = self._asked(key)
         if future is None:
             return None
@@ -194,7 +192,6 @@ class RedisLayer:
             self._tally.add("redis", "dropped")
 
     def flush(self) -> None:
-        """Waits until everything put so far is written or given up."""
         self._writes.join()
 
     def _run(self) -> None:

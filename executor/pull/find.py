@@ -101,7 +101,6 @@ def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> 
 
 
 def takes_patterns(query: ast.Query) -> bool:
-    """Whether a pattern of a pull is an argument."""
     return any(
         isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var)
         for element in query.find.elements

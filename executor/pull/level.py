@@ -40,7 +40,6 @@ def enter(row: Row, step: PullStep, value: Value) -> None:
 
 
 def too_large(most: int) -> AdalogError:
-    """The refusal of a pull that shows too much."""
     return AdalogError(
         Code.LIMIT_EXCEEDED,
         f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth",
@@ -48,7 +47,6 @@ def too_large(most: int) -> AdalogError:
 
 
 def too_deep() -> AdalogError:
-    """The refusal of a pull that goes too deep."""
     return AdalogError(
         Code.LIMIT_EXCEEDED,
         f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}",

@@ -66,7 +66,6 @@ class Paths:
         self._kept: dict[tuple[int, Depths], _Shown] = {}
 
     def level(self) -> PullLevel:
-        """The maps of the entities."""
         self._begin()
         return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
 

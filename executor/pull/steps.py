@@ -43,7 +43,6 @@ class PullStep:
 
     @property
     def key_identity(self) -> Hashable:
-        """The typed identity of `key`."""
         return self.asked.key.key  # type: ignore[no-any-return]
 
     @property
@@ -111,7 +110,6 @@ class PullResolver:
         self._defaults: dict[int, PullStep] = {}
 
     def node(self, pattern: PullPattern) -> PullNode:
-        """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
         steps: list[PullStep] = []

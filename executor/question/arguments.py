@@ -31,8 +31,6 @@ _SHOWN: Final = 100
 
 
 class _Unbound:
-    """The type of `UNBOUND`."""
-
     def __repr__(self) -> str:
         return "UNBOUND"
 
@@ -382,7 +380,6 @@ def _chosen_by_rows(columns: Mapping[int, Sequence[VariablePlace]], named: Seque
 
 
 def _with_attribute(places: Sequence[VariablePlace], attribute: Keyword) -> list[VariablePlace]:
-    """The places with the attribute that was chosen."""
     return [
         replace(each, attribute=attribute) if isinstance(each.attribute, AttributeVariable) else each
         for each in places

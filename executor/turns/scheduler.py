@@ -89,7 +89,6 @@ class Scheduler:
         return self._away + sum(map(len, self._running.values()))
 
     def figures(self) -> SchedulerFigures:
-        """What the metrics show."""
         with self._lock:
             return SchedulerFigures(
                 {lane: len(self._running[lane]) for lane in Lane},
@@ -163,7 +162,6 @@ class Scheduler:
                 self._queues[ticket.lane].add(ticket, client)
 
     def ended(self, ticket: Ticket[Any]) -> None:
-        """Its work is done."""
         with self._lock:
             lane = self._lanes[ticket.lane]
             if ticket.state is TicketState.RUNNING:
@@ -283,7 +281,6 @@ class Scheduler:
         ticket.state = TicketState.LEAVING
 
     def _demote(self, ticket: Ticket[Any], why: str) -> None:
-        """From the light lane to the heavy one."""
         with self._lock:
             if ticket.state is not TicketState.RUNNING or ticket.lane is not Lane.LIGHT:
                 return

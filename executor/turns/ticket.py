@@ -25,8 +25,6 @@ _LOOK_SECONDS: Final = 0.002
 
 
 class TicketState(Enum):
-    """Where a ticket stands."""
-
     WAITING = auto()
     RUNNING = auto()
     PARKED = auto()

@@ -63,7 +63,6 @@ class DocumentSize:
     introspection: int = 0
 
     def add(self, other: DocumentSize) -> None:
-        """Another beside it."""
         self.depth = max(self.depth, other.depth)
         self.nesting = max(self.nesting, other.nesting)
         self.selections += other.selections

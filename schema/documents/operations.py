@@ -414,7 +414,6 @@ class Operations:
         variables: Mapping[str, Any] | None,
         operation_name: str | None,
     ) -> Answer:
-        """Executes a prepared document."""
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
         document = prepared.document

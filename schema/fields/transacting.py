@@ -102,7 +102,6 @@ class Transact:
         return found
 
     async def run(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The response to a request with the variables `given`."""
         try:
             shown = await self._shown(services, {name: given.get(each) for name, each in self.arguments.items()})
         except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's

@@ -88,7 +88,6 @@ _WARNING_LENGTH: Final = 1_000
 
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
-    """Diagnostics as GraphQL shows them."""
     made = []
     for each in diagnostics:
         at = each.position
@@ -380,7 +379,6 @@ _WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message
 
 
 def tx_report(report: TxReport, encoding: Encoding) -> TxReportType:
-    """A transaction's report as GraphQL shows it."""
     return TxReportType(
         report=report,
         encoding=encoding,

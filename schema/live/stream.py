@@ -56,7 +56,6 @@ class RefusedError(Exception):
 
 
 def ending(error: AdalogError) -> bytes:
-    """The payload that says why a stream ended."""
     return orjson.dumps({"errors": [describe(error)]})
 
 
@@ -171,7 +170,6 @@ class LiveForm:
 
 
 def _warns(shape: FieldShape) -> bool:
-    """Whether warnings are asked for."""
     return any(field == "warnings" for _, field, _ in shape.fields)
 
 

@@ -135,7 +135,6 @@ class RepeatedWork:
         self._now = 0
 
     def begin(self) -> None:
-        """The work begins, perhaps again."""
         self._now = 0
 
     def take(self, nbytes: int) -> None:

@@ -66,7 +66,6 @@ class ColumnarWriter:
     cancel: Cancel
 
     def written(self, items: Columnar, shape: FieldShape) -> JsonChunks:
-        """The list as JSON."""
         chunks = []
         for piece in items.pieces(self.cancel):
             before = self._within(piece, shape)

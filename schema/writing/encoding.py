@@ -39,7 +39,6 @@ class Encoding(StrEnum):
 
 
 def encode(value: Value, encoding: Encoding) -> Json:
-    """One value as JSON."""
     if encoding is Encoding.EDN:
         return edn.write(value)
     return _WRITERS[encoding](value)

@@ -81,7 +81,6 @@ class _Queue:
     next_at: float = 0.0
 
     def take(self) -> list[FirstAnswer]:
-        """Those of the next evaluation."""
         some: list[FirstAnswer] = []
         while len(some) < _TOGETHER and (opening := self.waiting.next()) is not None:
             if not opening.dropped:
@@ -101,7 +100,6 @@ class FirstAnswers:
         self._due: dict[FollowedView, None] = {}
 
     def ask(self, opening: FirstAnswer) -> None:
-        """Has a snapshot made with the next `begin`."""
         followed = opening.feed.followed
         assert followed is not None, "the log has no snapshot"
         queue = self._queues.setdefault(followed, _Queue())

@@ -186,7 +186,6 @@ class Hub:
                 self._jobs.put(None)
 
     def close(self) -> None:
-        """Stops, and waits for the end of the thread."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -209,15 +208,12 @@ class Hub:
     # For subscriptions, on any thread
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """Queues what follows a position."""
         self._jobs.put(lambda: self._subscribers.wanted(subscription, position))
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """Queues that it no longer follows."""
         self._jobs.put(lambda: self._subscribers.left(subscription, closed=closed))
 
     def overflowed(self) -> None:
-        """Counts it."""
         self.figures.overflows += 1
 
     def room(self, nbytes: int, *, always: bool = False) -> bool:

@@ -54,7 +54,6 @@ class FollowedLog:
         return self._job is not None
 
     def committed(self, reports: Sequence[TxReport]) -> None:
-        """Sends transactions, now or when the pool has written them."""
         self._newest = reports[-1].t
         if self._job is not None:
             return
@@ -68,7 +67,6 @@ class FollowedLog:
                 return
 
     def close(self) -> None:
-        """The last subscriber has left."""
         self._closed = True
         if self._job is not None:
             self._job.drop()

@@ -51,7 +51,6 @@ class SubscriberQueue:
         self._made: deque[SnapshotChunks] = deque(maxlen=_SNAPSHOTS)
 
     def add(self, subscriber: Subscriber, position: StreamPosition | None) -> None:
-        """A subscriber comes, to go on after a position."""
         feed = subscriber.feed
         self._subscribers[subscriber.subscription] = subscriber
         feed.subscribers[subscriber.subscription] = subscriber
@@ -82,14 +81,12 @@ class SubscriberQueue:
         return subscriber is not None
 
     def abandon(self, delivery: Delivery) -> None:
-        """Lets go of all whose delivery is closed."""
         for subscriber in tuple(self._subscribers.values()):
             if subscriber.delivery is delivery:
                 subscriber.subscription.abandon()
                 self._leave(subscriber)
 
     def end_all(self, error: AdalogError) -> None:
-        """Ends all subscriptions."""
         for subscriber in tuple(self._subscribers.values()):
             self._end(subscriber, error)
 
@@ -152,7 +149,6 @@ class SubscriberQueue:
         self._first_answers.ask(opening)
 
     def begin(self) -> None:
-        """Has the snapshots made that were asked for since the last time."""
         self._first_answers.begin()
 
     @property
@@ -203,7 +199,6 @@ class SubscriberQueue:
         return AnswerCatchUp(self._parts, feed.question)
 
     def _send(self, subscriber: Subscriber, work: Callable[[Cancel], CatchUpMessages | SnapshotChunks]) -> None:
-        """Has the pool do something for one subscriber."""
         subscriber.job = PoolJob(subscriber.client, work, lambda made, why: self._got(subscriber, made, why))
         self._parts.pool_jobs.send(subscriber.job)
 
@@ -288,7 +283,6 @@ class SubscriberQueue:
                 self._end(subscriber, error)
 
     def _end(self, subscriber: Subscriber, error: AdalogError) -> None:
-        """Ends a subscription."""
         if subscriber.subscription in self._subscribers:
             subscriber.delivery.post(subscriber.subscription.end, error)
             self._leave(subscriber)

@@ -133,7 +133,6 @@ class Views:
         return feed
 
     def log_feed(self, client: Client) -> Feed:
-        """The feed of the log itself."""
         if self._log is None:
             now = self._wake()
             feed = Feed(next(self._numbers), _LOG, None, None, covered=now.t, ready=True)
@@ -168,7 +167,6 @@ class Views:
                 self._work(followed)
 
     def free(self, feed: Feed) -> None:
-        """The last subscriber of the feed has left."""
         if not self._is_followed(feed):
             return
         del self._feeds[feed.key]
@@ -205,7 +203,6 @@ class Views:
         return self.now if self._log.t == self.now.t else self.now.as_of(self._log.t)
 
     def _is_followed(self, feed: Feed) -> bool:
-        """Whether it was not freed."""
         return self._feeds.get(feed.key) is feed
 
     def wait(self, feed: Feed) -> None:
@@ -255,7 +252,6 @@ class Views:
     # Transactions
 
     def committed(self, told: Sequence[Commit]) -> None:
-        """Steps what transactions touch."""
         told = self._whole(told)
         if not told:
             return
@@ -389,7 +385,6 @@ class Views:
             self._end_feeds(work.followed, error, work.adding)
 
     def _end_feeds(self, followed: FollowedView, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
-        """Ends all feeds of a view, and those that were being added to it."""
         error = failure(why)
         for feed in (*followed.feeds.values(), *adding, *followed.adding):
             self._listener.failed(feed, error)
@@ -485,12 +480,10 @@ class Views:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether feeds wait for the next turn."""
         return bool(self._beginning)
 
     @property
     def idle_at(self) -> float | None:
-        """When the next PROGRESS is due."""
         return next(iter(self._idle.values()), None)
 
     def idle(self) -> None:
@@ -508,7 +501,6 @@ class Views:
 
 
 def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:
-    """The transactions that are one step each."""
     if len(told) > _FAR_BEHIND:
         return [told]
     if newest.origin.forgetful:

@@ -87,7 +87,6 @@ class Changes:
         return shown
 
     def close(self) -> None:
-        """No more are wanted."""
         self._subscription.close()
 
     def __enter__(self) -> Changes:

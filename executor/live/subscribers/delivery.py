@@ -151,7 +151,6 @@ class LoopDelivery:
                 self._called = False
 
     def _taken(self) -> list[tuple[Act, tuple[Any, ...]]]:
-        """Takes what was posted."""
         posts, self._posts, self._open, self._told, self._nbytes = self._posts, [], {}, 0, 0
         return posts
 

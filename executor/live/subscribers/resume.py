@@ -52,7 +52,6 @@ class ResumeTokens:
         self._marks: dict[int, str] = {}
 
     def write(self, name: str, position: StreamPosition) -> str:
-        """The token of a position in the stream of that name."""
         body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
         return packed(self._owner, sign(self._key, body), body)
 

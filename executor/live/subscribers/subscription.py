@@ -131,7 +131,6 @@ class Subscription:
                 return
 
     def close(self) -> None:
-        """The reader wants no more."""
         if not self.closed:
             self.closed = True
             self._forget()
@@ -181,7 +180,6 @@ class Subscription:
         self.take(tuple(backlog))
 
     def take(self, messages: Sequence[Message]) -> None:
-        """Messages of the feed."""
         if self._deliver is not None and not self._queue and messages:
             taken = self._taken(self._deliver, messages)
             if taken:
@@ -261,12 +259,10 @@ class Subscription:
         return 0 if self.closed else taken
 
     def _opened(self, message: Message) -> Message:
-        """A message as it is handed over."""
         first, self._first = self._first, None
         return message if first is None else first(message)
 
     def _next(self) -> Message:
-        """Takes the first message that waits."""
         message = self._queue.popleft()
         if message.kind not in _OF_A_SNAPSHOT:
             self._nbytes -= message.nbytes

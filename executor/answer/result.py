@@ -112,22 +112,6 @@ class Result:
     def __len__(self) -> int:
         return self.size
 
-    def under(self, columns: tuple[ResultColumn, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
-        """The same rows as another query asks for them."""
-        return Result(
-            columns,
-            self.codes,
-            self.values,
-            self.size,
-            shape,
-            keys,
-            t,
-            self.engine,
-            0.0,
-            decoded=self.decoded,
-            dropped=self.dropped,
-        )
-
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values of one column, decoded."""
         pulled = self.pulled.get(index)

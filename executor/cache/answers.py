@@ -431,8 +431,8 @@ def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:
         ResultColumn(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
-    shape = "maps" if find.keys else find.shape
-    return kept.result.under(columns, shape, find.keys, keyed.question.snapshot.t)
+    shape, t = "maps" if find.keys else find.shape, keyed.question.snapshot.t
+    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=t)
 
 
 def _raise_unless_lost(flight: Flight[_Outcome], lookup: _Lookup, error: AdalogError) -> None:

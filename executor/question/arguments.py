@@ -136,17 +136,13 @@ def settled(
     is wanted, and for what is no value."""
     opened = [(each, _opened(each, value, snapshot)) for each, value in pairs[1:]]
     databases = {pairs[0][0].name: snapshot} if isinstance(pairs[0][0], ast.SourceInput) else {}
-    databases |= {
-        each.name: value
-        for each, value in opened
-        if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
-    }
+    sources = [(each.name, value) for each, value in opened if isinstance(each, ast.SourceInput)]
+    databases |= {name: value for name, value in sources if isinstance(value, Snapshot)}
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
     for each, value in pairs[1:]:
         if isinstance(value, BasisArgument) and isinstance(each, ast.SourceInput):
-            settling.suspected += (
-                PendingWarning(found.code, found.message, each.position) for found in value.suspicions()
-            )
+            found = value.suspicions()
+            settling.suspected += (PendingWarning(one.code, one.message, each.position) for one in found)
     made = []
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):
@@ -210,10 +206,8 @@ class _Settling:
                 items = _items(value)
                 if items is None or len(items) < len(targets):
                     return value
-                read = [
-                    self._read(item, self._of(target), json, target)
-                    for item, target in zip(items, targets, strict=False)
-                ]
+                pairs = zip(items, targets, strict=False)
+                read = [self._read(item, self._of(target), json, target) for item, target in pairs]
                 return (*read, *items[len(targets) :])
             case ast.CollectionBinding(target=target):
                 places = self._known(self.outline.places.columns.get((f"in {place}", 0), ()))
@@ -265,11 +259,8 @@ class _Settling:
         rows = _items(list(pairs()) if pairs is not None else value)
         if not rows:
             return value
-        columns = {
-            number: self._known(places)
-            for (name, number), places in self.outline.places.columns.items()
-            if name == relation
-        }
+        listed = self.outline.places.columns.items()
+        columns = {number: self._known(places) for (name, number), places in listed if name == relation}
         chosen = _chosen_by_rows(columns, named)
         readings: dict[int, Interpretation] = {}
         for number, places in columns.items():

@@ -18,6 +18,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.turns.lanes import Lane
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, Prepaid
 from adalog.schema.request.context import Context
@@ -44,12 +45,9 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
-@strawberry.enum(
-    name="Lane", description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
+strawberry.enum(
+    Lane, description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
 )
-class LaneName(StrEnum):
-    LIGHT = "LIGHT"
-    HEAVY = "HEAVY"
 
 
 @strawberry.enum
@@ -90,8 +88,7 @@ _WARNING_LENGTH: Final = 1_000
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
     made = []
     for each in diagnostics:
-        at = each.position
-        message = shown(each.message, _WARNING_LENGTH)
+        at, message = each.position, shown(each.message, _WARNING_LENGTH)
         if at is not None and at.origin:
             message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
             at = None
@@ -107,9 +104,7 @@ class QueryStats:
     elapsed_ms: float
     rows: int
     waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
-    lane: LaneName | None = strawberry.field(
-        description="Where it waited and ran; null for an answer that was kept."
-    )
+    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
 
 
 @strawberry.type
@@ -157,7 +152,7 @@ class QueryResult:
             elapsed_ms=round(self.result.elapsed_ms, 3),
             rows=len(self.result),
             waited_ms=round(self.result.waited_ms, 3),
-            lane=None if self.result.lane is None else LaneName(self.result.lane),
+            lane=None if self.result.lane is None else Lane(self.result.lane),
         )
 
 

@@ -58,6 +58,10 @@ class FieldShape:
     fields: Sequence[tuple[str, str, FieldShape | None]]
 
 
+def free(_: int) -> None:
+    """The budget of what has to be told, whatever its size."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnarWriter:
     """`take` is told of bytes as they are written, and may raise."""

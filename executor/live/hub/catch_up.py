@@ -12,7 +12,7 @@ changed, since its old values are forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -53,11 +53,7 @@ class CatchUpMessages:
 
 
 class GapError(Exception):
-    """A gap that cannot be filled; the stream starts over. `reason`: for the subscriber."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """A gap that cannot be filled; the stream starts over. Its text is the reason, for the subscriber."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +83,16 @@ class AnswerCatchUp:
         return self.snapshot(at, form, cancel, start)
 
     def gap(
-        self,
-        private: PrivateView | None,
-        since: int,
-        now: Snapshot,
-        form: MessageForm,
-        cancel: Cancel,
-        *,
-        each: bool,
+        self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
         """What lies between the state after transaction `since` and a moment, or a first part of it. Raises
         OverError."""
-        if private is None:
-            at = now.as_of(since)
-            view = self._view(at, now, cancel)
-        else:
-            at, view = private.at, private.view
+        at = now.as_of(since) if private is None else private.at
+        view = self._view(at, now, cancel) if private is None else private.view
         times = self._times(view, at, now)
         if private is None:
-            self._check_remembered(view, at, now)
+            if now.origin.forgetful:
+                self._check_remembered(view, at, now)
             if times == []:
                 return CatchUpMessages([], StreamPosition(now.t), behind=False)
             with self.parts.pool.memory.lent(cancel):
@@ -136,8 +123,6 @@ class AnswerCatchUp:
 
     def _check_remembered(self, view: LiveView, at: Snapshot, now: Snapshot) -> None:
         forgetful = now.origin.forgetful
-        if not forgetful:
-            return
         # An attribute may have another name by now.
         read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
         named = forgetful if None in read else forgetful & read
@@ -194,16 +179,14 @@ def snapshots_together(
     with pool.memory.lent(part):
         questions = [pool.question(_whole(question, at), part) for question, _ in asked]
         for answer, (_, form) in zip(answers_together(pool.engine, questions, part), asked, strict=True):
+            chunks = None
             try:
-                found.append(
-                    None
-                    if answer is None
-                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
-                )
+                if answer is not None:
+                    chunks = _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
-                found.append(None)
+            found.append(chunks)
     return found
 
 
@@ -215,23 +198,17 @@ def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
 def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
     """The answer after transaction t from row number `start` on, in chunks of so many rows."""
     messages: list[Message] = []
-    for event in _chunks(answer, t, start, step):
-        cancel.check()
-        messages.append(event.message(form, cancel))
-    return messages
-
-
-def _chunks(answer: Result, t: int, start: int, step: int) -> Iterator[Event]:
-    rows = len(answer)
+    rows, last = len(answer), False
     start = min(start, rows)
-    while True:
+    while not last:
+        cancel.check()
         stop = min(start + step, rows)
         last = stop == rows
         position = StreamPosition(t) if last else StreamPosition(t, stop)
-        yield Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
-        if last:
-            return
+        event = Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
+        messages.append(event.message(form, cancel))
         start = stop
+    return messages
 
 
 def _held(messages: list[Message], holdings: LiveMemory) -> SnapshotChunks:

@@ -148,21 +148,16 @@ class Hub:
         return subscription
 
     def _follow(
-        self,
-        asked: LiveQuestion,
-        form: MessageForm,
-        begin: StreamStart,
-        subscription: Subscription,
-        delivery: Delivery,
+        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, reader: Subscription, delivery: Delivery
     ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def begin_following() -> None:
             feed = self._views.feed(asked, client)
-            subscriber = Subscriber(subscription, delivery, form, feed, client, since, begin.each, begin.reset)
+            subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
             self._subscribers.add(subscriber, begin.position)
 
-        self._enter(subscription, delivery, client, begin_following)
+        self._enter(reader, delivery, client, begin_following)
 
     def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
@@ -217,7 +212,6 @@ class Hub:
         self.figures.overflows += 1
 
     def room(self, nbytes: int, *, always: bool = False) -> bool:
-        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
         return self.mail.draw(nbytes, always=always)
 
     # On the caller's thread

@@ -191,7 +191,7 @@ class SubscriberQueue:
         private, subscriber.private = [subscriber.private], None
         self._send(
             subscriber,
-            lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each=each),
+            lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each),
         )
 
     def _catching(self, feed: Feed) -> AnswerCatchUp:
@@ -209,7 +209,7 @@ class SubscriberQueue:
         if made is not None:
             self._filled(subscriber, made)
         elif isinstance(why, GapError):
-            subscriber.reset, subscriber.each = why.reason, False
+            subscriber.reset, subscriber.each = str(why), False
             self._go_on(subscriber, None)
         else:
             self._end(subscriber, failure(why))

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError
@@ -67,16 +68,12 @@ class LiveQuestion:
 
 
 class Listener(Protocol):
-    """What the views tell of feeds that subscribers wait for."""
+    """What the views tell of feeds that subscribers wait for. `ready`: the feed has reached another moment.
+    `unwritten`: an event cannot be written in the form of a channel."""
 
-    def ready(self, feed: Feed) -> None:
-        """The feed has reached another moment."""
-
-    def failed(self, feed: Feed, error: AdalogError) -> None:
-        """The feed has ended with an error."""
-
-    def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
-        """An event of the feed cannot be written in the form of a channel."""
+    def ready(self, feed: Feed) -> None: ...
+    def failed(self, feed: Feed, error: AdalogError) -> None: ...
+    def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None: ...
 
 
 class Views:
@@ -346,9 +343,8 @@ class Views:
         adding, followed.adding = followed.adding[:some], followed.adding[some:]
         followed.at = None
         times, followed.touched = followed.touched, []
-        work = ViewUpdate(
-            followed, self._parts.pool.engine, self._parts.pool.memory, at or now, now, times, adding, tick
-        )
+        pool = self._parts.pool
+        work = ViewUpdate(followed, pool.engine, pool.memory, at or now, now, times, adding, tick)
         if not followed.heavy:
             try:
                 done = work.do(BriefCancel())
@@ -365,9 +361,8 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        followed.job = PoolJob(
-            followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
-        )
+        back = partial(self._back, work)
+        followed.job = PoolJob(followed.client, work.do, back, cost, purpose)
         self._parts.pool_jobs.send(followed.job)
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
@@ -449,9 +444,8 @@ class Views:
     def _most_joins(self) -> int:
         """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
         others = self._parts.memory.held - self._kept_bytes
-        return min(
-            int(self._parts.memory.total * _JOINS_PART), int(self._parts.memory.total * (1 - _FREE_PART)) - others
-        )
+        total = self._parts.memory.total
+        return min(int(total * _JOINS_PART), int(total * (1 - _FREE_PART)) - others)
 
     # Events
 

@@ -184,9 +184,8 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
             batch = reader.read_next_batch()
         batch.validate(full=True)
         kinds = [name.partition(" ")[2] for name in batch.schema.names]
-        columns = tuple(
-            StoredColumn(kind, _checked(kind, array)) for kind, array in zip(kinds, batch.columns, strict=True)
-        )
+        pairs = zip(kinds, batch.columns, strict=True)
+        columns = tuple(StoredColumn(kind, _checked(kind, array)) for kind, array in pairs)
         metadata = batch.schema.metadata or {}
         engine = metadata[b"engine"].decode()
         dropped = _dropped(json.loads(metadata.get(b"dropped", b"{}")))

@@ -293,6 +293,5 @@ def _client(url: str) -> redis.Redis:
         )
     except ValueError:
         # What was given stays unsaid: there may be a password in it.
-        raise AdalogError(
-            Code.ARG_INVALID, "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
-        ) from None
+        message = "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
+        raise AdalogError(Code.ARG_INVALID, message) from None

@@ -40,10 +40,8 @@ def enter(row: Row, step: PullStep, value: Value) -> None:
 
 
 def too_large(most: int) -> AdalogError:
-    return AdalogError(
-        Code.LIMIT_EXCEEDED,
-        f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth",
-    )
+    message = f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth"
+    return AdalogError(Code.LIMIT_EXCEEDED, message)
 
 
 def too_deep() -> AdalogError:

@@ -187,7 +187,7 @@ class PreparingExecutor(Executor[Any]):
 
         if mutation:
             return elsewhere(write)
-        return context.services.pool.threaded(items.cancel(), write, items.cost)
+        return context.services.pool.threaded(Cancel(items.deadline), write, items.cost)
 
 
 class IntrospectingExecutor(PreparingExecutor):

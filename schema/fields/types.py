@@ -200,9 +200,6 @@ class Datoms:
     def cost(self) -> float:
         return DATOM_COST * sum(map(len, self.parts))
 
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
-
     def pieces(self, cancel: Cancel) -> Iterator[_SomeDatoms]:
         for part in self.parts:
             for start in range(0, len(part), _DATOMS_AT_ONCE):
@@ -320,9 +317,6 @@ class TxReports:
     deadline: float | None = None
     prepaid: ClassVar[None] = None
     short: ClassVar[bool] = False
-
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
 
     def pieces(self, cancel: Cancel) -> Iterator[OneReport]:
         most, budget = self.memory.share, self.memory.budget()

@@ -79,6 +79,5 @@ def question(*parts: object) -> str:
 
 
 def _refused(why: str) -> AdalogError:
-    return AdalogError(
-        Code.ARG_INVALID, f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
-    )
+    message = f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
+    return AdalogError(Code.ARG_INVALID, message)

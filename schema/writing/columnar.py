@@ -32,19 +32,16 @@ class ColumnarPiece(Protocol):
 
 class Columnar(Protocol):
     """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
-    of writing it, in the planner's measure."""
+    of writing it, in the planner's measure. `deadline`: of the request."""
 
     @property
     def short(self) -> bool: ...
-
     @property
     def prepaid(self) -> Prepaid | None: ...
-
     @property
     def cost(self) -> float: ...
-
-    def cancel(self) -> Cancel:
-        """A flag with the deadline of the request."""
+    @property
+    def deadline(self) -> float | None: ...
 
     def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         """The pieces in order; the flag is looked at as they are made."""
@@ -123,9 +120,6 @@ class Objects:
     @property
     def short(self) -> bool:
         return len(self.items) <= _SHORT
-
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
 
     def __len__(self) -> int:
         return len(self.items)

@@ -132,10 +132,8 @@ class AnswerCatchUp:
     def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         message = self._step(private, now, form, cancel)
         if message is not None and message.nbytes > self.parts.settings.mailbox_bytes:
-            raise GapError(
-                f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
-                f"{self.parts.settings.mailbox_bytes:,}"
-            )
+            most = f"a subscriber's mailbox holds {self.parts.settings.mailbox_bytes:,}"
+            raise GapError(f"what has changed since comes to {message.nbytes:,} bytes, and {most}")
         return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
 
     def _replayed(
@@ -225,9 +223,8 @@ class LogCatchUp:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
         events = self.events(since, now, (form,), cancel)
         done = events[-1].t if events else since
-        return CatchUpMessages(
-            [event.message(form, cancel) for event in events], StreamPosition(done), behind=done < now
-        )
+        messages = [event.message(form, cancel) for event in events]
+        return CatchUpMessages(messages, StreamPosition(done), behind=done < now)
 
     def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:
         """The same as events that are written in all of the forms; one form may fail where others succeed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -32,6 +33,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 # Snapshots, and the bytes of one, that are kept for subscribers that join at the same moment.
 _SNAPSHOTS: Final = 32
 _SNAPSHOT_BYTES: Final = 256 << 10
+
+_Made = CatchUpMessages | SnapshotChunks
 
 
 class SubscriberQueue:
@@ -93,7 +96,6 @@ class SubscriberQueue:
     # Where a subscriber goes on
 
     def _go_on(self, subscriber: Subscriber, position: StreamPosition | None) -> None:
-        """Has a subscriber get what follows a position."""
         self._alone(subscriber, lambda: self._find_way(subscriber, position))
 
     def _alone(self, subscriber: Subscriber, act: Callable[[], None]) -> None:
@@ -142,9 +144,7 @@ class SubscriberQueue:
         if asked is not None:
             asked.subscribers[subscriber] = None
             return
-        opening = FirstAnswer(
-            feed, form, subscriber.client, now, lambda made, why: self._begun(feed, key, made, why)
-        )
+        opening = FirstAnswer(feed, form, subscriber.client, now, partial(self._begun, feed, key))
         feed.asked[key] = PendingSnapshot(opening, {subscriber: None})
         self._first_answers.ask(opening)
 
@@ -173,12 +173,10 @@ class SubscriberQueue:
         for subscriber in subscribers:
             self._filled(subscriber, made)
 
-    def _rest_of_snapshot(
-        self, subscriber: Subscriber, position: StreamPosition, cancel: Cancel
-    ) -> CatchUpMessages:
-        assert position.rows is not None, "a position within a snapshot"
-        chunks = self._catching(subscriber.feed).rest(position.t, subscriber.form, cancel, position.rows)
-        return CatchUpMessages(chunks.messages, StreamPosition(position.t), behind=True, held=chunks)
+    def _rest_of_snapshot(self, subscriber: Subscriber, at: StreamPosition, cancel: Cancel) -> CatchUpMessages:
+        assert at.rows is not None, "a position within a snapshot"
+        chunks = self._catching(subscriber.feed).rest(at.t, subscriber.form, cancel, at.rows)
+        return CatchUpMessages(chunks.messages, StreamPosition(at.t), behind=True, held=chunks)
 
     def _fill_gap(self, subscriber: Subscriber, since: int, now: Snapshot) -> None:
         form, each = subscriber.form, subscriber.each
@@ -198,13 +196,11 @@ class SubscriberQueue:
         assert feed.question is not None, "the log has no snapshot"
         return AnswerCatchUp(self._parts, feed.question)
 
-    def _send(self, subscriber: Subscriber, work: Callable[[Cancel], CatchUpMessages | SnapshotChunks]) -> None:
-        subscriber.job = PoolJob(subscriber.client, work, lambda made, why: self._got(subscriber, made, why))
+    def _send(self, subscriber: Subscriber, work: Callable[[Cancel], _Made]) -> None:
+        subscriber.job = PoolJob(subscriber.client, work, partial(self._got, subscriber))
         self._parts.pool_jobs.send(subscriber.job)
 
-    def _got(
-        self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks | None, why: BaseException | None
-    ) -> None:
+    def _got(self, subscriber: Subscriber, made: _Made | None, why: BaseException | None) -> None:
         subscriber.job = None
         if made is not None:
             self._filled(subscriber, made)
@@ -214,10 +210,10 @@ class SubscriberQueue:
         else:
             self._end(subscriber, failure(why))
 
-    def _filled(self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
+    def _filled(self, subscriber: Subscriber, made: _Made) -> None:
         self._alone(subscriber, lambda: self._hand_over(subscriber, made))
 
-    def _hand_over(self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
+    def _hand_over(self, subscriber: Subscriber, made: _Made) -> None:
         if isinstance(made, SnapshotChunks):
             made = CatchUpMessages(made.messages, StreamPosition(made.messages[-1].t), behind=False, held=made)
         subscriber.private = made.private

@@ -58,11 +58,8 @@ class ValuesForm:
             event.last if event.kind is EventKind.SNAPSHOT else None,
             event.reason,
         )
-        cells = sum(
-            len(rows) * (_ROW_BYTES + _CELL_BYTES * len(rows[0]))
-            for rows in (shown.rows, shown.added, shown.retracted)
-            if rows
-        )
+        lists = (shown.rows, shown.added, shown.retracted)
+        cells = sum(len(rows) * (_ROW_BYTES + _CELL_BYTES * len(rows[0])) for rows in lists if rows)
         return Message(event.kind, event.position, shown, cells + len(resume), resume)
 
 

@@ -55,8 +55,7 @@ def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
         )
     if moment > backup.t:
         raise AdalogError(
-            Code.BASIS_FUTURE,
-            f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}",
+            Code.BASIS_FUTURE, f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}"
         )
     return moment
 

@@ -195,7 +195,7 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     snapshot = state.snapshot()
     if old.no_history and (new is None or not new.no_history) and snapshot.has_data(old.id):
         raise _Senseless(
-            f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history",
+            f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history"
         )
     by_entity = snapshot.trie(old.id, inverse=False)
     if not by_entity.rows:

@@ -165,11 +165,7 @@ class SparkRunner(SparkTasks):
         )
 
     def _read_files(
-        self,
-        stage: str,
-        source: AnySource,
-        work: Callable[[SparkSession], R],
-        rows: Callable[[], int] = lambda: 0,
+        self, stage: str, source: AnySource, work: Callable[[SparkSession], R], rows: Callable[[], int] = lambda: 0
     ) -> R:
         """What a job over a source's files returns. Raises ARG_INVALID for files that cannot be read."""
 

@@ -119,12 +119,7 @@ class _Lookup(NamedTuple):
 
 
 def _entities_differ(
-    decision: Decision,
-    touched: set[int],
-    since: int,
-    now: Snapshot,
-    known: Mapping[int, int],
-    deciding: Decider,
+    decision: Decision, touched: set[int], since: int, now: Snapshot, known: Mapping[int, int], deciding: Decider
 ) -> bool:
     """Whether others asserted or retracted a value that names one of the import's entities."""
     codes: dict[tuple[int, int], Int64s] = {}

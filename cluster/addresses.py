@@ -22,7 +22,6 @@ SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an address, not a path."""
     return _ADDRESS.match(text) is not None
 
 

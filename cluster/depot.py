@@ -45,10 +45,8 @@ _FREE: Final = 0.05
 
 
 class Depot:
-    """The driver's side: uploads segments to an address. Thread-safe.
-
-    Each segment is uploaded once, on a thread of its own: a cancelled query does not stop it for the others.
-    """
+    """The driver's side: uploads segments to an address. Thread-safe. Each segment is uploaded once, on a thread of
+    its own: a cancelled query does not stop it for the others."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -59,10 +57,8 @@ class Depot:
         self._closed = False
 
     def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
-        """Each segment under its name there. check: called again and again during uploads.
-
-        Raises what `check` raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails.
-        """
+        """Each segment under its name there. check: called again and again during uploads. Raises what `check`
+        raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails."""
         uploads = {segment: self._upload(segment) for segment in segments}
         while True:
             check()
@@ -147,10 +143,8 @@ class _Upload:
 
 
 def fetched(address: str, segment: Segment) -> Segment:
-    """A segment at an address as a file of this machine.
-
-    Raises BACKEND_UNAVAILABLE if it cannot be read, DamagedSegment if its content is not what its name says.
-    """
+    """A segment at an address as a file of this machine. Raises BACKEND_UNAVAILABLE if it cannot be read,
+    DamagedSegment if its content is not what its name says."""
     name = Path(segment.path).name
     folder = _folder()
     path = folder / name

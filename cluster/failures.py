@@ -73,7 +73,6 @@ def out_of_space() -> AdalogError:
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk of a folder has no space left."""
     try:
         disk = os.statvfs(folder)
     except OSError:

@@ -51,10 +51,8 @@ class Session:
         warm_up: Callable[[], None] = nothing,
         segments: str | None = None,
     ) -> None:
-        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`.
-
-        segments: the address that segments are uploaded to for workers; None: workers see the data folder.
-        """
+        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`. segments: the
+        address that segments are uploaded to for workers; None: workers see the data folder."""
         self.master = master
         self._warm_up = warm_up
         self._properties = properties or {}
@@ -177,10 +175,8 @@ def start_session(
     warm_up: Callable[[], None] = nothing,
     depot: Depot | None = None,
 ) -> Cluster:
-    """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread.
-
-    A failure raises AdalogError, and leaves nothing behind.
-    """
+    """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread. A failure
+    raises AdalogError, and leaves nothing behind."""
     home = java_home()
     try:
         from pyspark import SparkConf, SparkContext, java_gateway
@@ -235,10 +231,8 @@ def start_session(
 
 
 def _scratch(properties: Mapping[str, str], master: str) -> list[str]:
-    """The folders that are configured for what Spark writes here; none: our own will do.
-
-    Those of a cluster are its workers', and here where they happen to be.
-    """
+    """The folders that are configured for what Spark writes here; none: our own will do. Those of a cluster are its
+    workers', and here where they happen to be."""
     named = [each for each in properties.get("spark.local.dir", "").split(",") if each]
     return named if is_local(master) else [each for each in named if os.path.isdir(each)]
 
@@ -291,7 +285,6 @@ def _warm_up(cluster: Cluster) -> None:
 
 
 def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """The work of a job that does nothing."""
     yield from columns
 
 

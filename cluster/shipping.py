@@ -81,10 +81,8 @@ _opened: OrderedDict[str, Snapshot] = OrderedDict()
 
 
 class Shipping:
-    """The driver's side: makes each snapshot's manifest once. Thread-safe.
-
-    folder: where workers can read files, or None. depot: uploads segments for them; None: they see the data folder.
-    """
+    """The driver's side: makes each snapshot's manifest once. Thread-safe. folder: where workers can read files, or
+    None. depot: uploads segments for them; None: they see the data folder."""
 
     def __init__(self, folder: Path | None, depot: Depot | None = None) -> None:
         self._folder = folder
@@ -94,10 +92,8 @@ class Shipping:
         self._lock = threading.Lock()
 
     def ship(self, snapshot: Snapshot, check: Callable[[], None] = lambda: None) -> ShippedSnapshot:
-        """What a job carries for the snapshot. check: called during uploads.
-
-        Raises what `check` raises, and BACKEND_UNAVAILABLE if a segment cannot be uploaded.
-        """
+        """What a job carries for the snapshot. check: called during uploads. Raises what `check` raises, and
+        BACKEND_UNAVAILABLE if a segment cannot be uploaded."""
         with self._lock:
             manifest = self._manifests.get(snapshot)
             if manifest is None:

@@ -27,15 +27,12 @@ from adalog.store.tries.fold_pieces import (
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A piece to be written: of which direction, and which pairs."""
-
     inverse: bool
     low: Pair
     high: Pair
 
 
 def fold(runner: TaskRunner, job: FoldJob) -> Segment:
-    """The new base of the job's attribute. Raises what the runner raises."""
     size = job.size
     forward, backward = sampled(job.relation, job.events, size)
     tasks = [_Task(False, *each) for each in ranges_of([forward], size)]

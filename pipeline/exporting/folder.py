@@ -48,7 +48,6 @@ class ExportedAttribute:
 
     @property
     def datoms(self) -> int:
-        """How many it has."""
         return sum(file.datoms for file in self.files)
 
 

@@ -32,8 +32,6 @@ _NO_DICTIONARY: Final = frozenset({"long", "ref", "double", "float", "instant", 
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:
-    """What the tasks of an export share."""
-
     to: ExportTarget
     format: str
     history: bool
@@ -54,7 +52,6 @@ class ExportShare(NamedTuple):
 
 
 def write_shares(job: ExportJob, shares: Sequence[ExportShare]) -> list[tuple[int, File]]:
-    """The files of some shares, with their attributes."""
     written = []
     for share in shares:
         snapshot = share.database.open()

@@ -63,7 +63,6 @@ class TooLarge(Exception):
 
 
 def type_of(value_type: str) -> pa.DataType:
-    """The type of a column of values."""
     return TYPES.get(value_type, pa.string())
 
 

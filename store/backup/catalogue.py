@@ -94,7 +94,6 @@ class Catalogue:
 
     @property
     def next_number(self) -> int:
-        """That of the next backup."""
         numbers = [backup.number for backup in self.backups]
         numbers += [int(match[1]) for match in map(_NAME.fullmatch, self.damaged) if match]
         return max(numbers, default=0) + 1
@@ -173,10 +172,8 @@ def _checksum(said: Mapping[str, Any]) -> str:
 
 
 def check_owner(place: Place, identity: str) -> bool:
-    """Whether a place holds backups of the database with this identity; False for an empty one.
-
-    Raises ARG_INVALID for a place that holds something else, or another database's backups.
-    """
+    """Whether a place holds backups of the database with this identity; False for an empty one. Raises ARG_INVALID
+    for a place that holds something else, or another database's backups."""
     found = place.top()
     if OWNER in found:
         held = owner(place)

@@ -38,9 +38,7 @@ class CheckpointCheck:
 
     def run(self) -> Checkpoint | None:
         """The checkpoint, whose segments were looked at; None where there is none or something is wrong with it.
-
-        Raises NewerFormat.
-        """
+        Raises NewerFormat."""
         findings = self._findings
         before = len(findings.checked.findings)
         try:

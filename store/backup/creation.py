@@ -88,9 +88,7 @@ def take(
 
 def prune(place: Place, keep: int) -> list[int]:
     """Removes all but the newest `keep` backups, and the files that none of these names; the removed ones' numbers.
-
-    Nothing but backups is removed where one cannot be read, and so not what it names.
-    """
+    Nothing but backups is removed where one cannot be read, and so not what it names."""
     found = catalogue(place)
     gone = found.backups[: max(len(found.backups) - keep, 0)]
     for backup in gone:
@@ -139,8 +137,6 @@ def _check_same_history(log: Log, found: Catalogue, place: Place) -> None:
 
 
 class _Taking:
-    """One backup under way."""
-
     def __init__(self, source: LogSource, place: Place, found: Catalogue, watching: BackupProgress) -> None:
         self._log = source.log
         self._files = source.files
@@ -369,10 +365,8 @@ def _pieces(segment: Segment) -> Iterator[bytes]:
 
 
 def _digest(segment: Segment, look: Callable[[], None]) -> tuple[str, int]:
-    """SHA-256 and the bytes of a segment's file. look: called now and then, may raise.
-
-    Raises DamagedSegment where the file's own checksum is wrong, NewerFormat.
-    """
+    """SHA-256 and the bytes of a segment's file. look: called now and then, may raise. Raises DamagedSegment where
+    the file's own checksum is wrong, NewerFormat."""
     size = size_of(segment)
     digest, checksum, left, head = hashlib.sha256(), 0, size - _TRAILER, b""
     for piece in _pieces(segment):

@@ -126,7 +126,6 @@ def _signed_counts(offsets: Int64s, added: Bools) -> Int64s:
 
 
 def block_faults(block: Block) -> Iterator[str]:
-    """Of a block of a dictionary."""
     offsets, heap, hashes, order, _ = block.arrays
     count = len(order)
     if len(offsets) != count + 1 or len(hashes) != count:

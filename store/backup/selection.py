@@ -13,10 +13,8 @@ from adalog.store.files.place import Place
 
 
 def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
-    """The backup of a number, or the newest one, or an older one that has the moment.
-
-    Raises ARG_INVALID where there is none, INTERNAL where it cannot be read.
-    """
+    """The backup of a number, or the newest one, or an older one that has the moment. Raises ARG_INVALID where
+    there is none, INTERNAL where it cannot be read."""
     if number is not None:
         return found.one(number, place.shown)
     newest = found.newest
@@ -36,8 +34,7 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
 
 
 def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
-    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have, or
-    may not."""
+    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have, or may not."""
     if moment is None:
         return backup.t
     if isinstance(moment, datetime):

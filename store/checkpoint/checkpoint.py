@@ -29,11 +29,9 @@ _NOTHING: Final[Mapping[Segment, Part]] = {}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together.
-
-    relations: the files of each attribute, that of its base first, then those of its runs, the newest first.
-    blocks: of each tag, (first number, file) in order. young: the file of the events that no relation holds.
-    """
+    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together. relations:
+    the files of each attribute, that of its base first, then those of its runs, the newest first. blocks: of each
+    tag, (first number, file) in order. young: the file of the events that no relation holds."""
 
     counters: Counters
     log_checksum: int
@@ -42,7 +40,6 @@ class Checkpoint:
     young: Segment
 
     def segments(self) -> set[Segment]:
-        """All files in use."""
         relations = (segment for own in self.relations.values() for segment in own)
         blocks = (segment for own in self.blocks.values() for _, segment in own)
         return {self.young, *relations, *blocks}

@@ -75,8 +75,6 @@ are none."""
 
 @dataclass(frozen=True)
 class FoldPoint:
-    """A state to fold."""
-
     snapshot: Snapshot
     counters: Counters
 
@@ -91,10 +89,8 @@ class FoldResult:
 
 class Compactor:
     """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
-    take_over: likewise, what another process wrote.
-
-    named: the files that the folder's checkpoint names; None where that is not known.
-    """
+    take_over: likewise, what another process wrote. named: the files that the folder's checkpoint names; None where
+    that is not known."""
 
     def __init__(
         self,
@@ -202,9 +198,7 @@ class Compactor:
 
     def make_room(self) -> bool:
         """Removes the files that are not needed any more, unless a fold is under way, which does it at its end.
-
-        Returns whether there were any.
-        """
+        Returns whether there were any."""
         if not self._turn.acquire(blocking=False):
             return False
         try:

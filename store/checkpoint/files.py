@@ -41,9 +41,7 @@ class Files(Protocol):
 
     def checkpoint(self) -> tuple[str, Checkpoint] | None:
         """The text of the newest checkpoint and what it says, whose segments need not be here; None without one.
-
-        Raises DamagedSegment, or AdalogError for one that cannot be read.
-        """
+        Raises DamagedSegment, or AdalogError for one that cannot be read."""
 
     def bring(self, segments: Sequence[Segment]) -> None:
         """Has files be at their paths, as far as these are others' to fill. Raises DamagedSegment."""

@@ -125,7 +125,6 @@ def outcome(basis: Snapshot, fork: SpeculativeState, resolved: Resolved, name: s
 
 
 def _report(after: Snapshot, resolved: Resolved) -> TxReport:
-    """What the transaction would have reported."""
     effects = resolved.effects
     names: dict[int, Keyword] = {effect.a: after.name_of(effect.a) for effect in effects}
     decode = after.codes.decode

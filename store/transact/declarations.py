@@ -175,10 +175,8 @@ class Declarations:
         return [*known, *(each for each in self._attributes.values() if each.tuple_attrs)]
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
-        """The attribute, declared now if this is its first use and the schema is open.
-
-        value_type: the type that the use implies, None where it implies none.
-        """
+        """The attribute, declared now if this is its first use and the schema is open. value_type: the type that
+        the use implies, None where it implies none."""
         attribute = self.find(key)
         if attribute is not None and attribute.value_type is not None:
             return attribute

@@ -38,10 +38,8 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 
 
 class Effects:
-    """Collects one transaction's changes.
-
-    ids: the entity of each tempid. new: the interval that gave the new ones.
-    """
+    """Collects one transaction's changes. ids: the entity of each tempid. new: the interval that gave the new
+    ones."""
 
     def __init__(
         self, state: DatabaseState, ids: Mapping[Tempid, int], composites: Composites, new: Interval
@@ -95,7 +93,6 @@ class Effects:
         return self._ids[term] if isinstance(term, Tempid) else term
 
     def paths(self, pair: _Pair) -> Path:
-        """Where an effect was written."""
         asserted = self._asserted.get(pair)
         return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
 

@@ -64,8 +64,6 @@ def expanded(
 
 
 class _Calls:
-    """One transaction's calls, counted."""
-
     def __init__(self, state: DatabaseState, evaluation: Evaluation, suspects: Suspicions) -> None:
         self._state = state
         self._evaluation = evaluation
@@ -169,6 +167,5 @@ def _aggregates(part: object) -> Iterator[FindAggregate]:
 
 
 def shown(value: Any) -> str:
-    """A value in a message."""
     text = write(value)
     return text if len(text) <= 80 else text[:77] + "…"

@@ -72,8 +72,6 @@ def _failure(attribute: Attribute, e: int, value: Any, name: Symbol) -> str:
 
 
 class _Checking:
-    """One transaction's checks."""
-
     def __init__(self, effects: Sequence[Effect], state: DatabaseState, evaluation: Evaluation) -> None:
         self._effects = effects
         self._state = state

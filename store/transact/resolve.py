@@ -59,7 +59,6 @@ class Transaction:
         return Transaction(forms, text)
 
     def digest(self) -> str:
-        """A short name of its data: other data, another name."""
         return digest_of(self.forms if self.text is None else self.text)
 
     def position(self, path: Path, inside: Position | None = None) -> Position | None:
@@ -113,10 +112,8 @@ def resolve(
     policy: SchemaPolicy,
     now: int | None = None,
 ) -> Resolved:
-    """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
-
-    Raises AdalogError with the place of the offending form.
-    """
+    """What the transaction does as the state's next one. now: its instant, the clock's where it is None. Raises
+    AdalogError with the place of the offending form."""
     try:
         return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
     except RefusedTransaction as refused:

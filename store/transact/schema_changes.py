@@ -101,13 +101,11 @@ class _Named:
         self._new = {each.ident: each for each in after.values() if each is not None}
 
     def get(self, ident: Keyword) -> Attribute | None:
-        """The attribute with this ident."""
         new = self._new.get(ident)
         old = self._schema.get(ident) if new is None else None
         return old if old is not None and old.id not in self._after else new
 
     def composites(self) -> list[Attribute]:
-        """The composite tuples."""
         old = [each for each in self._schema.composites if each.id not in self._after]
         return [*old, *(each for each in self._new.values() if each.tuple_attrs)]
 

@@ -53,10 +53,8 @@ class AttributeResult(NamedTuple):
 
 
 class ContestedClaims(NamedTuple):
-    """Claims that cannot all be granted, with all that compete with them.
-
-    second: which are of entities with several values. holder: the entity that keeps a unique value, or MISSING.
-    """
+    """Claims that cannot all be granted, with all that compete with them. second: which are of entities with
+    several values. holder: the entity that keeps a unique value, or MISSING."""
 
     claims: Claims
     second: Bools
@@ -68,7 +66,6 @@ class ContestedClaims(NamedTuple):
 
 
 def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
-    """Writes one attribute's segments, or files of its faults."""
     declared = job.attributes[attribute]
     claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
@@ -192,21 +189,17 @@ class ClaimsInMemory(NamedTuple):
     gone: Pairs
 
     def otherwise(self, e: Int64s, v: Int64s) -> Bools:
-        """Which entities are given another value first."""
         return given_otherwise(self.job, self.claims, e, v)
 
     def ended(self, e: Int64s, v: Int64s) -> Bools:
-        """Which of the pairs end."""
         return among(e, v, *self.gone)
 
 
 def taken_values(
     claims: Claims, others: OtherClaims, attribute: Attribute, snapshot: Snapshot
 ) -> tuple[Bools, Int64s]:
-    """Which claims are of a value that several entities claim or that another entity keeps; and that entity.
-
-    The claims are all that there are of their values.
-    """
+    """Which claims are of a value that several entities claim or that another entity keeps; and that entity. The
+    claims are all that there are of their values."""
     order = order_of(claims.v, claims.e)
     v, e = claims.v[order], claims.e[order]
     starts = np.flatnonzero(run_starts(v))
@@ -288,11 +281,9 @@ def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segmen
 
 
 def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
-    """The rows to reject: (chunk, file of its rejected rows, how many).
-
-    Refs without a target reject their rows. If there are none, rows get what they claim in the order of source,
-    file and line; a row that does not get all that it claims is rejected whole.
-    """
+    """The rows to reject: (chunk, file of its rejected rows, how many). Refs without a target reject their rows. If
+    there are none, rows get what they claim in the order of source, file and line; a row that does not get all that
+    it claims is rejected whole."""
     faults = [(int(Path(path).name.split("-")[1]), read_arrays(path)) for path in paths]
     lost: dict[tuple[int, int], tuple[int, int]] = {}
     missing = [arrays for _, arrays in faults if "missing" in arrays]

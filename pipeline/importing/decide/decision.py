@@ -63,11 +63,9 @@ class Decision:
 
     @property
     def datoms(self) -> int:
-        """The number of datoms to write."""
         return self.found.prepared.changes + sum(each.added + each.retracted for each in self.written)
 
     def adoption(self) -> Adoption:
-        """What the store takes over."""
         chosen = [each.ids for each in self.buckets] + [each.ids for each in self.written]
         return Adoption(
             self.found.prepared,
@@ -144,7 +142,6 @@ class Decider:
         numbering: Numbering,
         blocks: Blocks,
     ) -> AttributesJob:
-        """What the tasks of the attributes share."""
         prepared = found.prepared
         every = [column for columns in found.columns for column in columns]
         wanted = {column.attribute for column in every}

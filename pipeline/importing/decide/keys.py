@@ -179,8 +179,6 @@ def _starts(first: int, counts: Sequence[int]) -> list[int]:
 
 
 class ChunkKeys:
-    """The codes and the entities of one chunk's keys."""
-
     def __init__(
         self, chunk: int, values: Arrays, keys: Arrays, numbering: Numbering, files: Sequence[Arrays]
     ) -> None:
@@ -252,7 +250,6 @@ def block_jobs(folder: str, numbering: Numbering, secrets: Mapping[int, bytes]) 
 
 
 def write_block(job: BlockJob) -> Segment:
-    """The segment of a block."""
     name = f"new.{job.domain}"
     files = [read_arrays(path) for path in job.paths]
     keys = pa.concat_arrays([binary_of(name, file) for file in files])

@@ -258,7 +258,6 @@ class _InRanges:
             yield self._files[number][1], np.flatnonzero(files == number)
 
     def otherwise(self, e: Int64s, v: Int64s) -> Bools:
-        """Which entities are given another value first."""
         found = np.zeros(len(e), np.bool_)
         for arrays, own in self._by_file(e):
             claims = Claims(*(arrays[f"claim.{name}"] for name in Claims._fields))
@@ -266,7 +265,6 @@ class _InRanges:
         return found
 
     def ended(self, e: Int64s, v: Int64s) -> Bools:
-        """Which of the pairs end."""
         found = np.zeros(len(e), np.bool_)
         for arrays, own in self._by_file(e):
             gone: Pairs = (arrays["gone.e"], arrays["gone.v"])

@@ -157,7 +157,6 @@ class DatomColumn(NamedTuple):
 
     @property
     def is_ref(self) -> bool:
-        """Whether the values are entities."""
         return self.type == "ref"
 
 

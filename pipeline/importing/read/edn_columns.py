@@ -52,7 +52,6 @@ class TupleShape:
 
     @property
     def refers(self) -> bool:
-        """Whether items are entities."""
         return "ref" in (self.types or (self.each,))
 
 
@@ -83,7 +82,6 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape,
 
 
 def _by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
-    """The parts, one for each domain."""
     by_domain: dict[int, list[ValuePart]] = {}
     for part in parts:
         by_domain.setdefault(part.domain, []).append(part)

@@ -59,7 +59,6 @@ class ExportListing:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes to import."""
         return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
 
     def preds(self, ident: Keyword) -> set[str]:

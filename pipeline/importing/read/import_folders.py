@@ -73,11 +73,8 @@ class ImportFolders:
         return cls(tuple(folders), tuple(addresses))
 
     def checked(self, plan: ImportPlan) -> ImportPlan:
-        """The plan with the files of its sources looked up.
-
-        Raises FORBIDDEN for sources elsewhere and options that could reach elsewhere, ARG_INVALID where there are
-        no files.
-        """
+        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
+        could reach elsewhere, ARG_INVALID where there are no files."""
         sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
         return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
 
@@ -88,7 +85,6 @@ class ImportFolders:
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
-        """The files of a source."""
         known = {name.lower() for name in (*_OPTIONS.get(source.format, ()), *_FILES)}
         for name in source.options:
             if name.lower() not in known:
@@ -123,7 +119,6 @@ class ImportFolders:
             yield str(resolved)
 
     def _is_below(self, address: str) -> bool:
-        """Whether an address is below one of those that are allowed."""
         steps = unquote(address).replace("\\", "/").split("/")
         inside = any(address == each or address.startswith(f"{each}/") for each in self.addresses)
         return inside and not any(".." in step for step in steps)

@@ -37,7 +37,6 @@ class ImportBasis:
     upserts: Sequence[int] = ()
 
     def is_read_like(self, other: ImportBasis) -> bool:
-        """Whether rows give the same values."""
         return bool(self.reading == other.reading)
 
 

@@ -41,11 +41,9 @@ _SIZE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """One attribute's values: of a column, or `value` for every row.
-
-    type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
-    attribute whose value names an entity; create: a missing one is created.
-    """
+    """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
+    attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
+    create: a missing one is created."""
 
     attribute: Keyword
     column: str | None = None
@@ -58,10 +56,8 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Rows of files, each an entity; `entity` gives its value of an identity attribute.
-
-    files: those of the path, if they were looked up. part: they are some of many, and may lack keys of JSON.
-    """
+    """Rows of files, each an entity; `entity` gives its value of an identity attribute. files: those of the path,
+    if they were looked up. part: they are some of many, and may lack keys of JSON."""
 
     name: str
     path: str
@@ -133,10 +129,8 @@ def mapping_text(file: Path) -> str:
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The mapping of a file. paths: of sources by name, instead of those in the file.
-
-    Raises ARG_INVALID for a file that is not a mapping.
-    """
+    """The mapping of a file. paths: of sources by name, instead of those in the file. Raises ARG_INVALID for a file
+    that is not a mapping."""
     return mapping_of(mapping_text(file), file, paths)
 
 

@@ -41,8 +41,6 @@ class _Resolved:
 
 
 class RowIntake:
-    """Rows of files, each about an entity."""
-
     def __init__(self, database: Database, runner: ImportRunner, plan: ImportPlan) -> None:
         self._database = database
         self._runner = runner

@@ -231,10 +231,8 @@ def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
 def exactly(
     spark: SparkSession, held: SourceFrame, names: Mapping[str, str], job: SourceJob
 ) -> tuple[SourceFrame, SourceJob]:
-    """The same with numbers as text if a double would change them, and the job that reads them so.
-
-    names: the files' columns by the job's names.
-    """
+    """The same with numbers as text if a double would change them, and the job that reads them so. names: the
+    files' columns by the job's names."""
     from pyspark.sql import types
 
     source = held.source

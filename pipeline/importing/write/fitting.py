@@ -191,7 +191,6 @@ def _moved(
 
 
 def _shifted(folder: str, shift: Renumbering, written: AttributeResult) -> AttributeResult:
-    """The result with its new files shifted to a later transaction."""
     relation = tuple(
         shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation
     )

@@ -41,7 +41,6 @@ class ImportOutcome:
     accepted: bool
 
     def told(self) -> dict[str, Any]:
-        """The figures for users."""
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
 
 
@@ -111,11 +110,9 @@ class _Import:
     def _decided_alone(
         self, before: Decision, read: ReadRows, max_errors: int, seconds: float
     ) -> tuple[Decision | ReadRows, int | None]:
-        """The decision in the newest state, while transactions wait; and the import's transaction.
-
-        The decision from before is fitted if what was written since allows it. Otherwise all is decided again, and
-        rejected rows get another chance.
-        """
+        """The decision in the newest state, while transactions wait; and the import's transaction. The decision
+        from before is fitted if what was written since allows it. Otherwise all is decided again, and rejected rows
+        get another chance."""
         with self.database.held(seconds) as hold:
             found = self._found(hold)
             if not found.is_read_like(before.found):

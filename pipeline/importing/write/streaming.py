@@ -90,7 +90,6 @@ class Streaming:
 
     @property
     def stopped(self) -> bool:
-        """Whether it is to end."""
         return self._stopped.is_set()
 
     def _identity(self) -> str:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 from adalog.store.values.keys import value_of_key
-
-Int64s = NDArray[np.int64]
 
 TYPES: Final[Mapping[str, pa.DataType]] = {
     "long": pa.int64(),

@@ -16,7 +16,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
 from adalog.store.state.state import DatabaseState
-from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid
+from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid, invalid
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import (
@@ -206,9 +206,7 @@ class Declarations:
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
-            )
+            raise invalid(f"{write(key)} is not an attribute; write a keyword such as :person/name", path)
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if not reserved and self._policy.mode != "strict":
             return

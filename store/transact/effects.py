@@ -28,6 +28,7 @@ from adalog.store.transact.operations import (
     Tempid,
     Term,
     Update,
+    invalid,
 )
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
@@ -63,9 +64,7 @@ class Effects:
             e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path
-                )
+                raise invalid(f"{name or e} is built in and cannot be changed", operation.path)
             if type(operation) is Add:
                 _, attribute, v, path = operation
                 pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
@@ -137,8 +136,7 @@ class Effects:
             total = added(old, operation.operand)
             new = None if total is None else coerced(str(attribute.value_type), total)
             if new is None:
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+                raise invalid(
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
                     f"{attribute.value_type}",
                     path,

@@ -24,7 +24,7 @@ from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
-from adalog.store.transact.operations import PRODUCED, Operation, Path, RefusedTransaction
+from adalog.store.transact.operations import PRODUCED, Operation, Path, RefusedTransaction, invalid
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import resolved
@@ -174,16 +174,12 @@ def _with_instant(
         path = paths((effect.a, effect.e, effect.v))
         if effect.e != transaction or not effect.added:
             message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
-            raise RefusedTransaction(Code.TX_INVALID, message, path)
+            raise invalid(message, path)
         if given < state.instant:
             last = instant_of(state.instant).isoformat()
-            raise RefusedTransaction(
-                Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path
-            )
+            raise invalid(f":db/txInstant never goes back, and the last one is {last}", path)
         if given > now:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path
-            )
+            raise invalid(f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
         return [effect, *(other for other in effects if other is not effect)], given
     return _at(max(now, state.instant), effects, state)
 

@@ -11,7 +11,7 @@ from adalog.datalog.values import Keyword
 from adalog.store.state.speculation import ChangedValues
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import too_many_at_once
-from adalog.store.transact.operations import Path, RefusedTransaction
+from adalog.store.transact.operations import Path, RefusedTransaction, invalid
 from adalog.store.tries.trie import Csr
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
@@ -60,9 +60,7 @@ def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState, policy:
                 _check_old_data(old, attribute, state)
                 _check_composites_of(old, attribute, named)
         except _Senseless as fault:
-            raise RefusedTransaction(
-                Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)
-            ) from None
+            raise invalid(fault.message, _blamed(changes[entity], paths, fault.about)) from None
 
 
 def _check_number(
@@ -130,22 +128,20 @@ def _check_value(effect: Effect, paths: Paths, state: DatabaseState) -> None:
     allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
     if allowed is not None and effect.v not in allowed:
         ident = state.snapshot().ident(effect.a)
-        raise RefusedTransaction(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
+        raise invalid(f"{ident} cannot be {effect.v}; it is {wanted}", path)
     if effect.a not in _TUPLE:
         return
     value = state.codes.decode(effect.v)
     if effect.a == bootstrap.TUPLE_TYPE:
         if value not in _ITEM_TYPES:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{value} is no type of a tuple's items; one is :db.type/long", path
-            )
+            raise invalid(f"{value} is no type of a tuple's items; one is :db.type/long", path)
         return
     wanted = "attributes" if effect.a == bootstrap.TUPLE_ATTRS else "types such as :db.type/long"
     fits = all(isinstance(item, Keyword) for item in value) and 2 <= len(value) <= 8
     if effect.a == bootstrap.TUPLE_TYPES:
         fits = fits and all(item in _ITEM_TYPES for item in value)
     if not fits:
-        raise RefusedTransaction(Code.TX_INVALID, f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
+        raise invalid(f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
 
 
 def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:

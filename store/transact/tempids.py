@@ -21,6 +21,7 @@ from adalog.store.transact.operations import (
     Tempid,
     Term,
     Update,
+    invalid,
 )
 
 # Operations that mean nothing for an entity of which nothing holds.
@@ -47,19 +48,14 @@ def resolved(
     for operation in operations:
         for term in _referred(operation):
             if isinstance(term, Tempid) and not union.has_met(term):
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+                raise invalid(
                     f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
                     "One that is there is named by a number, an ident or a lookup ref such as "
                     '[:user/email "ada@example.org"]',
                     operation.path,
                 )
         if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
-            raise RefusedTransaction(
-                Code.TX_INVALID,
-                f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
-                operation.path,
-            )
+            raise invalid(f'the tempid "{operation.e}" is a new entity, of which nothing holds yet', operation.path)
     new = state.free.without(_chosen(operations, state)).next(union.count_unknown())
     return union.allocated(new.start), new
 

@@ -149,15 +149,11 @@ def _kind(text: str) -> str:
 
 
 class DatomColumn(NamedTuple):
-    """An attribute's column: its number, and how its values are read. ref: they are entities."""
+    """An attribute's column: its number, and how its values are read. type: "ref" of entities."""
 
     number: int
     type: str
     shape: TupleShape
-
-    @property
-    def is_ref(self) -> bool:
-        return self.type == "ref"
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,7 @@ class DatomReader:
     # Lines
 
     def _texts(self, texts: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
-        if not place.is_ref:
+        if place.type != "ref":
             return values_of(texts, rows, place.type, place.shape, self._entity)
         keys, known = self._entities(texts, value=True)
         return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
@@ -278,7 +274,7 @@ class DatomReader:
         return RowValues(parts, rejects_of(rejects), more)
 
     def _values(self, values: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
-        if place.is_ref:
+        if place.type == "ref":
             keys, known = self._known(values.to_numpy(), value=True)
             return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
         if place.type == "tuple":

@@ -30,6 +30,7 @@ _SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
 _MALFORMED: Final = "what is malformed"
 _CORRUPT: Final = "_corrupt_record"
 _QUOTE: Final = '"'
+_WHICH_FILES: Final = ("recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter")
 # Numbers of JSON that a double would change, where these are what is wanted.
 _EXACT: Final = frozenset({"long", "bigint", "bigdec"})
 NUMBER: Final = "number"
@@ -188,7 +189,9 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
     that are not UTF-8."""
     from pyspark.sql import functions
 
-    lines = _lines_of(spark, source).text(_paths(source))
+    # The same files, whatever is in them.
+    which = {name: value for name, value in source.options.items() if name.lower() in _WHICH_FILES}
+    lines = spark.read.options(**which).text(_paths(source))
     text = lines["value"]
     counted = text if not escape or escape == quote else functions.replace(text, functions.lit(escape + quote))
     odd = functions.lit(False)
@@ -206,12 +209,6 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
             "`options: {encoding: ISO-8859-1}`",
         )
     return bool(found["odd"])
-
-
-def _lines_of(spark: SparkSession, source: AnySource) -> DataFrameReader:
-    """A reader of the same files, whatever is in them."""
-    which = ("recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter")
-    return spark.read.options(**{name: value for name, value in source.options.items() if name.lower() in which})
 
 
 def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
@@ -239,11 +236,11 @@ def exactly(
     if not isinstance(source, RowSource) or source.format != "jsonl":
         return held, job
     rough = types.DoubleType | types.DecimalType
-    kinds = {field.name: field.dataType for field in held.frame.schema.fields}
+    kinds = {each.name: getattr(each.dataType, "elementType", each.dataType) for each in held.frame.schema.fields}
     exact = {
         names[each.name]
         for each in job.columns
-        if each.name is not None and each.read_as in _EXACT and isinstance(_inner(kinds[names[each.name]]), rough)
+        if each.name is not None and each.read_as in _EXACT and isinstance(kinds[names[each.name]], rough)
     }
     # A column that is mapped twice is read one way.
     exact -= {names[each.name] for each in job.columns if each.name is not None and each.read_as not in _EXACT}
@@ -261,10 +258,6 @@ def exactly(
         for each in job.columns
     )
     return replace(held, frame=frame), replace(job, columns=columns)
-
-
-def _inner(kind: Any) -> Any:
-    return getattr(kind, "elementType", kind)
 
 
 def _as_text(kind: Any) -> Any:

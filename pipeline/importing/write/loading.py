@@ -115,7 +115,7 @@ class _Import:
         get another chance."""
         with self.database.held(seconds) as hold:
             found = self._found(hold)
-            if not found.is_read_like(before.found):
+            if found.reading != before.found.reading:
                 raise AdalogError(
                     Code.BASIS_CONFLICT,
                     "attributes that the mapping names were changed while the import ran, and nothing was "

@@ -26,7 +26,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from adalog.cluster.addresses import file_system_at, reporting_errors, shown
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.store.files.leases import hold, remove_unheld
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import DamagedSegment, Segment
@@ -112,7 +112,7 @@ class Depot:
     def _copy(self, file: BinaryIO, stream: fs.NativeFile) -> None:
         while piece := file.read(_AT_ONCE):
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+                raise unavailable("Spark was shut down")
             stream.write(piece)
 
 
@@ -185,8 +185,7 @@ def _folder() -> Path:
     path.mkdir(FOLDER_MODE, exist_ok=True)
     status = path.lstat()
     if path.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             f"{path} is not this user's alone, and segments are kept there; remove it, or set TMPDIR",
             retryable=False,
         )

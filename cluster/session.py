@@ -25,7 +25,7 @@ from adalog.cluster.job import run_tasks
 from adalog.cluster.processes import end_process, end_with
 from adalog.cluster.properties import properties_text, spark_defaults
 from adalog.cluster.shipping import Shipping
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.files.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Session:
         if live is None or not live.alive:
             reason = self._reason
             if reason is None:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark is still starting; try again shortly")
+                raise unavailable("Spark is still starting; try again shortly")
             raise AdalogError(reason.code, reason.message, retryable=reason.retryable)
         return live
 
@@ -131,7 +131,7 @@ class Session:
     def _launch(self, *command: Any, **options: Any) -> subprocess.Popen[bytes]:
         with self._launching:
             if self._closing.is_set():
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+                raise unavailable("Spark was shut down")
             self._process = subprocess.Popen(*command, **options)
             if is_local(self.master):
                 _give_way(self._process)
@@ -165,7 +165,7 @@ class Session:
             if not self._closing.is_set():
                 _log.warning("the Spark session ended with code %s; starting another", live.process.poll())
             live.close()
-        self._become("failed", None, AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down"))
+        self._become("failed", None, unavailable("Spark was shut down"))
 
 
 def start_session(
@@ -182,7 +182,7 @@ def start_session(
         from pyspark import SparkConf, SparkContext, java_gateway
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
+        raise unavailable(f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger().addFilter(_is_not_py4j)
     folders: list[PrivateFolder] = []

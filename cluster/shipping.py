@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.cluster.depot import Depot, discard, fetched
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.files.permissions import opener
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.snapshot.manifest import Manifest
@@ -130,8 +130,7 @@ def shipped_in(path: Path, manifest: Manifest) -> ShippedSnapshot:
 
 
 def _unseen(path: str) -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
+    return unavailable(
         f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {path} that it may "
         "read. Every worker needs the folder under this path, on a volume that all share",
         retryable=False,

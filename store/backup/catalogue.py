@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import uuid4
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.store.backup.chunks import DamagedBackup, LogChunk
 from adalog.store.files.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
 from adalog.store.files.place import FOLDERS, Place
@@ -108,7 +108,7 @@ class Catalogue:
             if match is not None and int(match[1]) == number:
                 raise error
         known = ", ".join(str(backup.number) for backup in self.backups[-20:])
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup {number} in {shown}; there are {known}")
+        raise invalid_argument(f"there is no backup {number} in {shown}; there are {known}")
 
 
 def catalogue(place: Place) -> Catalogue:
@@ -118,7 +118,7 @@ def catalogue(place: Place) -> Catalogue:
     names = sorted(place.sizes("backups"))
     if OWNER not in found and not any(map(_NAME.fullmatch, names)):
         what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
-        raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
+        raise invalid_argument(f"there are no backups in {place.shown}: {what}")
     if OWNER in found:
         with suppress(DamagedBackup):
             owner(place)
@@ -178,9 +178,8 @@ def check_owner(place: Place, identity: str) -> bool:
     if OWNER in found:
         held = owner(place)
         if held != identity:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place",
+            raise invalid_argument(
+                f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place"
             )
         return True
     if any(map(_NAME.fullmatch, place.sizes("backups"))):
@@ -188,10 +187,9 @@ def check_owner(place: Place, identity: str) -> bool:
             place.shown, OWNER, "it is gone, though there are backups; `adalog check` says what to write into it"
         )
     if found:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{place.shown} holds something else than backups; name a new or empty folder, or one that has backups "
-            "of this database",
+            "of this database"
         )
     return False
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.backup.catalogue import (
     Backup,
     Catalogue,
@@ -109,10 +109,9 @@ def _check_apart(files: Files | None, place: Place) -> None:
         return
     data, own = files.path.resolve(), place.path.resolve()
     if own == data or data in own.parents:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{place.shown} lies in the data folder {files.path}, with which it would be lost; name a place "
-            "outside of it, best on another disk or machine",
+            "outside of it, best on another disk or machine"
         )
 
 
@@ -323,8 +322,7 @@ class _Taking:
         if not names:
             return []
         if self._files is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
+            raise unavailable(
                 f"the log names {min(names)}, which is where the gateways share files: say where that is, with "
                 "--segments or ADALOG_SEGMENTS, or have one of them take the backup, with --url",
                 retryable=False,
@@ -336,10 +334,9 @@ class _Taking:
         present = _present(self._place)
         for name, size in backup.parts().items():
             if present.get(name) != size:
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE,
+                raise unavailable(
                     f"{name} went from {self._place.shown} while the backup was taken, which somebody else changes "
-                    "too; nothing was added, try again",
+                    "too; nothing was added, try again"
                 )
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from adalog.store.backup.chunks import DamagedBackup, read
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
@@ -136,14 +136,11 @@ def _check_empty(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{path} cannot be restored into: {error.strerror}", retryable=False
-        ) from None
+        raise unavailable(f"{path} cannot be restored into: {error.strerror}", retryable=False) from None
     if found:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{path} is not empty (it holds {', '.join(sorted(found)[:3])}); a backup is restored into a new or "
-            "empty folder. Nothing was changed",
+            "empty folder. Nothing was changed"
         )
 
 
@@ -215,10 +212,8 @@ def _telling(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"{error.filename or path} cannot be written: {error.strerror}; nothing was restored",
-            retryable=False,
+        raise unavailable(
+            f"{error.filename or path} cannot be written: {error.strerror}; nothing was restored", retryable=False
         ) from None
 
 
@@ -257,10 +252,9 @@ class _Restoring:
         self._watching.stage("restoring the log")
         for copy in self._copies():
             if copy.entry.files and files is None:
-                raise AdalogError(
-                    Code.ARG_INVALID,
+                raise invalid_argument(
                     f"transaction {copy.entry.t} is an import, whose files gateways on a server share: set "
-                    "ADALOG_SEGMENTS to a folder or address for them",
+                    "ADALOG_SEGMENTS to a folder or address for them"
                 )
             yield copy
         if files is not None:

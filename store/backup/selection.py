@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.backup.catalogue import Backup, Catalogue
 from adalog.store.backup.chunks import LogChunk, read
 from adalog.store.files.packing import instant, milliseconds
@@ -29,7 +29,7 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
         instead = "" if newest is None else f"; --backup {newest.number} restores the newest that can be read"
         raise AdalogError(damaged.code, f"{damaged.message}{instead}. Nothing was restored")
     if newest is None:
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup in {place.shown} yet: the first one did not end")
+        raise invalid_argument(f"there is no backup in {place.shown} yet: the first one did not end")
     return newest
 
 
@@ -47,9 +47,7 @@ def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
             )
         return _last_until(place, backup.chunks, milliseconds(moment))
     if moment < 0:
-        raise AdalogError(
-            Code.ARG_INVALID, f"--t is {moment}; transactions are numbered from 1, and 0 is before the first"
-        )
+        raise invalid_argument(f"--t is {moment}; transactions are numbered from 1, and 0 is before the first")
     if moment > backup.t:
         raise AdalogError(
             Code.BASIS_FUTURE, f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}"

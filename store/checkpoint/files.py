@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files import leases
 from adalog.store.files.folder import FolderLayout
@@ -112,9 +112,7 @@ class SharedFiles:
         try:
             known = self._published()
         except sa.exc.SQLAlchemyError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"shared checkpoints cannot be looked for: {error.__cause__ or error}"
-            ) from None
+            raise unavailable(f"shared checkpoints cannot be looked for: {error.__cause__ or error}") from None
         if not known:
             return None
         name = known[0].file

@@ -21,7 +21,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
@@ -168,9 +168,7 @@ class SharedCheckpoints:
             self._send(IMPORTED, [Path(each.path) for each in files], set())
             self._place.settle()
         except OSError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"the import's files could not be shared: {error.strerror}"
-            ) from None
+            raise unavailable(f"the import's files could not be shared: {error.strerror}") from None
 
     def bring_imported(self, files: Sequence[Segment]) -> None:
         """Has files that the log names be in this gateway's folder. Raises BACKEND_UNAVAILABLE."""

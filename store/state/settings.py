@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
 
@@ -109,10 +109,8 @@ class Evaluation:
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
         """The rows of a stored query."""
         if self._evaluator is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                "stored queries need a query engine, and this database was opened without one",
-                retryable=False,
+            raise unavailable(
+                "stored queries need a query engine, and this database was opened without one", retryable=False
             )
         rehearsal = self._rehearsal
         if rehearsal is None:

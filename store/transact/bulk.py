@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import ids_in_columns
 from adalog.store.state.head import Head
@@ -48,7 +48,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
         e = np.ascontiguousarray(entities, np.int64)
         v = _codes_of(attribute, values, head)
         if len(e) != len(v):
-            raise AdalogError(Code.ARG_INVALID, f"{ident} has {len(e)} entities and {len(v)} values")
+            raise invalid_argument(f"{ident} has {len(e)} entities and {len(v)} values")
         _check_ids(attribute, e)
         if attribute.is_ref:
             _check_ids(attribute, v)

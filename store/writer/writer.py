@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Final
 
 from adalog.datalog import tracing
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
@@ -106,7 +106,7 @@ class Writer:
         RATE_LIMITED for a transaction where too many wait."""
         with self._closing:
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+                raise unavailable("the database is closed")
             if isinstance(job, TransactionRequest):
                 if self._waiting_requests >= self._setting.waiting:
                     raise AdalogError(
@@ -123,7 +123,7 @@ class Writer:
         """Has a request that was begun before have another turn. Raises BACKEND_UNAVAILABLE once closed."""
         with self._closing:
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+                raise unavailable("the database is closed")
             self._jobs.put(request)
 
     def lend(self, hold: ExclusiveWriter) -> None:
@@ -368,9 +368,7 @@ class Writer:
 
     def resolve(self, request: TransactionRequest, group: Group, brief: float | None = None) -> None:
         if self.is_stopped:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
-            )
+            raise unavailable("nothing was applied: the server is shutting down; ask again in a moment")
         if self.doubt is not None:
             raise read_only(self.doubt, self._log.failed)
         head, t = self._head, self._head.t + 1

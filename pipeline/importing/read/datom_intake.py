@@ -16,7 +16,7 @@ import numpy as np
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, DatomReader
@@ -127,9 +127,8 @@ class DatomIntake:
     def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
         ident = form.get(_IDENT)
         if ident is None and not self.keep:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`",
+            raise invalid_argument(
+                f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`"
             )
         if ident is None:
             return form
@@ -262,10 +261,9 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
             continue
         kind = "double" if types == ["double", "long"] else types[0]
         if len(types) > 1 and kind != "double":
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"the lines give {name} values of several types ({', '.join(types)}); declare it in the mapping's "
-                "`schema`",
+                "`schema`"
             )
         entries: list[tuple[Any, Any]] = [(_IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{kind}"))]
         if known is None:
@@ -290,12 +288,11 @@ def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:
     given = [form[_ID] for form in forms if type(form.get(_ID)) is int]
     chosen = np.array(sorted(id_ for id_ in given if id_ < SCHEMA_BASE), np.int64)
     if free.without(free.among_sorted(chosen)).next(0) != prepared.ids:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             "the mapping's `schema` makes entities that have no ident, and `ids: keep` might give their ids to "
-            "others; transact it first",
+            "others; transact it first"
         )
 
 
 def _wrong(attribute: Attribute, why: str) -> AdalogError:
-    return AdalogError(Code.ARG_INVALID, f"{attribute.ident} {why}")
+    return invalid_argument(f"{attribute.ident} {why}")

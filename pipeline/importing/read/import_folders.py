@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.files.addresses import check_name, local_path, shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ImportFolders:
     def _checked(self, source: DatomSource) -> DatomSource:
         files = self._looked_up(source)
         if source.format == "adalog" and len(files) != 1:
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name}: an export is one folder")
+            raise invalid_argument(f"source {source.name}: an export is one folder")
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class ImportFolders:
             raise self._elsewhere(source)
         found = sorted(glob.glob(pattern))
         if not found:
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: there is no {path}")
+            raise invalid_argument(f"source {source.name} cannot be read: there is no {path}")
         for name in found:
             resolved = Path(name).resolve()
             if not self._is_inside(resolved) or not all(map(self._is_inside, _linked(resolved))):

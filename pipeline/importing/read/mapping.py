@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import yaml
 
 from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
@@ -120,7 +120,7 @@ def _text_of(file: Path, what: str) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise AdalogError(Code.ARG_INVALID, f"{what} {file} cannot be read: {why}") from None
+        raise invalid_argument(f"{what} {file} cannot be read: {why}") from None
 
 
 def mapping_text(file: Path) -> str:
@@ -143,9 +143,9 @@ def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-        raise AdalogError(Code.ARG_INVALID, f"{file}{at}: {error.problem or error.context}") from None
+        raise invalid_argument(f"{file}{at}: {error.problem or error.context}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{file} is not YAML: {error}") from None
+        raise invalid_argument(f"{file} is not YAML: {error}") from None
     return _Reader(file).mapping(node, paths)
 
 
@@ -158,7 +158,7 @@ class _Reader:
 
     def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
         if node is None:
-            raise AdalogError(Code.ARG_INVALID, f"{self._file} is empty; a mapping has `sources`")
+            raise invalid_argument(f"{self._file} is empty; a mapping has `sources`")
         entries = self._entries(node, "a mapping", {"schema", "sources"})
         if "sources" not in entries:
             self._refuse(node, "a mapping has `sources`")
@@ -169,9 +169,7 @@ class _Reader:
         unknown = set(paths) - {name for _, name, _ in named}
         if unknown:
             known = ", ".join(name for _, name, _ in named)
-            raise AdalogError(
-                Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
-            )
+            raise invalid_argument(f"there is no source {min(unknown)} in {self._file}; its sources are {known}")
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
         rows = tuple(each for each in every if isinstance(each, RowSource))
         datoms = tuple(each for each in every if isinstance(each, DatomSource))
@@ -338,9 +336,7 @@ class _Reader:
 
     def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
         mark = node.start_mark
-        raise AdalogError(
-            Code.ARG_INVALID, f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}"
-        )
+        raise invalid_argument(f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}")
 
 
 def _format_of(path: str) -> str | None:

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.mapping import AnySource, RowSource
 
@@ -69,10 +69,9 @@ def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
             return _part(reader, source)
         frame = reader.json(_paths(source))
         if frame.columns == [_corrupt(source)]:
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
-                "them, say `options: {multiLine: true}`",
+                "them, say `options: {multiLine: true}`"
             )
         return _json(frame, source)
     return SourceFrame(_parquet(spark, source), source)
@@ -136,10 +135,9 @@ def _with_nanoseconds(source: AnySource, address: str) -> list[str]:
     """The columns of a file whose times are nanoseconds."""
     parts = urlsplit(address)
     if parts.scheme != "file":
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"source {source.name} cannot be read: {address} has times in nanoseconds, which Spark does not know; "
-            "write them in microseconds",
+            "write them in microseconds"
         )
     schema = pq.read_schema(unquote(parts.path))
     return [each.name for each in schema if pa.types.is_timestamp(each.type) and each.type.unit == "ns"]
@@ -203,10 +201,9 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
     looked = lines.select(odd.alias("odd"), wrong.alias("wrong"))
     [found] = looked.agg(functions.bool_or("odd").alias("odd"), functions.min("wrong").alias("wrong")).collect()
     if found["wrong"] is not None:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"source {source.name} cannot be read: {found['wrong']} is not UTF-8; say how it is encoded, as "
-            "`options: {encoding: ISO-8859-1}`",
+            "`options: {encoding: ISO-8859-1}`"
         )
     return bool(found["odd"])
 

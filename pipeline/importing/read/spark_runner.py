@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from adalog.cluster.cluster import Cluster
 from adalog.cluster.tasks import JobProgress, SparkTasks, refusing, unpickled
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.line_numbers import LineNumbers
@@ -173,7 +173,7 @@ class SparkRunner(SparkTasks):
             why = unreadable(error)
             if why is None:
                 return None
-            return AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: {why}")
+            return invalid_argument(f"source {source.name} cannot be read: {why}")
 
         return self.wait(f"{stage} {source.name}", work, rows, explain)
 

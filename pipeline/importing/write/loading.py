@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.pipeline.importing.decide.decision import Decider, Decision, ReadRows
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
@@ -149,7 +149,5 @@ def _schema_forms(plan: ImportPlan) -> list[Any]:
     except AdalogError as error:
         raise AdalogError(error.code, f"in {plan.schema}: {error.message}", error.position) from None
     if type(forms) is not tuple:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{plan.schema} does not hold transaction data, which is a vector of forms"
-        )
+        raise invalid_argument(f"{plan.schema} does not hold transaction data, which is a vector of forms")
     return list(forms)

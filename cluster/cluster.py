@@ -69,8 +69,6 @@ class Cluster:
         self._interrupts = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-interrupt")
         self._ended = False
 
-    # What jobs need
-
     def submit(
         self,
         tag: str,
@@ -146,8 +144,6 @@ class Cluster:
 
         with suppress(RuntimeError):
             self._interrupts.submit(interrupting)
-
-    # Its life
 
     @property
     def alive(self) -> bool:

@@ -134,7 +134,10 @@ class Session:
                 raise unavailable("Spark was shut down")
             self._process = subprocess.Popen(*command, **options)
             if is_local(self.master):
-                _give_way(self._process)
+                # Java goes after this process where both want the same cores: light queries are short. It is a
+                # session of its own, and so a group; there is one thread yet, from which the others have it.
+                with suppress(OSError):
+                    os.setpriority(os.PRIO_PGRP, self._process.pid, _NICENESS)
             return self._process
 
     def _become(self, state: str, live: Cluster | None, reason: AdalogError | None = None) -> None:
@@ -286,10 +289,3 @@ def _warm_up(cluster: Cluster) -> None:
 
 def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
     yield from columns
-
-
-def _give_way(process: subprocess.Popen[bytes]) -> None:
-    """Has what Java will start go after this process, where both want the same cores: light queries are short."""
-    # It is a session of its own, and so a group; there is one thread yet, from which the others have it.
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, process.pid, _NICENESS)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.cluster.depot import Depot, discard, fetched
-from adalog.datalog.errors import AdalogError, unavailable
+from adalog.datalog.errors import unavailable
 from adalog.store.files.permissions import opener
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.snapshot.manifest import Manifest
@@ -74,7 +74,11 @@ class ShippedSnapshot:
             if not (self.afar and unseen):
                 raise
             # The driver has it open, so the file is healthy.
-            raise _unseen(unseen[0]) from None
+            raise unavailable(
+                f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {unseen[0]} "
+                "that it may read. Every worker needs the folder under this path, on a volume that all share",
+                retryable=False,
+            ) from None
 
 
 _opened: OrderedDict[str, Snapshot] = OrderedDict()
@@ -127,14 +131,6 @@ def shipped_in(path: Path, manifest: Manifest) -> ShippedSnapshot:
     with open(path, "wb", opener=opener) as file:
         pickle.dump(manifest, file, protocol=5)
     return ShippedSnapshot(uuid.uuid4().hex, None, str(path))
-
-
-def _unseen(path: str) -> AdalogError:
-    return unavailable(
-        f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {path} that it may "
-        "read. Every worker needs the folder under this path, on a volume that all share",
-        retryable=False,
-    )
 
 
 def _removed(path: Path) -> None:

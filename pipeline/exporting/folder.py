@@ -108,9 +108,6 @@ def _check_there(origin: ExportOrigin, name: str, file: File) -> None:
         raise invalid_argument(f"the export is not whole: {path} has {size:,} bytes, and had {file.bytes:,}")
 
 
-# Names
-
-
 def folder_names(idents: Iterable[Keyword]) -> dict[Keyword, str]:
     """A folder's name for each attribute: `person.name`, special letters as %xx; no two differ in case alone."""
     names = {ident: folder_name(ident) for ident in idents}

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
-from uuid import uuid4
 
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.store.backup.chunks import DamagedBackup, LogChunk
@@ -202,11 +201,6 @@ def claim(place: Place, identity: str) -> None:
     place.write(OWNER, [json.dumps({**whose, "checksum": _checksum(whose)}).encode()])
 
 
-def new_name(number: int) -> str:
-    """A name for the file of a backup of that number, which no other backup has."""
-    return f"{number:06}-{uuid4().hex[:8]}.json"
-
-
 def publish(place: Place, backup: Backup) -> None:
     """Makes a backup one that is there, all of whose files are. Where that fails it may be there or not."""
     said = asdict(backup)
@@ -222,16 +216,6 @@ def publish(place: Place, backup: Backup) -> None:
     }
     place.write(backup.file, [json.dumps(whole).encode()])
     place.settle()
-
-
-def withdrawn(place: Place, backup: Backup) -> bool:
-    """Whether a backup that could not be published is sure not to be there."""
-    try:
-        place.remove(backup.file)
-        place.settle()
-        return backup.name not in place.sizes("backups")
-    except AdalogError:
-        return False
 
 
 def _read(place: Place, name: str) -> Backup:

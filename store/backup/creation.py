@@ -14,19 +14,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
-from adalog.store.backup.catalogue import (
-    Backup,
-    Catalogue,
-    KeptFile,
-    catalogue,
-    check_owner,
-    claim,
-    new_name,
-    publish,
-    withdrawn,
-)
+from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, check_owner, claim, publish
 from adalog.store.backup.chunks import LogChunk, kept, packed
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
@@ -154,9 +145,11 @@ class _Taking:
             checkpoint, files, left_out = self._checkpoint()
             chunks, instant, checksum, imported = self._chunks()
             files += self._imported(imported)
+            number = self._found.next_number
             backup = Backup(
-                name=new_name(self._found.next_number),
-                number=self._found.next_number,
+                # No other backup has this name.
+                name=f"{number:06}-{uuid4().hex[:8]}.json",
+                number=number,
                 made=self._at,
                 identity=self._log.identity,
                 t=self._t,
@@ -176,8 +169,11 @@ class _Taking:
             publish(self._place, backup)
         except BaseException:
             # It may be there all the same, and what it names has to stay then.
-            if withdrawn(self._place, backup):
-                self._take_back()
+            with suppress(AdalogError):
+                self._place.remove(backup.file)
+                self._place.settle()
+                if backup.name not in self._place.sizes("backups"):
+                    self._take_back()
             raise
         return backup, sum(self._new.values()), len(self._new), left_out
 
@@ -187,8 +183,6 @@ class _Taking:
                 self._place.remove(name)
             self._present.pop(name, None)
         self._new = {}
-
-    # The checkpoint
 
     def _checkpoint(self) -> tuple[tuple[str, Checkpoint] | None, list[KeptFile], str | None]:
         if self._files is None:
@@ -270,8 +264,6 @@ class _Taking:
         self._new[name] = size
         self._place.write(name, pieces)
         self._present[name] = size
-
-    # The log
 
     def _chunks(self) -> tuple[list[LogChunk], int, int, list[Segment]]:
         """The chunks, the last instant, the checksum at its end, and the files that its entries name."""

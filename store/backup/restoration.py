@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -120,9 +120,6 @@ def _private() -> Iterator[FolderLayout]:
         own.remove()
 
 
-# The folder
-
-
 def _check_empty(path: Path) -> None:
     """Raises ARG_INVALID for a folder with anything in it but what a killed restore left."""
     try:
@@ -224,28 +221,17 @@ def _opened(path: Path, t: int) -> int:
         return database.datom_count
 
 
-# Its files
-
-
+@dataclass
 class _Restoring:
     """One restore under way, into a layout that is empty but for the folders."""
 
-    def __init__(
-        self,
-        place: Place,
-        found: Catalogue,
-        backup: Backup,
-        t: int,
-        staging: FolderLayout,
-        watching: BackupProgress,
-    ) -> None:
-        self._place = place
-        self._found = found
-        self._backup = backup
-        self._t = t
-        self._staging = staging
-        self._watching = watching
-        self._named: set[str] = set()
+    _place: Place
+    _found: Catalogue
+    _backup: Backup
+    _t: int
+    _staging: FolderLayout
+    _watching: BackupProgress
+    _named: set[str] = field(default_factory=set)
 
     def to_server(self, files: Place | None) -> Iterator[CopiedEntry]:
         """The log's entries, and at their end the files that they name are in a place."""
@@ -346,8 +332,6 @@ class _Restoring:
     def _check_name(self, file: KeptFile) -> None:
         if "/" in file.name or file.name.startswith(".") or file.folder not in ("segments", "imported"):
             raise DamagedBackup(self._place.shown, self._backup.file, f"it names {file.folder}/{file.name}")
-
-    # The checkpoint
 
     def checkpoint(self) -> str | None:
         """Writes the newest checkpoint that knows nothing later, with its segments; why there is none, if it is not

@@ -49,10 +49,11 @@ class Checkpoint:
 
     def save(self, folder: FolderLayout) -> None:
         """Make this the folder's checkpoint."""
+        counters, free = self.counters, self.counters.free.current
         body = json.dumps(
             {
-                "counters": _counters_as_json(self.counters),
-                "free": self.counters.free.others,
+                "counters": (counters.t, counters.instant, free.start, counters.next_ident, free.stop),
+                "free": counters.free.others,
                 "log_checksum": self.log_checksum,
                 "relations": {id_: [_named(segment) for segment in own] for id_, own in self.relations.items()},
                 "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
@@ -141,11 +142,6 @@ def _whole(number: Any) -> int:
     if type(number) is not int:
         raise TypeError(f"{number!r} is no whole number")
     return number
-
-
-def _counters_as_json(counters: Counters) -> tuple[int, int, int, int, int]:
-    free = counters.free.current
-    return counters.t, counters.instant, free.start, counters.next_ident, free.stop
 
 
 def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | None) -> Counters:

@@ -53,8 +53,6 @@ class SharedCheckpoints:
         self._away = ""
         self._fetching = threading.Lock()
 
-    # Folding
-
     def may_fold(self) -> bool:
         """Whether this gateway makes the next checkpoint."""
         try:
@@ -118,8 +116,6 @@ class SharedCheckpoints:
                     self._place.remove(f"{folder}/{name}")
                     self._sent.discard(name)
 
-    # Following
-
     def newest(self) -> Checkpoint | None:
         """A checkpoint that another gateway has shared since the last one that was seen here; its files are in the
         folder then, and the folder's checkpoint names them. None where there is none, or it cannot be had."""
@@ -159,8 +155,6 @@ class SharedCheckpoints:
         checkpoint.save(self._folder)
         self._sent |= checkpoint.files()
         return checkpoint
-
-    # Imports
 
     def keep_imported(self, files: Sequence[Segment]) -> None:
         """Shares files that the log is about to name. Raises BACKEND_UNAVAILABLE where that cannot be done."""

@@ -95,8 +95,6 @@ class Effects:
         asserted = self._asserted.get(pair)
         return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
 
-    # Collecting
-
     def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
         self._asserted.setdefault((attribute.id, e, v), (attribute, path))
 
@@ -159,8 +157,6 @@ class Effects:
                     for other in live.entities(e):
                         self._swept.setdefault((attribute.id, other, e), path)
 
-    # Judging
-
     def _check_contradictions(self) -> None:
         for pair, path in self._retracted.items():
             if pair in self._asserted:
@@ -209,19 +205,15 @@ class Effects:
         for place, e in sorted(self._composites.kept(written, self._state)):
             composite = self._composites.all[place]
             attribute = composite.attribute
-            path = next(
-                (written[c.id, e] for c in composite.components if (c.id, e) in written),
-                self.paths((bootstrap.TUPLE_ATTRS, attribute.id, self._tuple_attrs_code(attribute))),
-            )
+            declared = (bootstrap.TUPLE_ATTRS, attribute.id, self._state.codes.intern(attribute.tuple_attrs))
+            parts = (written[c.id, e] for c in composite.components if (c.id, e) in written)
+            path = next(parts, self.paths(declared))
             new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
             for old in self._state.live(attribute.id).values(e):
                 if old != new:
                     self._swept.setdefault((attribute.id, e, old), path)
             if new is not None:
                 self._assert(e, attribute, new, path)
-
-    def _tuple_attrs_code(self, attribute: Attribute) -> int:
-        return self._state.codes.intern(attribute.tuple_attrs)
 
     def _single(self, a: int, e: int, asserted: Mapping[tuple[int, int], int]) -> int | None:
         """The one value that an entity will have."""
@@ -250,8 +242,6 @@ class Effects:
 
     def _shown(self, attribute: Attribute, code: int) -> str:
         return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
-
-    # Ordering
 
     def _ordered(self) -> list[Effect]:
         changes: list[tuple[Path, Effect]] = []

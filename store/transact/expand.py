@@ -71,8 +71,6 @@ class Expansion:
                 )
         yield from self._declarations.implied
 
-    # Lists
-
     def _plain_add(self, form: Any, path: Path) -> Add | None:
         if type(form) is not tuple or len(form) != 4 or form[0] != _ADD:
             return None
@@ -170,8 +168,6 @@ class Expansion:
         if attribute.id == bootstrap.ENSURE:
             raise invalid(":db/ensure is asked for, not stored: write {:db/ensure spec}", path)
 
-    # Maps
-
     def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
         e, entries = unnamed, []
         for place, (key, value) in enumerate(form.items()):
@@ -249,8 +245,6 @@ class Expansion:
             return self._entity(form[_ID], path)
         self._unnamed += 1
         return Tempid(f"\0\0{self._unnamed}")
-
-    # Terms
 
     def _used(self, key: Any, value: Any, key_path: Path, value_path: Path) -> Attribute:
         if value is None:

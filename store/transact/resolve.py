@@ -114,21 +114,16 @@ def resolve(
 ) -> Resolved:
     """What the transaction does as the state's next one. now: its instant, the clock's where it is None. Raises
     AdalogError with the place of the offending form."""
-    try:
-        return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
-    except RefusedTransaction as refused:
-        raise transaction.refusal(refused) from None
-
-
-def _resolve(
-    transaction: Transaction, state: DatabaseState, evaluation: Evaluation, policy: SchemaPolicy, now: int
-) -> Resolved:
+    now = int(time.time() * 1000) if now is None else now
     forms = transaction.forms
-    plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
-    if plain is not None:
+    try:
+        plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
+        if plain is None:
+            return _resolved_at_length(transaction, state, evaluation, policy, now)
         effects, instant = _at(max(now, state.instant), plain.effects, state)
         return Resolved(effects, instant, plain.tempids, plain.new)
-    return _resolved_at_length(transaction, state, evaluation, policy, now)
+    except RefusedTransaction as refused:
+        raise transaction.refusal(refused) from None
 
 
 def _resolved_at_length(

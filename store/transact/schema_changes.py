@@ -12,7 +12,6 @@ from adalog.store.state.speculation import ChangedValues
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import too_many_at_once
 from adalog.store.transact.operations import Path, RefusedTransaction, invalid
-from adalog.store.tries.trie import Csr
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
@@ -203,17 +202,13 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     if (old.tuple_attrs, old.tuple_types, old.tuple_type) != (new.tuple_attrs, new.tuple_types, new.tuple_type):
         raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
-        message = f"{old.ident} cannot become cardinality one: entity {{}} has several values"
-        _refuse_longer_rows(by_entity.merged, message)
+        several = np.flatnonzero(np.diff(by_entity.merged.offsets) > 1)
+        if len(several):
+            holder = by_entity.merged.keys[several[0]]
+            raise _Senseless(f"{old.ident} cannot become cardinality one: entity {holder} has several values")
     if new.unique is not None and old.unique is None:
         by_value = snapshot.trie(old.id, inverse=True).merged
         several = np.flatnonzero(np.diff(by_value.offsets) > 1)
         if len(several):
             first, second = by_value.values[by_value.offsets[several[0]] :][:2]
             raise _Senseless(f"{old.ident} cannot become unique: entities {first} and {second} share a value")
-
-
-def _refuse_longer_rows(by_entity: Csr, message: str) -> None:
-    several = np.flatnonzero(np.diff(by_entity.offsets) > 1)
-    if len(several):
-        raise _Senseless(message.format(by_entity.keys[several[0]]))

@@ -204,8 +204,6 @@ class Writer:
                 return
             self._expected = count + 1
 
-    # Groups
-
     def _commit(self, requests: list[TransactionRequest]) -> None:
         """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""
         rehearsed = [request for request in requests if request.rehearsal is not None]
@@ -310,8 +308,6 @@ class Writer:
                 raise
             turn.append(entries)
 
-    # What others append
-
     def _look(self) -> None:
         """Takes over what others appended, without a turn."""
         self._looking = False
@@ -363,8 +359,6 @@ class Writer:
         self._head.settle()
         self._published = self._head.published()
         self._publish(self._published, reports)
-
-    # One transaction
 
     def resolve(self, request: TransactionRequest, group: Group, brief: float | None = None) -> None:
         if self.is_stopped:

@@ -178,15 +178,13 @@ def _starts(first: int, counts: Sequence[int]) -> list[int]:
     return (first + np.cumsum([0, *counts[:-1]])).tolist() if counts else []
 
 
+@dataclass(frozen=True, slots=True)
 class ChunkKeys:
-    def __init__(
-        self, chunk: int, values: Arrays, keys: Arrays, numbering: Numbering, files: Sequence[Arrays]
-    ) -> None:
-        self._chunk = chunk
-        self._values = values
-        self._keys = keys
-        self._numbering = numbering
-        self._files = files
+    _chunk: int
+    _values: Arrays
+    _keys: Arrays
+    _numbering: Numbering
+    _files: Sequence[Arrays]
 
     def codes(self, domain: int) -> Int64s:
         """The code of each key of the chunk's list."""

@@ -82,8 +82,6 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    """Reads rows that are not an entity each."""
-
     def read(self, rows: RowBatch) -> RowValues: ...
 
 

@@ -75,8 +75,6 @@ class DatomIntake:
             for name, kinds in self._runner.named(source).items():
                 self._named.setdefault(name, set()).update(kinds)
 
-    # The transaction's forms
-
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
@@ -167,8 +165,6 @@ class DatomIntake:
         for composite in prepared.schema.composites:
             if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())):
                 raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
-
-    # What loading asks for
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         reader = DatomReader(self._places, found.ids, database)

@@ -198,8 +198,6 @@ class DatomReader:
             more["t"][datoms.rows], more["added"][datoms.rows] = datoms.t, datoms.added
         return RowValues(parts, rejects_of(rejected), more)
 
-    # Lines
-
     def _texts(self, texts: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
         if place.type != "ref":
             return values_of(texts, rows, place.type, place.shape, self._entity)
@@ -253,8 +251,6 @@ class DatomReader:
             return None
         key = int(self.ids.read(np.array([number], np.int64))[0])
         return None if key == NO_ENTITY else key
-
-    # Columns of an export
 
     def _columns(self, rows: RowBatch, place: DatomColumn) -> RowValues:
         every = np.arange(rows.size, dtype=np.int32)

@@ -90,9 +90,6 @@ def read_export(source: DatomSource) -> ExportListing:
     return ExportListing(manifest, forms, files)
 
 
-# Tasks
-
-
 def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
     """The chunks of a file of an export."""
     assert isinstance(job.reader, DatomReader)

@@ -173,18 +173,14 @@ class _Reader:
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
         rows = tuple(each for each in every if isinstance(each, RowSource))
         datoms = tuple(each for each in every if isinstance(each, DatomSource))
-        self._check_together(entries["sources"], rows, datoms)
-        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
-
-    def _check_together(
-        self, node: yaml.Node, rows: tuple[RowSource, ...], datoms: tuple[DatomSource, ...]
-    ) -> None:
+        node = entries["sources"]
         if rows and datoms:
             self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
         if len({each.keep for each in datoms}) > 1:
             self._refuse(node, "`ids` are kept of all sources or of none")
         if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
             self._refuse(node, "what was exported is imported alone, as its ids are its own")
+        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
 
     def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
         entries = self._entries(

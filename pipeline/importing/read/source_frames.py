@@ -153,9 +153,6 @@ def _paths(source: AnySource) -> list[str]:
     return [source.path if "://" in source.path else str(Path(source.path).absolute())]
 
 
-# CSV
-
-
 def _csv(spark: SparkSession, source: AnySource) -> SourceFrame:
     options = dict(source.options)
     given = _options(source)
@@ -219,9 +216,6 @@ def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
     return len(values) > columns
 
 
-# JSON
-
-
 def exactly(
     spark: SparkSession, held: SourceFrame, names: Mapping[str, str], job: SourceJob
 ) -> tuple[SourceFrame, SourceJob]:
@@ -261,9 +255,6 @@ def _as_text(kind: Any) -> Any:
     from pyspark.sql import types
 
     return types.ArrayType(types.StringType()) if hasattr(kind, "elementType") else types.StringType()
-
-
-# What is malformed
 
 
 def wrong_of(held: SourceFrame) -> Callable[[pa.Array], pa.Array]:

@@ -56,8 +56,6 @@ class SparkRunner(SparkTasks):
             self._spark.conf.set(name, value)
         self._held: dict[str, SourceFrame] = {}
 
-    # The files
-
     def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
         from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -106,8 +104,6 @@ class SparkRunner(SparkTasks):
         held, partitions = self._read_files("looking at", source, look)
         self.buckets = max(self.buckets, partitions)
         return held
-
-    # Tasks
 
     def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         held, job = exactly(self._spark, self._opened(source), names, job)

@@ -97,9 +97,6 @@ def _has_any(blocks: Blocks, new: Mapping[int, list[bytes]], secrets: Mapping[in
     return False
 
 
-# The entities
-
-
 class _Lookup(NamedTuple):
     """A bucket, and by attribute and domain the codes to look for among its keys."""
 
@@ -148,9 +145,6 @@ def _names_any(chunks: tuple[RowChunk, ...], lookup: _Lookup) -> bool:
             if np.isin(own, codes).any():
                 return True
     return False
-
-
-# What becomes of the files
 
 
 def _moved(

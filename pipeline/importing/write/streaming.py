@@ -107,8 +107,6 @@ class Streaming:
             if failed is not None and self._failure is None:
                 raise unavailable(f"the stream ended: {str(failed).splitlines()[0]}")
 
-    # Batches
-
     def _begun(self, source: RowSource, identity: str, once: bool) -> StreamingQuery:
         reader = self._spark.readStream.options(**self._options(source))
         frame = self._ask(source, lambda: self._appearing(source, reader))

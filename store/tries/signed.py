@@ -211,6 +211,20 @@ def run_starts(*columns: NDArray[np.integer]) -> Bools:
     return first
 
 
+def among(e: CodeColumn, v: CodeColumn, of_e: CodeColumn, of_v: CodeColumn) -> Bools:
+    """Which of the pairs, each there once, are among others, each there once."""
+    found = np.zeros(len(e), np.bool_)
+    if not len(e) or not len(of_e):
+        return found
+    every_e, every_v = np.concatenate((e, of_e)), np.concatenate((v, of_v))
+    order = order_of(every_e, every_v)
+    every_e, every_v = every_e[order], every_v[order]
+    same = np.flatnonzero((every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1]))
+    places = np.concatenate((order[same], order[same + 1]))
+    found[places[places < len(e)]] = True
+    return found
+
+
 def summed(keys: CodeColumn, values: CodeColumn, added: Bools) -> tuple[CodeColumn, CodeColumn, Bools]:
     """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
     order = order_of(keys, values)

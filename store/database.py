@@ -188,7 +188,7 @@ class Database:
     @property
     def schema(self) -> SchemaMode:
         """Whether attributes have to be declared before they are used."""
-        return self._setting.mode
+        return self._setting.policy.mode
 
     @property
     def identity(self) -> str:
@@ -464,7 +464,7 @@ class Database:
             folder=self._folder,
         )
         if hold is not None:
-            hold.run(lambda: self._writer.loads.adopt(request))
+            hold.run(lambda: self._writer.loads.commit(request))
             return request.future.result()
         with self._compactor.paused():
             self._writer.submit(request)

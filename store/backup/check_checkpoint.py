@@ -124,7 +124,6 @@ class CheckpointCheck:
         self._findings.add(self._files.shown(segment), fault, self._findings.remedies.wrong)
 
     def compare(self, checkpoint: Checkpoint) -> None:
-        """Compares what the segments hold with what the log says."""
         t, findings = checkpoint.counters.t, self._findings
         head = replayed(self._log, t, findings, self._watching)
         if head is None:

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
+from adalog.store.values.schema_policy import SchemaPolicy
 
 SECONDS: Final = 5.0
 WAITING: Final = 1024
@@ -55,11 +55,9 @@ class RehearsedQueries:
     _known: dict[Any, Rows] = field(default_factory=dict)
 
     def rows(self, marks: Sequence[Any]) -> Rows | None:
-        """What is known under one of the marks."""
         return next((self._known[mark] for mark in marks if mark in self._known), None)
 
     def learn(self, marks: Sequence[Any], rows: Rows) -> None:
-        """Keeps rows under all of the marks."""
         self._known.update((mark, rows) for mark in marks)
 
 
@@ -71,11 +69,6 @@ class TransactionSettings:
     limits: edn.Limits = edn.DEFAULT
     waiting: int = WAITING
     evaluator: Evaluator | None = None
-
-    @property
-    def mode(self) -> SchemaMode:
-        """Whether attributes have to be declared before they are used."""
-        return self.policy.mode
 
     @property
     def import_policy(self) -> SchemaPolicy:
@@ -101,7 +94,6 @@ class Evaluation:
             self._watch.check()
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
-        """The rows of a stored query."""
         evaluator, rehearsal = self._setting.evaluator, self.rehearsal
         if evaluator is None:
             raise unavailable(

@@ -146,8 +146,6 @@ def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
 
 
 class _Reader:
-    """Reads the nodes of one file."""
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._values = yaml.SafeLoader("")

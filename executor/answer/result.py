@@ -98,7 +98,6 @@ class Result:
         return self.size
 
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The values of one column, decoded."""
         pulled = self.pulled.get(index)
         if pulled is not None:
             stop = self.size if stop is None else min(stop, self.size)

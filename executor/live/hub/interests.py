@@ -47,7 +47,6 @@ class Interests(Generic[V]):
                 self._of.setdefault(each.attribute, _Attribute()).put(view, each)
 
     def remove(self, view: V) -> None:
-        """Nothing touches it any more."""
         for each in self._put.pop(view, ()):
             if each.attribute is None:
                 self._all.pop(view, None)
@@ -108,7 +107,6 @@ class _Attribute(Generic[V]):
             place[0].setdefault(place[1], {})[view] = None
 
     def remove(self, view: V, each: Interest) -> bool:
-        """Whether no view is left."""
         place = self._place(each)
         if place is None:
             self.all.pop(view, None)

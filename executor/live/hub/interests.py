@@ -107,6 +107,7 @@ class _Attribute(Generic[V]):
             place[0].setdefault(place[1], {})[view] = None
 
     def remove(self, view: V, each: Interest) -> bool:
+        """Whether no view is left."""
         place = self._place(each)
         if place is None:
             self.all.pop(view, None)

@@ -107,16 +107,13 @@ def _prepared(name: str, args: tuple[Value, ...]) -> tuple[RegexPattern, bytes]:
     return pattern, text
 
 
-def _re_find(*args: Value) -> Value:
-    pattern, text = _prepared("re-find", args)
-    spans = pattern.match(_ANYWHERE, text)
-    return None if spans is None else pattern.found(text, spans)
+def _one_match(name: str, anchor: Any) -> Builtin:
+    def call(*args: Value) -> Value:
+        pattern, text = _prepared(name, args)
+        spans = pattern.match(anchor, text)
+        return None if spans is None else pattern.found(text, spans)
 
-
-def _re_matches(*args: Value) -> Value:
-    pattern, text = _prepared("re-matches", args)
-    spans = pattern.match(_WHOLE, text)
-    return None if spans is None else pattern.found(text, spans)
+    return Builtin(name, 2, 2, call)
 
 
 def _re_seq(*args: Value) -> Value:
@@ -153,8 +150,8 @@ def _re_pattern(source: Value) -> Value:
 
 
 REGEXES = (
-    Builtin("re-find", 2, 2, _re_find),
-    Builtin("re-matches", 2, 2, _re_matches),
+    _one_match("re-find", _ANYWHERE),
+    _one_match("re-matches", _WHOLE),
     Builtin("re-seq", 2, 2, _re_seq),
     Builtin("re-pattern", 1, 1, _re_pattern),
 )

@@ -19,15 +19,7 @@ from dataclasses import dataclass
 
 from adalog.datalog.ast import Const
 from adalog.planner.delta.bodies import DeltaBody, delta_bodies, negated
-from adalog.planner.delta.versions import (
-    APPEARS,
-    VANISHES,
-    Atom,
-    Moves,
-    Split,
-    Splits,
-    at_version,
-)
+from adalog.planner.delta.versions import APPEARS, VANISHES, Atom, Moves, Split, Splits, at_version
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, conjuncts, variables
 from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by

@@ -135,12 +135,7 @@ class _Rule:
     """One rule. `aggregates`: of its head's places, where it is part of a recursion."""
 
     def __init__(
-        self,
-        target: str,
-        branch: Branch,
-        below: Moving,
-        own: frozenset[str],
-        aggregates: tuple[str | None, ...],
+        self, target: str, branch: Branch, below: Moving, own: frozenset[str], aggregates: tuple[str | None, ...]
     ) -> None:
         self.target = target
         self.head = branch.head

@@ -386,11 +386,7 @@ class MagicSets:
         self._copies[name] = copy
         if name not in self.made.relations:
             self.made.relations[name] = RuleRelation(
-                name,
-                predicate.name,
-                predicate.arity,
-                predicate.aggregates if predicate.aggregated else (),
-                bound,
+                name, predicate.name, predicate.arity, predicate.aggregates if predicate.aggregated else (), bound
             )
             if bound:
                 magic = magic_of(name)

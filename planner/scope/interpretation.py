@@ -217,12 +217,6 @@ def holding(held: PlaceContent) -> str:
     }[held]
 
 
-def shown(value: Any) -> str:
-    """A value in a message, at most a line of it."""
-    text = write(value)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
 def entity_named(database: Snapshot, value: Any) -> Any:
     """What is written for an entity, as its lookup ref's attribute wants it; one whose attribute is text is JSON.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from adalog.datalog import ast
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.names import names_in, targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.logical import (
@@ -25,11 +26,11 @@ from adalog.planner.model.logical import (
     everything,
     variables,
 )
-from adalog.planner.model.names import names_in, targets, unique_name
+from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
 from adalog.planner.scope.resolve import plain_value
-from adalog.planner.scope.rulebook import RuleBook, aggregates_of
+from adalog.planner.scope.rulebook import RuleBook
 
 Scope = dict[str, str]
 """The unique name of each variable that is visible by its written name."""
@@ -322,7 +323,7 @@ class Scoping:
                 found[name] = RulePredicate(
                     name,
                     len(branches[0].head),
-                    aggregates_of(branches[0]),
+                    branches[0].aggregates,
                     tuple(self.branches(branches, source)),
                     frozenset(range(len(branches[0].required))),
                 )
@@ -375,7 +376,7 @@ def _once(items: Sequence[Node]) -> tuple[Node, ...]:
 
 def _is_square(rule: ast.Rule) -> bool:
     """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
-    if len(rule.clauses) != 2 or rule.required or any(aggregates_of(rule)) or len(rule.head) != 2:
+    if len(rule.clauses) != 2 or rule.required or any(rule.aggregates) or len(rule.head) != 2:
         return False
     first, second = rule.clauses
     if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):

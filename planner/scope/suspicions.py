@@ -15,9 +15,10 @@ from typing import Final
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
-from adalog.datalog.edn.writer import write
+from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import Position
 from adalog.datalog.errors import shown as briefly
+from adalog.datalog.names import names_in, targets
 from adalog.datalog.pull import DB_ID, PullPattern
 from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
@@ -34,9 +35,8 @@ from adalog.planner.model.logical import (
     everything,
 )
 from adalog.planner.model.lookups import LOOKUPS, looked_up_attributes, source_of
-from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.variable_places import COMPARISONS

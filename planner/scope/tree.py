@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.datalog.errors import Position
+from adalog.datalog.names import names_in, targets
 from adalog.planner.model.logical import AndNode, Node, RelationAtom
-from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.nested import PlanInner
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.rulebook import RuleBook

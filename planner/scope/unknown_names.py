@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from adalog.datalog.diagnostics import Suspicion
+from adalog.datalog.edn.writer import shown
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, expected, holding, shown, unknown_entity
+from adalog.planner.scope.interpretation import Interpretation, expected, holding, unknown_entity
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 

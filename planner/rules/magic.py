@@ -74,6 +74,11 @@ class AdornedProgram:
     rules: dict[str, list[Branch]] = field(default_factory=dict)
     magic: dict[str, list[MagicRule]] = field(default_factory=dict)
 
+    @property
+    def all_rules(self) -> dict[str, list[Branch]]:
+        """Those of magic sets among them."""
+        return self.rules | {name: [each.branch for each in asked] for name, asked in self.magic.items()}
+
 
 def magic_of(relation: str) -> str:
     """The name of a relation's magic set."""

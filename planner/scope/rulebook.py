@@ -88,20 +88,14 @@ def _dependencies(rule: ast.Rule) -> Iterator[RuleDependency]:
 
 def _unstratifiable(cycle: tuple[RuleDependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
     first = cycle[0]
-    steps = " → ".join(
-        [first.reader, *(f"{each.barrier} {each.read}" if each.barrier else each.read for each in cycle)]
-    )
-    why = (
-        "its own negation: whether it holds would depend on it not holding"
-        if first.barrier == "not"
-        else f"its own {first.barrier}, which must see all its tuples first; "
-        f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
-    )
-    return AdalogError(
-        Code.UNSTRATIFIABLE,
-        f"the rule {first.reader} depends on {why}: {steps}",
-        branches[first.reader][0].position,
-    )
+    steps = " → ".join([first.reader, *(f"{each.barrier} {each.read}".lstrip() for each in cycle)])
+    if first.barrier == "not":
+        why = "its own negation: whether it holds would depend on it not holding"
+    else:
+        hint = f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
+        why = f"its own {first.barrier}, which must see all its tuples first; {hint}"
+    message = f"the rule {first.reader} depends on {why}: {steps}"
+    return AdalogError(Code.UNSTRATIFIABLE, message, branches[first.reader][0].position)
 
 
 def _inlined(order: list[str], branches: Mapping[str, list[ast.Rule]], recursive: set[str]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from adalog.planner.model.logical import (
 )
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.variable_places import COMPARISONS
@@ -178,7 +178,7 @@ class _Finder:
             if isinstance(item, DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
-                    if _class(before) != _class(held):
+                    if type_of(before) != type_of(held):
                         self.unequal(name, before, held, "", item.position)
         for item in items:
             if isinstance(item, RuleAtom):
@@ -215,15 +215,15 @@ class _Finder:
             before = known.get(term) if isinstance(term, str) else None
             if before is None or not isinstance(term, str):
                 continue
-            others = [self.other(head[place], _class(before)) for head in heads]
+            others = [self.other(head[place], type_of(before)) for head in heads]
             if others and None not in others and (other := others[0]) is not None:
                 self.unequal(term, before, other, f"in the rule {atom.rule} ", atom.position)
 
-    def other(self, name: str, kind: str) -> PlaceContent | None:
+    def other(self, name: str, kind: str | None) -> PlaceContent | None:
         """What a variable of a rule's head stands for, if that is of another class."""
         for place in self.outline.places.variables.get(name, ()):
             held = None if place.compared else place.kind_in(self.databases)
-            if held is not None and _class(held) != kind:
+            if held is not None and type_of(held) != kind:
                 return held
         return None
 
@@ -247,7 +247,7 @@ class _Finder:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:
-                sides.append((self.outline.tree.written(arg), _class(known[arg])))
+                sides.append((self.outline.tree.written(arg), str(type_of(known[arg]))))
             elif isinstance(arg, ast.Const) and arg.value is not None:
                 sides.append((shown(arg.value), type_name(arg.value)))
         for (left, one), (right, other) in pairwise(sides):
@@ -331,13 +331,6 @@ class _Finder:
             text = name.rstrip("'")
             return f' and stands nowhere else, so that it may be anything; write :{text}, "{text}" or _'
         return None
-
-
-def _class(held: PlaceContent) -> str:
-    """The type that equal values have in common: an entity equals the long that is its id."""
-    if isinstance(held, PlaceKind):
-        return "keyword" if held is PlaceKind.ATTRIBUTE else "long"
-    return str(held.value_type)
 
 
 def _a(noun: str) -> str:

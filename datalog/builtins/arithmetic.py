@@ -75,10 +75,8 @@ def of_type(kind: type[Any], value: Number, name: str, args: Sequence[Value]) ->
     """An exact integer or a number as a value of the type, or a refusal where it does not fit."""
     if kind is int:
         if not LONG_MIN <= value <= LONG_MAX:
-            refuse(
-                f"{shown_call(name, args)} is beyond the 64 bits of a long; "
-                "bigints have no such bound: write 1N, or make one with bigint"
-            )
+            hint = "bigints have no such bound: write 1N, or make one with bigint"
+            refuse(f"{shown_call(name, args)} is beyond the 64 bits of a long; {hint}")
         return int(value)
     if kind is BigInt:
         if int(value).bit_length() > _MAX_BITS:

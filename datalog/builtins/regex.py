@@ -78,9 +78,8 @@ def _compiled(source: str) -> RegexPattern:
     try:
         program = _re2.RE2(for_re2(source).encode(), _options())
     except MissingError as missing:
-        refuse(
-            f"the pattern {shown(source)} has {missing.what}, and RE2, which runs it, has none; {missing.instead}"
-        )
+        none = f"{missing.what}, and RE2, which runs it, has none"
+        refuse(f"the pattern {shown(source)} has {none}; {missing.instead}")
     if not program.ok():
         _refuse_pattern(source, program.error().decode())
     size = program.ProgramSize()
@@ -132,10 +131,8 @@ def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
         if number % _LOOK_MATCHES == 0:
             look()
         if number > MAX_MATCHES:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"{shown(pattern.source)} matches more than {MAX_MATCHES:,} times in {shown(text.decode())}",
-            )
+            times = f"more than {MAX_MATCHES:,} times in {shown(text.decode())}"
+            raise AdalogError(Code.LIMIT_EXCEEDED, f"{shown(pattern.source)} matches {times}")
         yield pattern.found(text, spans)
         start, at = spans[0]
         if start == at:

@@ -223,9 +223,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 
 def _uuid(text: str) -> UUID:
     if not _UUID.fullmatch(text):
-        raise Malformed(
-            f'#uuid "{short(text)}" is not a UUID; write it as #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"'
-        )
+        hint = 'write it as #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"'
+        raise Malformed(f'#uuid "{short(text)}" is not a UUID; {hint}')
     return UUID(text)
 
 
@@ -233,9 +232,8 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Malformed(
-            f'#bytes "{short(text)}" is not base64; its length is a multiple of four, of A-Z a-z 0-9 + / ='
-        ) from None
+        hint = "its length is a multiple of four, of A-Z a-z 0-9 + / ="
+        raise Malformed(f'#bytes "{short(text)}" is not base64; {hint}') from None
 
 
 def uri(text: str) -> Uri:
@@ -273,9 +271,8 @@ def check_tag(token: str) -> None:
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:
             raise Malformed(f"{short(token)} is not a map namespace; one is written #:person{{:name …}}")
     elif name not in _TAGS and name != "db/id":
-        raise Malformed(
-            f"unknown tag {short(token)}{nearest(name, _TAGS, prefix='#')}; there are #inst #uuid #bytes #uri"
-        )
+        hint = nearest(name, _TAGS, prefix="#")
+        raise Malformed(f"unknown tag {short(token)}{hint}; there are #inst #uuid #bytes #uri")
 
 
 def _namespaced(namespace: str, value: Value) -> EdnMap:

@@ -40,11 +40,8 @@ def nested_call(
         raise invalid(rest[0], "a query within a query has no :timeout of its own; give it to the outer one")
     for element in inner.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"a query within a query writes its pull pattern out: {element.pattern.name} is none",
-                element.pattern.position,
-            )
+            message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
+            raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
     given = rest[1:]
     written = inner.written or (ast.SourceInput("$"),) * bool(given)
     if len(given) != len(written):

@@ -106,12 +106,10 @@ def _expression(form: Form) -> PullAttribute:
         return _with_option(_plain(items[1]), items[0], older, items[2])
     if not items:
         raise invalid(form, "an attribute with options begins with the attribute: [:person/name :as :name]")
-    attribute = _plain(items[0])
-    options = items[1:]
+    attribute, options = _plain(items[0]), items[1:]
     if not options:
-        raise invalid(
-            form, f"{shown(items[0])} has no options here; write it by itself, or [{shown(items[0])} :limit 5]"
-        )
+        name = shown(items[0])
+        raise invalid(form, f"{name} has no options here; write it by itself, or [{name} :limit 5]")
     if len(options) % 2:
         raise invalid(options[-1], f"options come in pairs, and {shown(options[-1])} has no value")
     given: set[str] = set()

@@ -125,15 +125,14 @@ class Database:
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
-        limits: of transactions given as text. waiting: the most transactions that are not answered yet.
-        attributes: the most attributes that transactions may declare in all. keys: how long idempotency keys are
-        remembered. shared: other processes of this machine may open the folder, too, if
-        they say so; a server's log is always shared. siblings: the processes of one server that share it.
-        follow_seconds: how often others' transactions are looked for without a notice.
-        segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
-        None: each folds for itself. copy: the folder in which this process keeps what it has of them; None: one
-        that goes with the process. progress: where how far it has come is written, and whether it is still wanted
-        is read.
+        limits: of transactions given as text. waiting: the most transactions that are not answered yet. attributes:
+        the most attributes that transactions may declare in all. keys: how long idempotency keys are remembered.
+        shared: other processes of this machine may open the folder, too, if they say so; a server's log is always
+        shared. siblings: the processes of one server that share it. follow_seconds: how often others' transactions
+        are looked for without a notice. segments: for a server's log, the folder or address at which gateways share
+        checkpoints and imported files; None: each folds for itself. copy: the folder in which this process keeps
+        what it has of them; None: one that goes with the process. progress: where how far it has come is written,
+        and whether it is still wanted is read.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -200,8 +199,7 @@ class Database:
 
     @property
     def secret(self) -> bytes | None:
-        """A secret of all gateways on one server; None where a folder keeps what is secret, or nothing
-        does."""
+        """A secret of all gateways on one server; None where a folder keeps what is secret, or nothing does."""
         return self._log.secret if isinstance(self._log, ServerLog) else None
 
     def history_mark(self, t: int) -> str:
@@ -359,8 +357,7 @@ class Database:
         return None if found is None else instant(found)
 
     def _check_log(self) -> None:
-        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another
-        attempt."""
+        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another attempt."""
         away = self.away
         if away is not None:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, away)
@@ -368,22 +365,14 @@ class Database:
     # Writing
 
     def transact(
-        self,
-        tx: str | Sequence[Any],
-        *,
-        expected_basis_t: int | None = None,
-        idempotency_key: str | None = None,
+        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> TxReport:
         """Apply transaction data, EDN text or forms, and wait until it is durable."""
         future = self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
         return future.result()
 
     def submit(
-        self,
-        tx: str | Sequence[Any],
-        *,
-        expected_basis_t: int | None = None,
-        idempotency_key: str | None = None,
+        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> Future[TxReport]:
         """Queue transaction data. The future has the report once it is durable, or the refusal.
 
@@ -397,20 +386,16 @@ class Database:
         return request.future
 
     def bulk_load(self, schema_tx: str | Sequence[Any], columns: BulkData) -> TxReport:
-        """One transaction of forms and, per attribute, entities with their values as columns.
-
-        Attributes are declared by the forms or before. Entities are ids of one's own choice; refs are ids.
-        """
+        """One transaction of forms and, per attribute, entities with their values as columns. Attributes are
+        declared by the forms or before. Entities are ids of one's own choice; refs are ids."""
         request = BulkRequest(schema_tx, columns=columns)
         self._writer.submit(request)
         return request.future.result()
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
-        """A folder for segments to be adopted; what was not adopted by the end goes with it.
-
-        Raises ARG_INVALID for a database in memory, which has no place for files.
-        """
+        """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
+        a database in memory, which has no place for files."""
         if isinstance(self._log, ServerLog) and self._log.keep is None:
             raise AdalogError(
                 Code.ARG_INVALID,

@@ -26,9 +26,8 @@ class UsedKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
-    older version put it into the row. used: its idempotency key; what is read back has none. files: the
-    names of the files that its payload names; what is read back does not repeat them.
-    """
+    older version put it into the row. used: its idempotency key; what is read back has none. files: the names of
+    the files that its payload names; what is read back does not repeat them."""
 
     t: int
     instant: int

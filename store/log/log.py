@@ -78,11 +78,8 @@ class AppendTurn:
 
 
 class Log(LogReader):
-    """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
-
-    is_shared: other processes append, too. settling: for how many seconds the
-    outcome of a commit in doubt is waited for.
-    """
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read. is_shared: other processes append, too.
+    settling: for how many seconds the outcome of a commit in doubt is waited for."""
 
     is_shared = False
     # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
@@ -139,10 +136,7 @@ class Log(LogReader):
 
     def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[AppendTurn]:
         """The right to append. Whatever is not appended within it never is. keys: idempotency keys that `use_of`
-        will be asked for.
-
-        Raises BACKEND_UNAVAILABLE where it cannot be had.
-        """
+        will be asked for. Raises BACKEND_UNAVAILABLE where it cannot be had."""
         return nullcontext(AppendTurn(self.append, self.use_of))
 
     def missed(self) -> Sequence[LogEntry]:
@@ -249,10 +243,8 @@ class Log(LogReader):
         self._engine.dispose()
 
     def replay(self, after: int, checksum: int) -> Iterator[LogEntry]:
-        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
-
-        Raises INTERNAL for a gap or a row that is not what was written.
-        """
+        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`. Raises
+        INTERNAL for a gap or a row that is not what was written."""
         self._continue(after, checksum)
         for entry, verified in self._checked(after, END, checksum):
             self._continue(entry.t, verified)

@@ -121,9 +121,7 @@ class LogReader:
 
     def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
         """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
-
-        Nothing is checked: the copier compares `chained`. Few of them are held at once.
-        """
+        Nothing is checked: the copier compares `chained`. Few of them are held at once."""
         while after < until:
             last = self._last_of_piece(after, until)
             if last is None:
@@ -186,10 +184,8 @@ class LogReader:
         return int(count), int(nbytes or 0)
 
     def checksum_at(self, t: int) -> int | None:
-        """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
-
-        Raises BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read.
-        """
+        """The chained checksum of entry t, 0 before the first, None where the log has no such entry. Raises
+        BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read."""
         try:
             return self._stored_checksum(t)
         except sa.exc.SQLAlchemyError as error:
@@ -258,6 +254,5 @@ def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
 def damaged(what: str, why: str) -> AdalogError:
     """The refusal of what holds something else than was written."""
     return AdalogError(
-        Code.INTERNAL,
-        f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup",
+        Code.INTERNAL, f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup"
     )

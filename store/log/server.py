@@ -148,10 +148,8 @@ class ServerLog(Log):
         *,
         only_reads: bool = False,
     ) -> None:
-        """only_reads: the tables are left as they are, and nothing may be appended.
-
-        Raises BACKEND_UNAVAILABLE if the server cannot be reached or the tables cannot be made, NewerFormat.
-        """
+        """only_reads: the tables are left as they are, and nothing may be appended. Raises BACKEND_UNAVAILABLE if
+        the server cannot be reached or the tables cannot be made, NewerFormat."""
         self._parameters = _parameters(address)
         # What a listener tells its own process's appends by.
         self._own = secrets.token_hex(6)

@@ -35,10 +35,7 @@ KEYS: Final = sa.Table(
 )
 # Files that entries name: part of the log, though they lie beside it.
 FILES: Final = sa.Table(
-    "files",
-    METADATA,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("t", sa.BigInteger, nullable=False),
+    "files", METADATA, sa.Column("name", sa.Text, primary_key=True), sa.Column("t", sa.BigInteger, nullable=False)
 )
 # Which formats the log has been of, and the release of adalog that made it so; NULL where an older version did.
 VERSIONS: Final = sa.Table(

@@ -59,9 +59,7 @@ class IndexedView(Protocol):
 
 def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
     """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
-
-    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
-    """
+    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute."""
     for span in spans(snapshot, index, components, start):
         yield from span.datoms()
 

@@ -32,10 +32,7 @@ Part = Base | Run | Segment
 @dataclass(frozen=True, eq=False)
 class Manifest:
     """A view and its data: per attribute a relation, the base first, and the events since; per tag blocks and the
-    keys since.
-
-    origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them.
-    """
+    keys since. origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them."""
 
     t: int
     since: int
@@ -127,8 +124,7 @@ def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schem
         data[id_] = AttributeData(_relation(parts), Delta.of(events.e, events.v, events.t, events.added))
     dictionaries = {
         tag: Dictionary(
-            (block if isinstance(block, Block) else _block(tag, *block) for block in blocks),
-            manifest.young[tag],
+            (block if isinstance(block, Block) else _block(tag, *block) for block in blocks), manifest.young[tag]
         )
         for tag, blocks in manifest.blocks.items()
     }

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 
 class OverlaidData(AttributeData):
-    """One attribute's datoms as the basis has them, and the events of the transaction after it.
-
-    basis: a snapshot without `since` and `history`.
-    """
+    """One attribute's datoms as the basis has them, and the events of the transaction after it. basis: a snapshot
+    without `since` and `history`."""
 
     def __init__(self, basis: Snapshot, attribute: int, events: Columns) -> None:
         self._basis = basis

@@ -51,8 +51,7 @@ class SpeculationStart(NamedTuple):
 class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
-    folded: how many datoms the relations hold, where that is known.
-    """
+    folded: how many datoms the relations hold, where that is known."""
 
     t: int
     forgetful: frozenset[int] = frozenset()
@@ -240,10 +239,8 @@ class Snapshot:
             return columns
 
     def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
-        """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t).
-
-        Costs what these have, in a plain view.
-        """
+        """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t). Costs what
+        these have, in a plain view."""
         if self.plain is self and not self._forgets(attribute) and attribute not in self._columns:
             return self.data_of(attribute).columns_of(entities, self.t)
         columns = self.columns_of(attribute)
@@ -338,10 +335,8 @@ class Snapshot:
     # Entities
 
     def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means; None where there is none.
-
-        Raises ARG_INVALID for anything else, and for a lookup ref through an attribute that is not unique.
-        """
+        """The entity that a number, an ident or a lookup ref means; None where there is none. Raises ARG_INVALID
+        for anything else, and for a lookup ref through an attribute that is not unique."""
         if type(value) is int:
             return value
         if isinstance(value, Keyword):
@@ -405,9 +400,7 @@ class Snapshot:
 
     def datoms(self, index_name: str, components: Sequence[Any] = (), start: int = 0) -> Iterator[Datom]:
         """Datoms of EAVT, AEVT, AVET or VAET in its order that begin with the components, but the first `start`.
-
-        Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute.
-        """
+        Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute."""
         return index.datoms(self, index_name, components, start)
 
     def spans(

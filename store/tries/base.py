@@ -33,10 +33,8 @@ class ClosedDatoms:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
-
-    last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
-    """
+    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n]. last: the last
+    transaction that touched the attribute. segment: the file its arrays are mapped from, if any."""
 
     ev: Csr = EMPTY
     ve: Csr = EMPTY
@@ -90,10 +88,8 @@ class Base:
         return Columns.concat([now, held]).sorted() if len(held) else now
 
     def until(self, t: int, current: Columns, later: ClosedDatoms, *, keep_history: bool = True) -> Base:
-        """As it was after transaction t, when `current` held: as though nothing had happened since.
-
-        later: what ended in runs above it.
-        """
+        """As it was after transaction t, when `current` held: as though nothing had happened since. later: what
+        ended in runs above it."""
         closed = _joined(self.closed, later)
         then = (closed.retracted <= t) & keep_history
         return Base(

@@ -37,9 +37,7 @@ _LONG_ROW = 4096
 @dataclass(frozen=True, eq=False)
 class Csr:
     """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
-
-    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
-    """
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n]."""
 
     keys: CodeColumn
     offsets: RowColumn
@@ -179,10 +177,8 @@ class TrieSize:
 
 
 class Trie:
-    """A base and levels of signed pairs above it, the newest first.
-
-    size: of the trie as a whole; that of the base where there are no levels.
-    """
+    """A base and levels of signed pairs above it, the newest first. size: of the trie as a whole; that of the base
+    where there are no levels."""
 
     def __init__(self, base: Csr, levels: Levels = (), size: TrieSize | None = None) -> None:
         assert size is not None or not levels
@@ -426,9 +422,7 @@ class Trie:
 
     def advanced(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> Trie:
         """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
-
-        Costs the events and the youngest level; that of a merge of levels now and then.
-        """
+        Costs the events and the youngest level; that of a merge of levels now and then."""
         if len(keys) == 1:
             return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
         fresh, size = self.difference(keys, values, added)

@@ -216,10 +216,7 @@ WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
     "keyword": (":open", '":open"'),
     "symbol": ("open", '"open"'),
     "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
-    "uuid": (
-        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-    ),
+    "uuid": ('#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"', '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"'),
     "bigdec": ("9.99M", '9.99 or "9.99"'),
     "long": ("5", "5"),
     "bigint": ("5N", '5 or "5"'),

@@ -118,11 +118,7 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         return values[0] if values else None
 
     ident = one(bootstrap.IDENT)
-    value_type, cardinality, unique = (
-        one(bootstrap.VALUE_TYPE),
-        one(bootstrap.CARDINALITY),
-        one(bootstrap.UNIQUE),
-    )
+    value_type, cardinality, unique = (one(bootstrap.VALUE_TYPE), one(bootstrap.CARDINALITY), one(bootstrap.UNIQUE))
     component = one(bootstrap.IS_COMPONENT)
     tuple_attrs, tuple_types, tuple_type = (
         one(bootstrap.TUPLE_ATTRS),

@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class KeyMemory(NamedTuple):
@@ -14,6 +14,9 @@ class KeyMemory(NamedTuple):
 
     transactions: int = 1_000_000
     seconds: int = 86_400
+
+
+KEY_MEMORY: Final = KeyMemory()
 
 
 class UsedKey(NamedTuple):

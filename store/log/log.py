@@ -24,7 +24,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.notices import AppendNotices
 from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
@@ -47,7 +47,6 @@ _FEW_KEYS: Final = 2000
 _REMEMBERED: Final = 4_096
 _COLUMNS: Final = TRANSACTIONS.c
 _BUSY_MS: Final = 1000
-_KEY_MEMORY: Final = KeyMemory()
 
 
 class InDoubtError(Exception):
@@ -91,7 +90,7 @@ class Log(LogReader):
     def __init__(
         self,
         engine: sa.Engine,
-        keys: KeyMemory = _KEY_MEMORY,
+        keys: KeyMemory = KEY_MEMORY,
         files_folder: Path | None = None,
         *,
         prepare: Callable[[sa.Connection], None] = prepare_file,
@@ -108,13 +107,13 @@ class Log(LogReader):
         super().__init__(engine, keys, files_folder, prepare, begin)
 
     @staticmethod
-    def in_memory(keys: KeyMemory = _KEY_MEMORY) -> Log:
+    def in_memory(keys: KeyMemory = KEY_MEMORY) -> Log:
         """A log that ends with the process."""
         arguments = {"check_same_thread": False}
         return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments), keys)
 
     @staticmethod
-    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> Log:
+    def in_file(path: Path, keys: KeyMemory = KEY_MEMORY, files_folder: Path | None = None) -> Log:
         """A log in an SQLite file, with the files it names in a folder; a commit that returned is on disk."""
         return opened(path, lambda engine: Log(engine, keys, files_folder))
 
@@ -228,7 +227,7 @@ class Log(LogReader):
 
     def _rewrite(self) -> None:
         # Connections remember a log that ends before the commit in doubt; new ones read the files.
-        self._engine.dispose()
+        self.engine.dispose()
         with self._connection() as connection:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
             # An fsync that failed may succeed the next time without having written anything: only pages written now
@@ -240,7 +239,7 @@ class Log(LogReader):
             own = identity_table(connection)
             connection.execute(sa.update(own).values(id=own.c.id))
             connection.commit()
-        self._engine.dispose()
+        self.engine.dispose()
 
     def replay(self, after: int, checksum: int) -> Iterator[LogEntry]:
         """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`. Raises
@@ -313,17 +312,9 @@ class Log(LogReader):
             connection.commit()
 
     def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
-        rows = [
-            {
-                "t": entry.t,
-                "instant": entry.instant,
-                "idempotency_key": entry.row_key,
-                "payload": entry.payload,
-                "checksum": checksum,
-            }
-            for entry, checksum, _ in copies
-        ]
-        connection.execute(INSERT, rows)
+        names = ("t", "instant", "idempotency_key", "payload", "checksum")
+        rows = [(each.t, each.instant, each.row_key, each.payload, checksum) for each, checksum, _ in copies]
+        connection.execute(INSERT, [dict(zip(names, row, strict=True)) for row in rows])
         used = [
             {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
             for entry, _, at in copies

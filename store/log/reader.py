@@ -55,7 +55,7 @@ class LogReader:
         # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
         self.bring: Callable[[Sequence[Segment]], None] | None = None
         self.keep: Callable[[Sequence[Segment]], None] | None = None
-        self._engine = engine
+        self.engine = engine
         self._keys = keys
         self._begin_using = begin
         # An in-memory database has one connection, which readers and the writer take turns at.
@@ -69,7 +69,7 @@ class LogReader:
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
-        with self._lock, self._engine.connect() as connection:
+        with self._lock, self.engine.connect() as connection:
             if self._begin_using is not None:
                 self._begin_using(connection)
             yield connection
@@ -234,7 +234,7 @@ class LogReader:
 
     def close(self) -> None:
         """Let go of the file or server."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
         return unreadable("the log", error)

@@ -23,7 +23,7 @@ from psycopg import conninfo, errors, pq
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import check_not_outgrown
-from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey, now_ms
+from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.reader import PAGE
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
@@ -141,13 +141,7 @@ class ServerLog(Log):
     settling = 5.0
     failed = "the connection to PostgreSQL failed"
 
-    def __init__(
-        self,
-        address: str,
-        keys: KeyMemory = KeyMemory(),  # noqa: B008 - a tuple
-        *,
-        only_reads: bool = False,
-    ) -> None:
+    def __init__(self, address: str, keys: KeyMemory = KEY_MEMORY, *, only_reads: bool = False) -> None:
         """only_reads: the tables are left as they are, and nothing may be appended. Raises BACKEND_UNAVAILABLE if
         the server cannot be reached or the tables cannot be made, NewerFormat."""
         self._parameters = _parameters(address)
@@ -221,10 +215,6 @@ class ServerLog(Log):
         except psycopg.Error:
             return False
         return True
-
-    @property
-    def engine(self) -> sa.Engine:
-        return self._engine
 
     # Turns
 
@@ -417,7 +407,7 @@ class ServerLog(Log):
 
     @contextmanager
     def _filling(self) -> Iterator[sa.Connection]:
-        with self._engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
+        with self.engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             # Reading what comes next may take longer than others would wait for.
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             connection.exec_driver_sql(TURN)

@@ -206,8 +206,7 @@ def secret_in(connection: sa.Connection, name: str) -> bytes:
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     fresh = insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
     connection.execute(fresh.on_conflict_do_nothing())
-    found: bytes = connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one()
-    return bytes(found)
+    return bytes(connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one())
 
 
 def found_secret(connection: sa.Connection, name: str) -> bytes | None:

@@ -17,6 +17,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.tries.columns import Columns
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import CodeColumn, RowColumn
@@ -31,30 +32,17 @@ _ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.
 
 
 class IndexedView(Protocol):
-    """What is read of a snapshot."""
+    """What is read of a snapshot, as there."""
 
     codes: Codes
 
-    def attribute(self, key: Keyword | int) -> Attribute | None:
-        """The attribute of an ident or an entity id."""
-
-    def attributes(self) -> tuple[Attribute, ...]:
-        """Every attribute."""
-
-    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
-        """Those that may have datoms of some entities, which are sorted and distinct."""
-
-    def columns(self, attribute: Attribute) -> Columns:
-        """The datoms of an attribute, sorted by (e, v, t)."""
-
-    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
-        """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
-
-    def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means."""
-
-    def value_code(self, attribute: Attribute, value: Any) -> int | None:
-        """The code of a value as the attribute's type."""
+    def attribute(self, key: Keyword | int) -> Attribute | None: ...
+    def attributes(self) -> tuple[Attribute, ...]: ...
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]: ...
+    def columns(self, attribute: Attribute) -> Columns: ...
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns: ...
+    def entid(self, value: Any) -> int | None: ...
+    def value_code(self, attribute: Attribute, value: Any) -> int | None: ...
 
 
 def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
@@ -232,8 +220,7 @@ def _pages(
     start, stop = window
     bounds = np.append(np.arange(start, stop, _PAGE), stop)
     if refined:
-        same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
-        runs = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(rows)]))
+        runs = np.append(np.flatnonzero(run_starts(rows.e, a)), len(rows))
         after = np.searchsorted(runs, bounds)
         bounds = distinct(runs[np.append(np.searchsorted(runs, bounds[:1], side="right") - 1, after)])
     for at, end in pairwise(bounds.tolist()):
@@ -248,11 +235,8 @@ def _pages(
 
 def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
     """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
-    same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
-    several = np.zeros(len(rows), np.bool_)
-    several[1:] |= same
-    several[:-1] |= same
-    order, at = np.arange(len(rows)), np.flatnonzero(several)
+    first = run_starts(rows.e, a)
+    order, at = np.arange(len(rows)), np.flatnonzero(~(first & np.append(first[1:], True)))
     if len(at):
         values = map(sort_key, codes.decode_many(rows.v[at]))
         keys = list(zip(rows.e[at].tolist(), a[at].tolist(), values, rows.t[at].tolist(), strict=True))

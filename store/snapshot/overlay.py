@@ -55,10 +55,8 @@ class OverlaidData(AttributeData):
         current = self._basis.columns_of(self._attribute)
         if not len(self._events):
             return current
-        entities = distinct(self._events.e)
-        touched = current.take(are_of(current.e, entities))
-        held, _ = settle(current, touched, self._events)
-        return held
+        touched = current.take(are_of(current.e, distinct(self._events.e)))
+        return settle(current, touched, self._events)[0]
 
     def columns_of(self, entities: CodeColumn, t: int) -> Columns:
         if t <= self._basis.t:

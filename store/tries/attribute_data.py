@@ -151,7 +151,7 @@ class AttributeData:
     def events_between(self, low: int, high: int, until: int) -> Columns:
         """Every assertion and retraction up to transaction `until` of the entities from `low` to before `high`,
         sorted by (e, v, t). Costs what these ever had, and what is young."""
-        current = self.relation.current_between(low, high)
+        current = self.relation.base.current_between(low, high)
         young = self.delta.events(0, self.delta.length_at(until))
         young = young.take((young.e >= low) & (young.e < high))
         others = Columns.concat([self.relation.other_events_between(low, high), young])

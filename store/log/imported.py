@@ -64,7 +64,6 @@ class LoggedFile:
 
     @property
     def added(self) -> Bools:
-        """Which are assertions."""
         return self._arrays["added"]
 
     def codes(self, codes: Codes) -> Int64s:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -24,28 +25,17 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.notices import AppendNotices
 from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
-from adalog.store.log.tables import (
-    FILES,
-    FORGET,
-    INSERT,
-    INSERT_KEYS,
-    INSERT_ROW,
-    KEYS,
-    TRANSACTIONS,
-    begin_reading,
-    identity_table,
-    prepare_file,
-)
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
 _FEW_KEYS: Final = 2000
 # The last entries whose checksums are at hand.
 _REMEMBERED: Final = 4_096
-_COLUMNS: Final = TRANSACTIONS.c
+_COLUMNS: Final = tables.TRANSACTIONS.c
 _BUSY_MS: Final = 1000
 
 
@@ -93,10 +83,9 @@ class Log(LogReader):
         keys: KeyMemory = KEY_MEMORY,
         files_folder: Path | None = None,
         *,
-        prepare: Callable[[sa.Connection], None] = prepare_file,
+        prepare: Callable[[sa.Connection], None] = tables.prepare_file,
         begin: Callable[[sa.Connection], None] | None = None,
     ) -> None:
-        """As of a `LogReader`."""
         # Of the last entry that is known here.
         self.t = 0
         self.checksum = 0
@@ -120,9 +109,8 @@ class Log(LogReader):
     @staticmethod
     def reading(path: Path, files_folder: Path) -> Log:
         """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
-        return opened_to_read(
-            path, lambda engine: Log(engine, files_folder=files_folder, prepare=lambda _: None, begin=begin_reading)
-        )
+        made = partial(Log, files_folder=files_folder, prepare=lambda _: None, begin=tables.begin_reading)
+        return opened_to_read(path, made)
 
     @staticmethod
     def to_fill(path: Path, files_folder: Path) -> Log:
@@ -165,12 +153,12 @@ class Log(LogReader):
         files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
         committing = False
         try:
-            connection.exec_driver_sql(INSERT_ROW, rows)
+            connection.exec_driver_sql(tables.INSERT_ROW, rows)
             if files:
-                connection.execute(FILES.insert(), files)
+                connection.execute(tables.FILES.insert(), files)
             if used:
-                connection.execute(FORGET, self._oldest(entries[-1].t))
-                connection.execute(INSERT_KEYS, used)
+                connection.execute(tables.FORGET, self._oldest(entries[-1].t))
+                connection.execute(tables.INSERT_KEYS, used)
             committing = True
             connection.commit()
         except sa.exc.SQLAlchemyError as error:
@@ -236,7 +224,7 @@ class Log(LogReader):
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
             if busy:
                 raise sa.exc.TimeoutError("somebody reads the log for too long")
-            own = identity_table(connection)
+            own = tables.identity_table(connection)
             connection.execute(sa.update(own).values(id=own.c.id))
             connection.commit()
         self.engine.dispose()
@@ -273,7 +261,6 @@ class Log(LogReader):
         self._continue(t, checksum)
 
     def _continue(self, t: int, checksum: int) -> None:
-        """The log goes on after entry t."""
         self.t = t
         self.checksum = self._last[t] = checksum
         self._last.pop(t - _REMEMBERED, None)
@@ -291,7 +278,7 @@ class Log(LogReader):
         checksum, t = 0, 0
         try:
             with self._filling() as connection:
-                connection.execute(sa.update(identity_table(connection)).values(id=identity))
+                connection.execute(sa.update(tables.identity_table(connection)).values(id=identity))
                 for piece in _in_pieces(copies):
                     for copy in piece:
                         t, checksum = t + 1, chained(checksum, copy.entry)
@@ -314,7 +301,7 @@ class Log(LogReader):
     def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
         names = ("t", "instant", "idempotency_key", "payload", "checksum")
         rows = [(each.t, each.instant, each.row_key, each.payload, checksum) for each, checksum, _ in copies]
-        connection.execute(INSERT, [dict(zip(names, row, strict=True)) for row in rows])
+        connection.execute(tables.INSERT, [dict(zip(names, row, strict=True)) for row in rows])
         used = [
             {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
             for entry, _, at in copies
@@ -322,11 +309,11 @@ class Log(LogReader):
         ]
         if used:
             # A key that was forgotten and used again is the later transaction's.
-            connection.execute(sa.delete(KEYS).where(KEYS.c.key.in_([each["key"] for each in used])))
-            connection.execute(KEYS.insert(), list({each["key"]: each for each in used}.values()))
+            connection.execute(sa.delete(tables.KEYS).where(tables.KEYS.c.key.in_([each["key"] for each in used])))
+            connection.execute(tables.KEYS.insert(), list({each["key"]: each for each in used}.values()))
         files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
         if files:
-            connection.execute(FILES.insert(), files)
+            connection.execute(tables.FILES.insert(), files)
 
 
 def _in_pieces(copies: Iterable[CopiedEntry]) -> Iterator[list[CopiedEntry]]:

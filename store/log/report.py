@@ -18,7 +18,6 @@ _SLICE: Final = 4096
 
 
 def report_of(entry: LogEntry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
-    """The report of an entry."""
     return TxReport(
         t=entry.t,
         basis_before=entry.t - 1,

@@ -187,7 +187,6 @@ def check_server(connection: sa.Connection) -> int | None:
 
 
 def identity_table(connection: sa.Connection) -> sa.Table:
-    """The table that has the log's identity."""
     return _FILE_IDENTITY if connection.dialect.name == "sqlite" else _SERVER_IDENTITY
 
 

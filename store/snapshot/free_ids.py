@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,13 +37,13 @@ class Interval(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many ids it has."""
         return self.stop - self.start
 
     def has(self, id_: int) -> bool:
         return self.start <= id_ < self.stop
 
 
+_size: Final = attrgetter("size")
 _ALL: Final = Interval(1, SCHEMA_BASE)
 
 
@@ -116,10 +117,6 @@ class FreeIds:
                 f"entity {ids[0]} cannot be chosen: so many ids were that the last ones, from {self.current.start} "
                 f"to {self.current.stop - 1}, are kept for new entities; use a tempid",
             )
-
-
-def _size(interval: Interval) -> int:
-    return interval.size
 
 
 def _parts(interval: Interval, used: CodeColumn) -> list[Interval]:

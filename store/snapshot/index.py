@@ -72,7 +72,6 @@ class DatomSpan:
         return DatomSpan(self.names, cut, self.a[which], self.codes)
 
     def datoms(self) -> list[Datom]:
-        """The datoms, decoded."""
         rows, names = self.rows, self.names
         values = self.codes.decode_many(rows.v)
         columns = (rows.e.tolist(), self.a.tolist(), values, rows.t.tolist(), rows.added.tolist())
@@ -136,7 +135,6 @@ def _by_attribute(
     window: _Window,
     check: Callable[[], None],
 ) -> Iterator[DatomSpan]:
-    """One attribute after the other."""
     for attribute in attributes:
         if window.most == 0:
             return

@@ -46,7 +46,6 @@ class Manifest:
     forgetful: frozenset[int]
 
     def segments(self) -> Iterator[Segment]:
-        """The files that it names."""
         for parts in self.relations.values():
             yield from (part for part in parts if isinstance(part, Segment))
         for blocks in self.blocks.values():
@@ -62,7 +61,7 @@ class Manifest:
 
     def located(self) -> Manifest:
         """The same with the files under absolute paths, for processes that run elsewhere."""
-        return self.placed(_located)
+        return self.placed(lambda segment: segment._replace(path=os.path.abspath(segment.path)))
 
     def placed(self, place: Callable[[Segment], Segment]) -> Manifest:
         """The same with the files elsewhere."""
@@ -77,10 +76,6 @@ class Manifest:
                 for tag, blocks in self.blocks.items()
             },
         )
-
-
-def _located(segment: Segment) -> Segment:
-    return segment._replace(path=os.path.abspath(segment.path))
 
 
 def manifest_of(

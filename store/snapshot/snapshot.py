@@ -375,7 +375,6 @@ class Snapshot:
         return int(row[0]) if len(row) else None
 
     def ident(self, e: int) -> Keyword | None:
-        """The entity's ident, where it has one."""
         row = self.plain.trie(bootstrap.IDENT, inverse=False).row(e)
         return self.codes.decode(int(row[0])) if len(row) else None
 

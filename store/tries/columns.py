@@ -42,7 +42,6 @@ class Columns:
 
     @staticmethod
     def asserted(e: CodeColumn, v: CodeColumn, t: Int64s) -> Columns:
-        """Rows that are all assertions."""
         return Columns(e, v, t, np.ones(len(e), np.bool_))
 
     @staticmethod

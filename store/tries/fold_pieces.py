@@ -49,8 +49,7 @@ def ranges_of(samples: Sequence[NDArray[np.int64]], size: int, *, whole: bool = 
     every = every[:, np.lexsort((every[1], every[0]))]
     step = max(size // max(size // _SAMPLES, 1), 1)
     cuts = [(key, FIRST[1] if whole else value) for key, value in every[:, step::step].T.tolist()]
-    bounds = [FIRST, *sorted(set(cuts) - {FIRST}), LAST]
-    return list(pairwise(bounds))
+    return list(pairwise([FIRST, *sorted(set(cuts) - {FIRST}), LAST]))
 
 
 def sampled(relation: Relation, events: Columns, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -202,7 +201,6 @@ def _place(level: Csr | Signed, pair: Pair) -> int:
 
 
 def _cut(csr: Csr, start: int, stop: int) -> Csr:
-    """The pairs at some places."""
     first, last = _rows(csr.offsets, start, stop)
     if first == last:
         return EMPTY

@@ -179,7 +179,6 @@ class Trie:
 
     @property
     def size(self) -> TrieSize:
-        """Its counts, at no cost."""
         if self._size is None:
             self._size = TrieSize(len(self.base.values), len(self.base.keys), self.base.longest)
         return self._size

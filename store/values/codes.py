@@ -113,7 +113,6 @@ class Codes:
         return None if number is None else layout.code_of(tag, number)
 
     def decode(self, code: int) -> Any:
-        """The value of a code."""
         tag = layout.tag_of(code)
         if tag == 0:
             return code
@@ -369,12 +368,10 @@ class Scratch:
         return self._base.lookup(value) if own is None else own
 
     def decode(self, code: int) -> Any:
-        """The value of a code."""
         number = self._own_number(code)
         return self._base.decode(code) if number is None else self._values[number]
 
     def decode_many(self, codes: Int64s) -> list[Any]:
-        """The values of many codes."""
         own = self._own_mask(codes)
         if not own.any():
             return self._base.decode_many(codes)

@@ -70,13 +70,11 @@ class Block:
         return self.start + len(self.arrays.order)
 
     def key(self, number: int) -> bytes:
-        """The key of a number of this block."""
         offsets = self.arrays.offsets
         at = number - self.start
         return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
 
     def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
-        """The keys of some numbers of this block."""
         at, offsets = numbers - self.start, self.arrays.offsets
         heap = self.arrays.heap.data
         return [bytes(heap[a:b]) for a, b in zip(offsets[at].tolist(), offsets[at + 1].tolist(), strict=True)]
@@ -86,7 +84,6 @@ class Block:
         return self.arrays.secret.tobytes()
 
     def find(self, key: bytes, key_hash: int) -> int | None:
-        """The number of a key, given its hash."""
         hashes, starts, shift = self._directory
         first = key_hash >> shift
         at, stop = starts[first], starts[first + 1]
@@ -153,7 +150,6 @@ class Block:
 
     @staticmethod
     def build(start: int, keys: Sequence[bytes], secret: bytes) -> Block:
-        """A block of the given keys."""
         offsets = np.zeros(len(keys) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
         heap = np.frombuffer(b"".join(keys), np.uint8)
@@ -250,7 +246,6 @@ class Dictionary:
         state.numbers.update(numbers)
 
     def find(self, key: bytes) -> int | None:
-        """The key's number, or None."""
         state = self._state
         number = state.numbers.get(key)
         if number is not None or not state.blocks:
@@ -263,7 +258,6 @@ class Dictionary:
         return None
 
     def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
-        """The number of each key, or None."""
         state = self._state
         found: list[int | None] = [state.numbers.get(key) for key in keys]
         left = [at for at, number in enumerate(found) if number is None]
@@ -281,7 +275,6 @@ class Dictionary:
         return found
 
     def key(self, number: int) -> bytes:
-        """The key of a number that was given out."""
         state = self._state
         if number >= state.start:
             return state.keys[number - state.start]

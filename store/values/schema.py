@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final
 
 from adalog.datalog.values import Keyword
@@ -15,6 +16,7 @@ from adalog.store.values.name_index import NameIndex
 
 # The values that an entity has for an attribute, decoded; refs as entity ids.
 Reader = Callable[[int, int], list[Any]]
+_id: Final = attrgetter("id")
 _DESCRIBING: Final = (
     *(bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE, bootstrap.IS_COMPONENT),
     *(bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE),
@@ -97,10 +99,6 @@ class Schema:
             made = [each for each in new.values() if each is not None and each.tuple_attrs]
             schema.composites = tuple(sorted((*kept, *made), key=_id))
         return schema
-
-
-def _id(attribute: Attribute) -> int:
-    return attribute.id
 
 
 def _among(known: frozenset[int], now: set[int], touched: Iterable[int]) -> frozenset[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import tracing
-from adalog.datalog.ast import FindAggregate, FindPull
+from adalog.datalog.ast import FindAggregate, FindPull, Query
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
@@ -27,7 +27,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.prediction import EstimatedWork, Prediction
-from adalog.executor.pull.find import pull_shown, pulled_column
+from adalog.executor.pull.find import FindPulls
 from adalog.executor.pull.puller import Puller
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Question
@@ -107,11 +107,8 @@ class QueryEngine:
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
-        shown, strict = question.request.shown, self.means.strict
         with self.memory.lent(cancel):
-            return pulled_column(
-                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
-            )
+            return self._pulls(question, question.query).column(result, place, cancel)
 
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
@@ -188,12 +185,12 @@ class QueryEngine:
         joined = self._joined(question, cancel)
         result, query = joined.result, joined.plan.query
         if any(isinstance(element, FindPull) for element in query.find.elements):
-            shown, strict = question.request.shown, self.means.strict
-            result.pulled = pull_shown(
-                query, question.args, question.databases, result, shown, cancel, strict=strict
-            )
+            result.pulled = self._pulls(question, query).columns(result, cancel)
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return joined
+
+    def _pulls(self, question: Question, query: Query) -> FindPulls:
+        return FindPulls(query, question.args, question.databases, question.request.shown, self.means.strict)
 
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
         """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.

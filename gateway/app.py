@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -89,15 +90,8 @@ def create_app(
     backups = Backups(database)
     stop = StoppedAnswers(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(
-        operations,
-        services,
-        tokens,
-        metrics,
-        stop,
-        _buckets(settings, metrics, workers),
-        log_requests=settings.log_requests,
-    )
+    buckets = _buckets(settings, metrics, workers)
+    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared, workers)
@@ -145,24 +139,16 @@ async def _failed(request: Request, error: Exception) -> Response:
     return response
 
 
+@dataclass
 class _Probes:
     """What operators and orchestrators ask."""
 
-    def __init__(
-        self,
-        database: Database,
-        pool: Pool,
-        tokens: Tokens,
-        metrics: Metrics,
-        prepared: Callable[[], bool],
-        workers: Workers | None,
-    ) -> None:
-        self.database = database
-        self.pool = pool
-        self.tokens = tokens
-        self.metrics = metrics
-        self.prepared = prepared
-        self.workers = workers
+    database: Database
+    pool: Pool
+    tokens: Tokens
+    metrics: Metrics
+    prepared: Callable[[], bool]
+    workers: Workers | None
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})

@@ -27,10 +27,8 @@ _PLAN_BYTES: Final = 32 << 20
 def open_database(
     settings: Settings, siblings: ProcessGroup | None = None, progress: Progress | None = None
 ) -> Database:
-    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`.
-
-    Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
-    """
+    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`. Raises
+    BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached."""
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -48,9 +46,7 @@ def open_database(
 
 def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:
     """The engines; with `spark` the second one too, which starts in the background while nothing waits for it.
-
-    workers: those of which this is one, and one of which has the second engine for all.
-    """
+    workers: those of which this is one, and one of which has the second engine for all."""
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,

@@ -44,7 +44,6 @@ class Output:
     stem: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def discard(self) -> None:
-        """Removes the files of an answer that was not completed."""
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if name.lstrip(".").startswith(self.stem):

@@ -112,22 +112,6 @@ class Result:
     def __len__(self) -> int:
         return self.size
 
-    def under(self, columns: tuple[ResultColumn, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
-        """The same rows as another query asks for them."""
-        return Result(
-            columns,
-            self.codes,
-            self.values,
-            self.size,
-            shape,
-            keys,
-            t,
-            self.engine,
-            0.0,
-            decoded=self.decoded,
-            dropped=self.dropped,
-        )
-
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values of one column, decoded."""
         pulled = self.pulled.get(index)
@@ -144,14 +128,12 @@ class Result:
         return self.values.decode_many(codes)
 
     def codes_of(self, index: int, start: int, stop: int) -> Codes:
-        """The codes of one column's rows start..stop."""
         if self.decoded:
             values = self.decoded[index].values(start, stop)
             return np.array([self.values.intern(value) for value in values], np.int64)
         return self.codes[index][start:stop]
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
-        """The rows as tuples of values."""
         return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
 
     def to_arrow(self) -> pa.Table:
@@ -170,7 +152,6 @@ class Result:
 
 
 def type_of(codes: Codes) -> str:
-    """The type that all codes share, or `any`."""
     if not len(codes):
         return "any"
     first = tag_of(int(codes[0]))
@@ -197,11 +178,9 @@ def sorted_rows(
     first: int | None = None,
     cancel: Cancel | None = None,
 ) -> NDArray[np.int64]:
-    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
-
-    The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
-    other columns are ranked, which costs most, only where they can matter.
-    """
+    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn. The
+    order is total: by type, then by value. With `first` at least so many rows from the front, so that the other
+    columns are ranked, which costs most, only where they can matter."""
     if not codes or len(codes[0]) < 2:
         return np.arange(len(codes[0]) if codes else 0)
     cancel = cancel or Cancel()

@@ -103,7 +103,6 @@ class RedisLayer:
         return self._usable.is_set()
 
     def ready(self, seconds: float) -> bool:
-        """Waits until it is usable, at most so long."""
         return self._usable.wait(seconds)
 
     # Looking up
@@ -121,7 +120,6 @@ class RedisLayer:
             return None
 
     async def aget(self, key: bytes) -> CacheEntry | None:
-        """`get` for an event loop."""
         future = self._asked(key)
         if future is None:
             return None
@@ -194,7 +192,6 @@ class RedisLayer:
             self._tally.add("redis", "dropped")
 
     def flush(self) -> None:
-        """Waits until everything put so far is written or given up."""
         self._writes.join()
 
     def _run(self) -> None:
@@ -296,6 +293,5 @@ def _client(url: str) -> redis.Redis:
         )
     except ValueError:
         # What was given stays unsaid: there may be a password in it.
-        raise AdalogError(
-            Code.ARG_INVALID, "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
-        ) from None
+        message = "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
+        raise AdalogError(Code.ARG_INVALID, message) from None

@@ -40,7 +40,7 @@ from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
-from adalog.executor.pull.find import pull_shown
+from adalog.executor.pull.find import FindPulls
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
 from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
@@ -209,9 +209,8 @@ class NestedCall:
         query = self.plan.query
         size = len(columns[0])
         result = Result((), columns, self.run.values, size, query.find.shape, None, 0, "", 0.0)
-        pulls = pull_shown(
-            query, (), self.inputs.databases, result, (0, None), self.run.cancel, strict=self.run.strict
-        )
+        pulled = FindPulls(query, (), self.inputs.databases, (0, None), self.run.strict)
+        pulls = pulled.columns(result, self.run.cancel)
         return [
             pulls[i].maps if i in pulls else self.run.values.decode_many(column) for i, column in enumerate(columns)
         ]

@@ -94,10 +94,8 @@ class Questions:
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 
     def of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
-        """The question of a request; `snapshot` is read where the request names none.
-
-        Raises what is wrong with the text, the rules or the arguments.
-        """
+        """The question of a request; `snapshot` is read where the request names none. Raises what is wrong with the
+        text, the rules or the arguments."""
         with tracing.span("adalog.parse"):
             return self._of(request, snapshot, cancel)
 

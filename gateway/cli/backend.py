@@ -34,10 +34,8 @@ class Backend(Protocol):
 
 
 class RemoteBackend:
-    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end.
-
-    `:8080` is a port of this machine.
-    """
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end. `:8080` is a
+    port of this machine."""
 
     def __init__(self, url: str, token: str | None) -> None:
         url = f"127.0.0.1{url}" if url.startswith(":") else url
@@ -59,10 +57,8 @@ class RemoteBackend:
         return answer
 
     def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
-        """The results of a subscription, as they come, until the server completes it.
-
-        Raises BACKEND_UNAVAILABLE where the stream breaks off, or nothing is heard for so many seconds.
-        """
+        """The results of a subscription, as they come, until the server completes it. Raises BACKEND_UNAVAILABLE
+        where the stream breaks off, or nothing is heard for so many seconds."""
         import httpx
 
         with self._sending() as request:

@@ -51,10 +51,8 @@ def followed(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Event]:
     """The events of a served adalog, for ever. `say`: is told when the stream breaks off, and where it goes on.
-    `away`: the seconds for which a server that was there may be gone.
-
-    Raises what the server refuses, and BACKEND_UNAVAILABLE where it never answered, or was gone for so long.
-    """
+    `away`: the seconds for which a server that was there may be gone. Raises what the server refuses, and
+    BACKEND_UNAVAILABLE where it never answered, or was gone for so long."""
     asked, last = dict(variables), None
     patience, began, gone_on_after = _FIRST_WAIT, False, None
     lost_at: float | None = None

@@ -12,8 +12,6 @@ import click
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli.output.texts import TextType
-from adalog.gateway.identity.json_texts import unique
-from adalog.gateway.settings.config import help_text, names
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import PREFIX, SettingError, config_file, option_name
 
@@ -24,8 +22,6 @@ _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 # GraphQL's Int.
 _LONGEST_MS = 2**31 - 1
 _TYPED_ORDER = "adalog.arguments"
-
-
 # What options are called in a file of settings.
 OPTION_KEYS: set[str] = set()
 CONFIG = "adalog.config"
@@ -41,7 +37,16 @@ def option(*names: str, **settings: Any) -> Decorator:
 
 def setting_option(name: str, metavar: str, **more: Any) -> Decorator:
     """The option of a setting, with the help of its definition."""
-    return option(option_name(name), metavar=metavar, help=help_text(name), **more)
+    return option(option_name(name), cls=_SettingOption, metavar=metavar, **more)
+
+
+class _SettingOption(click.Option):
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        # The definitions are slow to load, and the list of the commands needs none of them.
+        from adalog.gateway.settings.config import help_text
+
+        self.help = help_text(_key(self.opts[0]))
+        return super().get_help_record(ctx)
 
 
 def _key(option: str) -> str:
@@ -114,13 +119,11 @@ class JsonType(_LinesType):
     name = "json"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from adalog.gateway.identity.json_texts import unique
+
         try:
             return json.loads(
-                value,
-                parse_int=_integer,
-                parse_float=_double,
-                parse_constant=_no_number,
-                object_pairs_hook=unique,
+                value, parse_int=_integer, parse_float=_double, parse_constant=_no_number, object_pairs_hook=unique
             )
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -182,6 +185,7 @@ class SettingOptions(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         declared = {param.name for param in params} | {"config"}
+        from adalog.gateway.settings.config import names
         from adalog.gateway.settings.sources import secret_names
 
         for name in sorted((names() | RETIRED) - declared):
@@ -270,12 +274,7 @@ basis_options = options(
 )
 argument_options = options(
     option(
-        "--arg",
-        "args",
-        metavar="JSON",
-        type=JsonType(),
-        multiple=True,
-        help="A value for :in after $; repeatable.",
+        "--arg", "args", metavar="JSON", type=JsonType(), multiple=True, help="A value for :in after $; repeatable."
     ),
     option(
         "--arg-edn",

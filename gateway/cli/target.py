@@ -14,8 +14,6 @@ from click.core import ParameterSource
 
 from adalog.gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
 from adalog.gateway.cli.output.console import err
-from adalog.gateway.settings.config import names
-from adalog.gateway.settings.location import shown_path
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import variable
 
@@ -97,6 +95,7 @@ def present_settings() -> Settings:
 
 def read_settings() -> SettingsRead:
     """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
+    from adalog.gateway.settings.config import names
     from adalog.gateway.settings.sources import nearest, read
 
     ctx = click.get_current_context()
@@ -128,4 +127,6 @@ def is_new(settings: Settings) -> bool:
 
 def made(settings: Settings) -> str:
     """That a database is made."""
+    from adalog.gateway.settings.location import shown_path
+
     return f"creating a new database in {shown_path(settings.data)}"

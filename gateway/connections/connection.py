@@ -267,11 +267,6 @@ class Connection(HttpToolsProtocol):
     # What a stream of events asks of it
 
     @property
-    def sends_events(self) -> bool:
-        """Whether the answer that is being sent is a stream of events."""
-        return self._sender is not None
-
-    @property
     def is_full(self) -> bool:
         return self.flow.write_paused
 

@@ -126,7 +126,6 @@ class Wire:
         self.most = settings.connections
         self.init_seconds = limits.INIT_SECONDS
         self.ping_seconds = limits.PING_SECONDS
-        self.most_operations = limits.OPERATIONS_PER_CONNECTION
         self.refused: Counter[str] = Counter()
         # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
         self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})
@@ -157,16 +156,10 @@ class Wire:
             "of them",
         )
         self.late_head = Refusal(
-            "head_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the headers were not here after {self.head_seconds:g} s",
+            "head_seconds", 408, Code.TIMEOUT, f"the headers were not here after {self.head_seconds:g} s"
         )
         self.late_body = Refusal(
-            "body_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the body was not here after {self.body_seconds:g} s",
+            "body_seconds", 408, Code.TIMEOUT, f"the body was not here after {self.body_seconds:g} s"
         )
         self.full = Refusal(
             "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"

@@ -110,10 +110,8 @@ STREAMS: Final[Mapping[str, Callable[[], Stream]]] = {"zstd": _ZstdStream, "gzip
 
 @lru_cache(256)
 def acceptable(header: str | None) -> tuple[str, ...]:
-    """The codings that an Accept-Encoding header takes, identity among them, the client's best first.
-
-    Of equally good ones the first of `CODINGS`, and identity last: it costs the network more.
-    """
+    """The codings that an Accept-Encoding header takes, identity among them, the client's best first. Of equally
+    good ones the first of `CODINGS`, and identity last: it costs the network more."""
     if header is None:
         return (IDENTITY,)
     qualities = _qualities(header)

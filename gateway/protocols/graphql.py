@@ -21,11 +21,13 @@ from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
 from adalog.gateway.protocols import events, negotiation
 from adalog.gateway.protocols.answering import (
+    STATUS,
     Answering,
     ClientGoneError,
     ReadRequest,
     StoppedError,
     chunks,
+    disconnected,
     retry_after,
 )
 from adalog.gateway.protocols.negotiation import (
@@ -46,13 +48,6 @@ from adalog.schema.request.errors import describe
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
 _PIECE_BYTES = 256 * 1024
-_STATUS = {
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.LIMIT_EXCEEDED: 413,
-    Code.RATE_LIMITED: 429,
-    Code.BACKEND_UNAVAILABLE: 503,
-}
 _NO_EVENTS = BadRequestError(
     406,
     "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
@@ -88,8 +83,7 @@ class GraphQLEndpoint:
         try:
             if not accepted:
                 raise BadRequestError(
-                    406,
-                    f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
+                    406, f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none"
                 )
             if method in ("GET", "POST"):
                 self.origins.check(scope)
@@ -137,7 +131,7 @@ class GraphQLEndpoint:
         """(the status, the body in chunks, headers)."""
         context = Context(self.answering.services)
         sending.callback(context.budget.close)
-        answer = await self.answering.answer(asked, context, lambda: _disconnected(receive))
+        answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
@@ -158,7 +152,7 @@ class GraphQLEndpoint:
     ) -> None:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
-            subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
+            subscribed = await self.answering.subscribe(asked, resume, lambda: disconnected(receive))
         except RefusedError as refused:
             await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
             return
@@ -169,7 +163,7 @@ class GraphQLEndpoint:
             await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
             stream.begin()
             expiry = Expiry(principal, lambda: stream.fail(expired()))
-            gone = asyncio.ensure_future(_disconnected(receive))
+            gone = asyncio.ensure_future(disconnected(receive))
             try:
                 await asyncio.wait((gone, stream.over), return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -232,7 +226,7 @@ class GraphQLEndpoint:
 
 def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
     """The status and the headers of a request that is refused before its document is run."""
-    status = _STATUS.get(refused.code, 400)
+    status = STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
 
 
@@ -248,11 +242,6 @@ def _status(answer: Answer, media: str) -> int:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _refusal(code: Code, message: str) -> bytes:

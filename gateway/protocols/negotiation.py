@@ -19,12 +19,7 @@ from adalog.store.files.gc_pause import put_off
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
 EVENTS = "text/event-stream"
-_RANGES = {
-    GRAPHQL_JSON: GRAPHQL_JSON,
-    JSON: JSON,
-    "application/*": GRAPHQL_JSON,
-    "*/*": JSON,
-}
+_RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
@@ -68,11 +63,9 @@ class AcceptedTypes:
 
 
 def accepted(header: str) -> AcceptedTypes:
-    """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
-
-    A client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would
-    wait for the end of a stream.
-    """
+    """What an Accept header takes: the first of the best media types of JSON, and events where they are named. A
+    client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait
+    for the end of a stream."""
     if not header or header == "*/*":
         return AcceptedTypes(JSON)
     best, best_quality, events = None, 0.0, 0.0
@@ -119,10 +112,8 @@ def _loaded(body: bytes) -> Any:
 
 
 def cost_of_json(body: bytes) -> int:
-    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts.
-
-    A list or an object costs about two numbers, a string or a key eight. What stands within strings counts too.
-    """
+    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts. A
+    list or an object costs about two numbers, a string or a key eight. What stands within strings counts too."""
     letters = np.frombuffer(body, np.uint8)
 
     def count(letter: bytes) -> int:
@@ -132,10 +123,8 @@ def cost_of_json(body: bytes) -> int:
 
 
 def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
-    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF).
-
-    `most`: what reading it may cost, in numbers read.
-    """
+    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF). `most`:
+    what reading it may cost, in numbers read."""
     media, _, parameters = content_type.lower().partition(";")
     if media.strip() != JSON:
         shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
@@ -146,11 +135,7 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     if charset and charset not in ("utf-8", "utf8"):
         raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
     if 3 * len(body) > most and cost_of_json(body) > most:
-        raise BadRequestError(
-            413,
-            f"the request has more than about {most:,} JSON values",
-            Code.LIMIT_EXCEEDED,
-        )
+        raise BadRequestError(413, f"the request has more than about {most:,} JSON values", Code.LIMIT_EXCEEDED)
     try:
         content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:

@@ -140,10 +140,8 @@ def _secrets(folder: str) -> dict[str, Any]:
 
 
 def _validated(sources: list[_Source], wrong: Sequence[str] = ()) -> dict[str, Any]:
-    """All settings. The first source that has one counts. wrong: what is known to be wrong already.
-
-    Raises SettingError with all that is wrong.
-    """
+    """All settings. The first source that has one counts. wrong: what is known to be wrong already. Raises
+    SettingError with all that is wrong."""
     given, environment, *files = sources if len(sources) > 1 else [*sources, _Source({}, variable)]
 
     class Environment(EnvSettingsSource):
@@ -181,7 +179,7 @@ def _name(variable: str) -> str:
 
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, localns=vars(value_types), include_extras=True)
+    hints = get_type_hints(Settings, localns={"types": value_types}, include_extras=True)
     return {
         name: Annotated[int, Ge(0), Le(value_types.MOST)] if hint is int else hint for name, hint in hints.items()
     }
@@ -257,8 +255,6 @@ def _right(name: str, error: ErrorDetails) -> str:
 
 
 def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
-    """Settings from ADALOG_* variables, and the files that they name; what is `given` and not None wins.
-
-    Raises SettingError.
-    """
+    """Settings from ADALOG_* variables, and the files that they name; what is `given` and not None wins. Raises
+    SettingError."""
     return read(environ, given).settings

@@ -17,10 +17,8 @@ def own(share: Settings, number: int) -> Settings:
 
 
 def share_of(settings: Settings) -> Settings:
-    """The settings of each of the workers, with its part, rounded up, of what is divided.
-
-    All else is one amount for all (`board`), or holds for each request, connection, subscription or worker.
-    """
+    """The settings of each of the workers, with its part, rounded up, of what is divided. All else is one amount
+    for all (`board`), or holds for each request, connection, subscription or worker."""
     divided: dict[str, Any] = {
         each.name: settings.share_of(getattr(settings, each.name))
         for each in fields(settings)

@@ -51,9 +51,7 @@ _log = logging.getLogger("adalog.server")
 
 def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], None]) -> int:
     """Serves with several workers until told to stop; the exit code. opened: called when the first has all open.
-
-    Raises AdalogError and SettingError for what no worker can start with.
-    """
+    Raises AdalogError and SettingError for what no worker can start with."""
     share = share_of(settings)
     with ExitStack() as held:
         lock = None

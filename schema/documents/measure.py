@@ -51,11 +51,9 @@ _INTROSPECTION: Final = 400_000
 
 @dataclass(slots=True)
 class DocumentSize:
-    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments.
-
-    `entries`: how many objects and values an answer may have where this is introspection; `introspection`: the same
-    of the introspection that begins here.
-    """
+    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments. `entries`:
+    how many objects and values an answer may have where this is introspection; `introspection`: the same of the
+    introspection that begins here."""
 
     depth: int = 0
     nesting: int = 0
@@ -65,7 +63,6 @@ class DocumentSize:
     introspection: int = 0
 
     def add(self, other: DocumentSize) -> None:
-        """Another beside it."""
         self.depth = max(self.depth, other.depth)
         self.nesting = max(self.nesting, other.nesting)
         self.selections += other.selections
@@ -77,10 +74,8 @@ class DocumentSize:
 def parse_within(
     text: str, limits: RequestLimits, lists: Mapping[str, int] | None = None
 ) -> tuple[DocumentNode, int]:
-    """(the document, entries that its introspection may give), when within the limits.
-
-    Raises LIMIT_EXCEEDED and GraphQLError.
-    """
+    """(the document, entries that its introspection may give), when within the limits. Raises LIMIT_EXCEEDED and
+    GraphQLError."""
     if len(text) > limits.query_bytes:
         raise exceeded("characters in the GraphQL document; variables may hold more", limits.query_bytes)
     try:
@@ -109,9 +104,8 @@ class _Text(Source):
 
 
 def _unlink_tokens(document: DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which is not needed any more.
-
-    As a ring of references it would keep every document until the next great collection."""
+    """Takes apart the list of the document's tokens, which is not needed any more. As a ring of references it would
+    keep every document until the next great collection."""
     token = None if document.loc is None else document.loc.start_token
     while token is not None:
         following, token.next, token.prev = token.next, None, None
@@ -168,10 +162,8 @@ class Measure:
         self._fragments = {each.name.value: each for each in found}
 
     def check(self) -> int:
-        """The most entries that introspection of one operation may give.
-
-        Raises LIMIT_EXCEEDED, and GraphQLError for a fragment that spreads itself.
-        """
+        """The most entries that introspection of one operation may give. Raises LIMIT_EXCEEDED, and GraphQLError
+        for a fragment that spreads itself."""
         limits, most, total, pairs = self.limits, 0, 0, 0
         for definition in self.document.definitions:
             if not isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):

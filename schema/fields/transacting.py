@@ -37,7 +37,7 @@ from adalog.schema.request.background import elsewhere
 from adalog.schema.request.context import Services
 from adalog.schema.request.errors import format_error
 from adalog.schema.request.thread_results import arrived
-from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
+from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, free
 from adalog.schema.writing.encoding import Encoding
 from adalog.store.values.datom import TxReport
 
@@ -102,7 +102,6 @@ class Transact:
         return found
 
     async def run(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The response to a request with the variables `given`."""
         try:
             shown = await self._shown(services, {name: given.get(each) for name, each in self.arguments.items()})
         except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's
@@ -119,13 +118,9 @@ class Transact:
 
         def write(cancel: Cancel) -> dict[str, Any]:
             # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-            return ColumnarWriter(_free, cancel).row(one, self.shape)
+            return ColumnarWriter(free, cancel).row(one, self.shape)
 
         return write(Cancel()) if one.short else await elsewhere(write)
-
-
-def _free(_: int) -> None:
-    """No budget."""
 
 
 def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | None:

@@ -27,11 +27,9 @@ _PIECE_BYTES: Final = 1024 * 1024
 
 
 class Responses:
-    """What all responses of a server hold until they are sent, small ones aside. Thread-safe.
-
-    `held`: what those of this process do. `beside`: and those of others. One principal's may hold half of what the
-    others leave, so that a slow reader delays itself first.
-    """
+    """What all responses of a server hold until they are sent, small ones aside. Thread-safe. `held`: what those of
+    this process do. `beside`: and those of others. One principal's may hold half of what the others leave, so that
+    a slow reader delays itself first."""
 
     def __init__(self, nbytes: int) -> None:
         self.held = 0
@@ -65,10 +63,8 @@ class Responses:
 
 
 class ResponseBudget:
-    """Bytes that a response may still come to. Thread-safe.
-
-    Beyond a small one's it draws from `responses`, until it is closed.
-    """
+    """Bytes that a response may still come to. Thread-safe. Beyond a small one's it draws from `responses`, until
+    it is closed."""
 
     def __init__(self, nbytes: int, responses: Responses | None = None, principal: str = "") -> None:
         self._limit = nbytes
@@ -139,7 +135,6 @@ class RepeatedWork:
         self._now = 0
 
     def begin(self) -> None:
-        """The work begins, perhaps again."""
         self._now = 0
 
     def take(self, nbytes: int) -> None:

@@ -32,19 +32,16 @@ class ColumnarPiece(Protocol):
 
 class Columnar(Protocol):
     """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
-    of writing it, in the planner's measure."""
+    of writing it, in the planner's measure. `deadline`: of the request."""
 
     @property
     def short(self) -> bool: ...
-
     @property
     def prepaid(self) -> Prepaid | None: ...
-
     @property
     def cost(self) -> float: ...
-
-    def cancel(self) -> Cancel:
-        """A flag with the deadline of the request."""
+    @property
+    def deadline(self) -> float | None: ...
 
     def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         """The pieces in order; the flag is looked at as they are made."""
@@ -58,6 +55,10 @@ class FieldShape:
     fields: Sequence[tuple[str, str, FieldShape | None]]
 
 
+def free(_: int) -> None:
+    """The budget of what has to be told, whatever its size."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnarWriter:
     """`take` is told of bytes as they are written, and may raise."""
@@ -66,7 +67,6 @@ class ColumnarWriter:
     cancel: Cancel
 
     def written(self, items: Columnar, shape: FieldShape) -> JsonChunks:
-        """The list as JSON."""
         chunks = []
         for piece in items.pieces(self.cancel):
             before = self._within(piece, shape)
@@ -120,9 +120,6 @@ class Objects:
     @property
     def short(self) -> bool:
         return len(self.items) <= _SHORT
-
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
 
     def __len__(self) -> int:
         return len(self.items)

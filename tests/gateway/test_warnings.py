@@ -267,7 +267,9 @@ def test_a_source_in_the_future(people: Gateway, basis: dict[str, Any], says: st
 
 def test_an_answer_from_the_cache_has_those_of_its_own_text(people: Gateway) -> None:
     # The pool closes it.
-    people.pool.cache = ResultCache(people.database, CacheSettings(), people.pool.engine, people.pool.turns)
+    people.pool.cache = people.pool.answers = ResultCache(
+        people.database, CacheSettings(), people.pool.engine, people.pool.turns
+    )
     ask = "query ($q: EDN!) { q(query: $q) { stats { cache } warnings { line column } } }"
     first = "[:find ?e :where [?e :person/nmae]]"
     second = "[:find ?x\n :where [?x :person/nmae]]"

@@ -135,10 +135,8 @@ class Hub:
         self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, first: FirstMessage | None = None
     ) -> Subscription:
         """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
-        first message.
-
-        Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
-        """
+        first message. Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after
+        `close`."""
         subscription = Subscription(self, self.settings, begin.position, first)
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription
@@ -150,21 +148,16 @@ class Hub:
         return subscription
 
     def _follow(
-        self,
-        asked: LiveQuestion,
-        form: MessageForm,
-        begin: StreamStart,
-        subscription: Subscription,
-        delivery: Delivery,
+        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, reader: Subscription, delivery: Delivery
     ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def begin_following() -> None:
             feed = self._views.feed(asked, client)
-            subscriber = Subscriber(subscription, delivery, form, feed, client, since, begin.each, begin.reset)
+            subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
             self._subscribers.add(subscriber, begin.position)
 
-        self._enter(subscription, delivery, client, begin_following)
+        self._enter(reader, delivery, client, begin_following)
 
     def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
@@ -188,7 +181,6 @@ class Hub:
                 self._jobs.put(None)
 
     def close(self) -> None:
-        """Stops, and waits for the end of the thread."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -211,19 +203,15 @@ class Hub:
     # For subscriptions, on any thread
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """Queues what follows a position."""
         self._jobs.put(lambda: self._subscribers.wanted(subscription, position))
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """Queues that it no longer follows."""
         self._jobs.put(lambda: self._subscribers.left(subscription, closed=closed))
 
     def overflowed(self) -> None:
-        """Counts it."""
         self.figures.overflows += 1
 
     def room(self, nbytes: int, *, always: bool = False) -> bool:
-        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
         return self.mail.draw(nbytes, always=always)
 
     # On the caller's thread

@@ -42,11 +42,9 @@ class ShownWarning:
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape.
-
-    Everything is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below
-    a table. `warnings`: what is allowed and probably not meant.
-    """
+    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape. Everything
+    is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below a table.
+    `warnings`: what is allowed and probably not meant."""
 
     names: Sequence[str]
     types: Sequence[str]
@@ -58,10 +56,8 @@ class ResultTable:
 
 
 def print_table(relation: ResultTable, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
-    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown.
-
-    A terminal that the columns do not fit gets them one below the other, as `expanded` has them everywhere.
-    """
+    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown. A terminal
+    that the columns do not fit gets them one below the other, as `expanded` has them everywhere."""
     room = console.room
     if show is None:
         show = 0 if room is None else SHOWN

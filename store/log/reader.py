@@ -155,23 +155,19 @@ class LogReader:
         copies = []
         for t, instant, row_key, payload, checksum in page:
             key, at = keys.get(t, (None, None))
-            copies.append(
-                CopiedEntry(LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at)
-            )
+            entry = LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ()))
+            copies.append(CopiedEntry(entry, checksum, at))
         return copies
 
     def files(self, until: int = END) -> frozenset[str]:
         """The names of all files that entries with t <= until name."""
         with self._reads() as connection:
-            found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
-            return frozenset(found.scalars())
+            return frozenset(connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until)).scalars())
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
-        found = sa.select(sa.func.length(_COLUMNS.payload).label("size")).where(
-            _COLUMNS.t >= start, _COLUMNS.t < stop
-        )
-        first = found.order_by(_COLUMNS.t).limit(limit).subquery()
+        sizes = sa.select(sa.func.length(_COLUMNS.payload).label("size")).order_by(_COLUMNS.t).limit(limit)
+        first = sizes.where(_COLUMNS.t >= start, _COLUMNS.t < stop).subquery()
         with self._reads() as connection:
             size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
         return size or 0

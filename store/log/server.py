@@ -249,8 +249,7 @@ class ServerLog(Log):
         except AdalogError:
             self._give_back(connection)
             raise
-        used = {key: (t, UsedKey(key, digest)) for t, key, digest in (uses[0] if uses else ())}
-        return connection, missed, used
+        return connection, missed, {key: (t, UsedKey(key, digest)) for t, key, digest in (uses[0] if uses else ())}
 
     def _reading(self) -> bytes:
         """Reads the log's format, the checksum of the last entry known here, and the entries after it."""
@@ -265,11 +264,8 @@ class ServerLog(Log):
             return b""
         oldest, quote = self._oldest(self.t), pq.Escaping(connection.pgconn).escape_literal
         listed = b", ".join(bytes(quote(key.encode())) for key in keys)
-        return b"; SELECT t, key, digest FROM idempotency_keys WHERE key IN (%s) AND t > %d AND at > %d" % (
-            listed,
-            oldest["last_t"],
-            oldest["last_at"],
-        )
+        query = b"; SELECT t, key, digest FROM idempotency_keys WHERE key IN (%s) AND t > %d AND at > %d"
+        return query % (listed, oldest["last_t"], oldest["last_at"])
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
         """One message, so that a gateway that pauses delays no other."""

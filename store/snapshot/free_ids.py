@@ -75,11 +75,8 @@ class FreeIds:
 
     def among_sorted(self, ids: CodeColumn) -> CodeColumn:
         """The same for an array of ids in order."""
-        parts = [
-            ids[np.searchsorted(ids, start) : np.searchsorted(ids, stop)]
-            for start, stop in sorted((self.current, *self.others))
-        ]
-        return np.concatenate(parts)
+        bounds = sorted((self.current, *self.others))
+        return np.concatenate([ids[slice(*np.searchsorted(ids, each))] for each in bounds])
 
     def next(self, count: int) -> Interval:
         """An interval that begins with the ids of so many new entities. LIMIT_EXCEEDED where none is that large."""
@@ -128,10 +125,8 @@ def _parts(interval: Interval, used: CodeColumn) -> list[Interval]:
     sizes = np.concatenate((inside, np.array([interval.stop], np.int64))) - starts
     largest = np.argsort(sizes, kind="stable")[-_KEPT:]
     kept = largest[(sizes[largest] >= _LEAST) | (largest == largest[-1])]
-    return [
-        Interval(start, start + size)
-        for start, size in zip(starts[kept].tolist(), sizes[kept].tolist(), strict=True)
-    ]
+    kept_parts = zip(starts[kept].tolist(), sizes[kept].tolist(), strict=True)
+    return [Interval(start, start + size) for start, size in kept_parts]
 
 
 def after(free: FreeIds, next_ident: int, ids: Collection[int]) -> tuple[FreeIds, int]:

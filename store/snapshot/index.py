@@ -66,10 +66,7 @@ class DatomSpan:
 
     def cut(self, start: int, stop: int) -> DatomSpan:
         """Those from number `start` up to `stop`."""
-        which = slice(start, stop)
-        rows = self.rows
-        cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
-        return DatomSpan(self.names, cut, self.a[which], self.codes)
+        return DatomSpan(self.names, self.rows.take(slice(start, stop)), self.a[start:stop], self.codes)
 
     def datoms(self) -> list[Datom]:
         rows, names = self.rows, self.names
@@ -105,9 +102,17 @@ def spans(
         attributes = snapshot.attributes()
     if index == "VAET":
         attributes = [attribute for attribute in attributes if attribute.is_ref]
-    if index in ("AEVT", "AVET"):
-        return _by_attribute(snapshot, index, attributes, known, _Window(start, most), check)
-    return _across(snapshot, index, attributes, known, _Window(start, most), check)
+    read = _by_attribute if index in ("AEVT", "AVET") else _across
+    return read(_Asked(snapshot, index, attributes, known, check), _Window(start, most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    snapshot: IndexedView
+    index: str
+    attributes: Sequence[Attribute]
+    known: Mapping[str, Any]
+    check: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,48 +132,35 @@ class _Window:
         return _Window(self.start - first, None if self.most is None else self.most - max(end - first, 0))
 
 
-def _by_attribute(
-    snapshot: IndexedView,
-    index: str,
-    attributes: Sequence[Attribute],
-    known: Mapping[str, Any],
-    window: _Window,
-    check: Callable[[], None],
-) -> Iterator[DatomSpan]:
-    for attribute in attributes:
+def _by_attribute(asked: _Asked, window: _Window) -> Iterator[DatomSpan]:
+    codes, check = asked.snapshot.codes, asked.check
+    for attribute in asked.attributes:
         if window.most == 0:
             return
         check()
-        rows = _matching(snapshot, attribute, known)
+        rows = _matching(asked.snapshot, attribute, asked.known)
         start, stop = window.of(len(rows))
         window = window.after(len(rows))
         if start == stop:
             continue
         a = np.zeros(len(rows), np.int64)
-        if index == "AVET":
-            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, snapshot.codes)))[start:stop])
-            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (0, len(rows)), check, refined=False)
-        else:
-            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (start, stop), check, refined=True)
+        refined = asked.index != "AVET"
+        if not refined:
+            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, codes)))[start:stop])
+            start, stop = 0, len(rows)
+        yield from _pages((attribute.ident,), rows, a, codes, (start, stop), check, refined=refined)
 
 
-def _across(
-    snapshot: IndexedView,
-    index: str,
-    attributes: Sequence[Attribute],
-    known: Mapping[str, Any],
-    window: _Window,
-    check: Callable[[], None],
-) -> Iterator[DatomSpan]:
+def _across(asked: _Asked, window: _Window) -> Iterator[DatomSpan]:
     """All attributes together, in the order of entities or of values."""
-    parts = []
-    for attribute in attributes:
-        check()
-        parts.append(_matching(snapshot, attribute, known))
+    parts, refined = [], asked.index == "EAVT"
+    for attribute in asked.attributes:
+        asked.check()
+        parts.append(_matching(asked.snapshot, attribute, asked.known))
     start, stop = window.of(sum(map(len, parts)))
     if start == stop:
         return
-    if index == "EAVT":
+    if refined:
         first, end = _entity_of(parts, start), _entity_of(parts, stop - 1) + 1
         start, stop = (place - _rows_before(parts, first) for place in (start, stop))
         parts = [part.take(np.arange(*part.e.searchsorted((first, end)).tolist())) for part in parts]
@@ -177,13 +169,12 @@ def _across(
         first, end = np.partition(values, (start, stop - 1))[[start, stop - 1]].tolist()
         start, stop = (place - int(np.count_nonzero(values < first)) for place in (start, stop))
         parts = [part.take((part.v >= first) & (part.v <= end)) for part in parts]
-    check()
+    asked.check()
     rows = Columns.concat(parts)
     a = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    order = np.lexsort((rows.t, a, rows.e) if index == "EAVT" else (rows.t, rows.e, a, rows.v))
-    names = tuple(attribute.ident for attribute in attributes)
-    refined = index == "EAVT"
-    yield from _pages(names, rows.take(order), a[order], snapshot.codes, (start, stop), check, refined=refined)
+    order = np.lexsort((rows.t, a, rows.e) if refined else (rows.t, rows.e, a, rows.v))
+    names, codes = tuple(attribute.ident for attribute in asked.attributes), asked.snapshot.codes
+    yield from _pages(names, rows.take(order), a[order], codes, (start, stop), asked.check, refined=refined)
 
 
 def _entity_of(parts: Sequence[Columns], place: int) -> int:

@@ -141,8 +141,7 @@ class AttributeData:
 
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""
-        young = self.delta.events(0, self.delta.length_at(until))
-        every = Columns.concat([self.relation.events(since), young])
+        every = Columns.concat([self.relation.events(since), self.delta.events(0, self.delta.length_at(until))])
         return every.take((every.t > since) & (every.t <= until)).sorted()
 
     def events_between(self, low: int, high: int, until: int) -> Columns:

@@ -25,8 +25,8 @@ class Columns:
     def __len__(self) -> int:
         return len(self.e)
 
-    def take(self, which: RowColumn | Bools) -> Columns:
-        """The rows of a mask or of positions."""
+    def take(self, which: RowColumn | Bools | slice) -> Columns:
+        """The rows of a mask, of positions or of a range."""
         return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
 
     def sorted(self) -> Columns:

@@ -83,8 +83,7 @@ class Run:
         e = np.repeat(self.ev.keys[first:last], np.diff(offsets))
         latest = Columns(e, self.ev.values[which], self.stamps[which], self.ev.added[which])
         past = slice(*self.past.e.searchsorted([low, high]).tolist())
-        own = self.past
-        return Columns.concat([latest, Columns(own.e[past], own.v[past], own.t[past], own.added[past])])
+        return Columns.concat([latest, self.past.take(past)])
 
     def prepare(self) -> None:
         """Makes what would be made when first asked for, so that no reader has to."""

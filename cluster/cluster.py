@@ -45,11 +45,9 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """A running session, its Java process, the threads that speak with it, and its folders. Thread-safe.
-
-    `cores`: tasks that run at once, as far as workers have registered. `idle_seconds`: the duration of a job that
-    does nothing, of as many tasks as a query's.
-    """
+    """A running session, its Java process, the threads that speak with it, and its folders. Thread-safe. `cores`:
+    tasks that run at once, as far as workers have registered. `idle_seconds`: the duration of a job that does
+    nothing, of as many tasks as a query's."""
 
     def __init__(
         self,
@@ -70,8 +68,6 @@ class Cluster:
         self._jobs = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
         self._interrupts = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-interrupt")
         self._ended = False
-
-    # What jobs need
 
     def submit(
         self,
@@ -149,8 +145,6 @@ class Cluster:
         with suppress(RuntimeError):
             self._interrupts.submit(interrupting)
 
-    # Its life
-
     @property
     def alive(self) -> bool:
         """Whether its process runs and it was not found unusable."""
@@ -171,7 +165,6 @@ class Cluster:
 
     @property
     def disk_is_full(self) -> bool:
-        """Whether the disk of its scratch files has no space left."""
         return any(is_full(each.path) for each in self._folders)
 
     def watched(self) -> Iterator[None]:

@@ -149,6 +149,16 @@ class AdalogError(Exception):
         return (_rebuild, (self.code, self.message, self.position, self.retryable, self.retry_after))
 
 
+def invalid_argument(message: str, position: Position | None = None) -> AdalogError:
+    """ARG_INVALID."""
+    return AdalogError(Code.ARG_INVALID, message, position)
+
+
+def unavailable(message: str, *, retryable: bool | None = None) -> AdalogError:
+    """BACKEND_UNAVAILABLE."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
+
+
 def _rebuild(
     code: Code, message: str, position: Position | None, retryable: bool, retry_after: int | None
 ) -> AdalogError:

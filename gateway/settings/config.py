@@ -23,7 +23,6 @@ import math
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from adalog.cluster.properties import parsed
 from adalog.executor.bounds.budget import MEMORY_BYTES
 from adalog.executor.cache.settings import CacheSettings, RedisSettings
 from adalog.executor.live.settings import LiveSettings
@@ -297,6 +296,8 @@ class Settings:
     @property
     def spark_properties(self) -> dict[str, str]:
         """Spark's properties."""
+        from adalog.cluster.properties import parsed
+
         return {} if self.spark_conf is None else parsed(self.spark_conf.get_secret_value())
 
     @property

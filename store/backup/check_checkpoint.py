@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -38,9 +38,7 @@ class CheckpointCheck:
 
     def run(self) -> Checkpoint | None:
         """The checkpoint, whose segments were looked at; None where there is none or something is wrong with it.
-
-        Raises NewerFormat.
-        """
+        Raises NewerFormat."""
         findings = self._findings
         before = len(findings.checked.findings)
         try:
@@ -72,8 +70,11 @@ class CheckpointCheck:
         elif checksum != checkpoint.log_checksum:
             findings.add_of_log(f"its transaction {t} is not the one that the checkpoint has seen")
         # All of them are read, whatever is wrong with one.
-        whole = [self._is_whole(each) for each in self._in_turn(checkpoint)]
-        if all(whole):
+        segments, whole = checkpoint.segments(), True
+        for number, segment in enumerate(segments):
+            self._watching.bytes(number, len(segments))
+            whole &= self._is_whole(segment)
+        if whole:
             try:
                 self._parts(checkpoint)
             except Exception as error:  # noqa: BLE001 - whatever wrong data make go wrong
@@ -93,12 +94,6 @@ class CheckpointCheck:
             findings.add(self._files.shown(segment), why(error, segment.file), findings.remedies.rebuilt)
             return False
         return True
-
-    def _in_turn(self, checkpoint: Checkpoint) -> Iterator[Segment]:
-        segments = checkpoint.segments()
-        for number, segment in enumerate(segments):
-            self._watching.bytes(number, len(segments))
-            yield segment
 
     def _parts(self, checkpoint: Checkpoint) -> None:
         t, lengths = checkpoint.counters.t, self._dictionaries(checkpoint)

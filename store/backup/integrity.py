@@ -98,7 +98,9 @@ def _difference_faults(run: Run, below: Relation) -> Iterator[str]:
     held = below.current_of(run.ev.keys, NO_COLUMNS)
     if len(e) and (_among(e, v, held) == added).any():
         yield "it asserts what held already, or retracts what did not"
-    counts = _counts(run.ev.keys, held.e) + _signed_counts(run.ev.offsets, added)
+    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(added, 1, -1))))
+    changes = total[run.ev.offsets[1:]] - total[run.ev.offsets[:-1]]
+    counts = held.e.searchsorted(run.ev.keys, side="right") - held.e.searchsorted(run.ev.keys) + changes
     if (counts != run.ev.counts).any():
         yield "its counts of values are wrong"
 
@@ -115,18 +117,7 @@ def _among(e: CodeColumn, v: CodeColumn, held: Columns) -> Bools:
     return twice[: len(e)]
 
 
-def _counts(keys: Int64s, entities: Int64s) -> Int64s:
-    return entities.searchsorted(keys, side="right") - entities.searchsorted(keys)
-
-
-def _signed_counts(offsets: Int64s, added: Bools) -> Int64s:
-    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(added, 1, -1))))
-    changes: Int64s = total[offsets[1:]] - total[offsets[:-1]]
-    return changes
-
-
 def block_faults(block: Block) -> Iterator[str]:
-    """Of a block of a dictionary."""
     offsets, heap, hashes, order, _ = block.arrays
     count = len(order)
     if len(offsets) != count + 1 or len(hashes) != count:

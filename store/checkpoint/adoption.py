@@ -96,10 +96,8 @@ class Adoption:
 
 
 def prepared(forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0) -> PreparedImport:
-    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does.
-
-    idents: as in `PreparedImport`.
-    """
+    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does. idents: as
+    in `PreparedImport`."""
     snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
     try:
@@ -156,10 +154,8 @@ class AdoptedSegments:
 
 
 def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> AdoptedSegments:
-    """Moves the files to where they stay, and maps them. current: the relations of today, by attribute.
-
-    What was moved and is never named by the log or a checkpoint is removed when the folder is opened again.
-    """
+    """Moves the files to where they stay, and maps them. current: the relations of today, by attribute. What was
+    moved and is never named by the log or a checkpoint is removed when the folder is opened again."""
     folder.imported.mkdir(FOLDER_MODE, exist_ok=True)
     known = {
         part.segment: part

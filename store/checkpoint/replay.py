@@ -37,8 +37,7 @@ _APART: Final = 4.0
 @dataclass(frozen=True)
 class ReplayedState:
     """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
-    named: the files that the checkpoint names; None where it could not be read.
-    """
+    named: the files that the checkpoint names; None where it could not be read."""
 
     head: Head
     unsaved: int

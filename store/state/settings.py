@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
 
@@ -32,10 +32,8 @@ class Evaluator(Protocol):
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None) -> Rows:
         """The rows of a query's text with the values for its `:in` after `$`, in an order that is always the same.
-
         `until`: the moment of `time.monotonic()` by which it has to be done. Raises AdalogError for a query that is
-        wrong, or that takes longer.
-        """
+        wrong, or that takes longer."""
 
     def mark(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> bytes | None:
         """Equal for snapshots in which nothing differs that the query reads; None where that cannot be told."""
@@ -67,8 +65,7 @@ class RehearsedQueries:
 
 @dataclass
 class TransactionSettings:
-    """evaluator: set by the query engine. waiting: transactions not answered yet that
-    are the most there may be."""
+    """evaluator: set by the query engine. waiting: transactions not answered yet that are the most there may be."""
 
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     limits: edn.Limits = edn.DEFAULT
@@ -87,10 +84,8 @@ class TransactionSettings:
 
 
 class Evaluation:
-    """One transaction's stored queries, which have some seconds together.
-
-    brief: seconds after which they raise QueriesOverran, where others wait. rehearsal: results that are known.
-    """
+    """One transaction's stored queries, which have some seconds together. brief: seconds after which they raise
+    QueriesOverran, where others wait. rehearsal: results that are known."""
 
     def __init__(
         self,
@@ -114,10 +109,8 @@ class Evaluation:
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
         """The rows of a stored query."""
         if self._evaluator is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                "stored queries need a query engine, and this database was opened without one",
-                retryable=False,
+            raise unavailable(
+                "stored queries need a query engine, and this database was opened without one", retryable=False
             )
         rehearsal = self._rehearsal
         if rehearsal is None:

@@ -28,6 +28,7 @@ from adalog.store.transact.operations import (
     Tempid,
     Term,
     Update,
+    invalid,
 )
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
@@ -38,10 +39,8 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 
 
 class Effects:
-    """Collects one transaction's changes.
-
-    ids: the entity of each tempid. new: the interval that gave the new ones.
-    """
+    """Collects one transaction's changes. ids: the entity of each tempid. new: the interval that gave the new
+    ones."""
 
     def __init__(
         self, state: DatabaseState, ids: Mapping[Tempid, int], composites: Composites, new: Interval
@@ -65,9 +64,7 @@ class Effects:
             e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path
-                )
+                raise invalid(f"{name or e} is built in and cannot be changed", operation.path)
             if type(operation) is Add:
                 _, attribute, v, path = operation
                 pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
@@ -95,11 +92,8 @@ class Effects:
         return self._ids[term] if isinstance(term, Tempid) else term
 
     def paths(self, pair: _Pair) -> Path:
-        """Where an effect was written."""
         asserted = self._asserted.get(pair)
         return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
-
-    # Collecting
 
     def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
         self._asserted.setdefault((attribute.id, e, v), (attribute, path))
@@ -140,8 +134,7 @@ class Effects:
             total = added(old, operation.operand)
             new = None if total is None else coerced(str(attribute.value_type), total)
             if new is None:
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+                raise invalid(
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
                     f"{attribute.value_type}",
                     path,
@@ -163,8 +156,6 @@ class Effects:
                 if attribute.is_ref:
                     for other in live.entities(e):
                         self._swept.setdefault((attribute.id, other, e), path)
-
-    # Judging
 
     def _check_contradictions(self) -> None:
         for pair, path in self._retracted.items():
@@ -214,19 +205,15 @@ class Effects:
         for place, e in sorted(self._composites.kept(written, self._state)):
             composite = self._composites.all[place]
             attribute = composite.attribute
-            path = next(
-                (written[c.id, e] for c in composite.components if (c.id, e) in written),
-                self.paths((bootstrap.TUPLE_ATTRS, attribute.id, self._tuple_attrs_code(attribute))),
-            )
+            declared = (bootstrap.TUPLE_ATTRS, attribute.id, self._state.codes.intern(attribute.tuple_attrs))
+            parts = (written[c.id, e] for c in composite.components if (c.id, e) in written)
+            path = next(parts, self.paths(declared))
             new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
             for old in self._state.live(attribute.id).values(e):
                 if old != new:
                     self._swept.setdefault((attribute.id, e, old), path)
             if new is not None:
                 self._assert(e, attribute, new, path)
-
-    def _tuple_attrs_code(self, attribute: Attribute) -> int:
-        return self._state.codes.intern(attribute.tuple_attrs)
 
     def _single(self, a: int, e: int, asserted: Mapping[tuple[int, int], int]) -> int | None:
         """The one value that an entity will have."""
@@ -255,8 +242,6 @@ class Effects:
 
     def _shown(self, attribute: Attribute, code: int) -> str:
         return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
-
-    # Ordering
 
     def _ordered(self) -> list[Effect]:
         changes: list[tuple[Path, Effect]] = []

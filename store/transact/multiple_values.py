@@ -35,7 +35,6 @@ class MultipleValues:
         return _items(value, path) if several else ((value, path),)
 
     def of_reverse(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        """The entities that a reverse key names."""
         return _items(value, path) if self._is_collection(attribute, value) else ((value, path),)
 
     def implied_type(self, key: Any, known: Attribute | None, value: Any) -> str | None:

@@ -91,3 +91,8 @@ class RefusedTransaction(Exception):
     message: str
     path: Path = ()
     inside: Position | None = None
+
+
+def invalid(message: str, path: Path, inside: Position | None = None) -> RefusedTransaction:
+    """The refusal of a form that means nothing."""
+    return RefusedTransaction(Code.TX_INVALID, message, path, inside)

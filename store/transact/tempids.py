@@ -21,6 +21,7 @@ from adalog.store.transact.operations import (
     Tempid,
     Term,
     Update,
+    invalid,
 )
 
 # Operations that mean nothing for an entity of which nothing holds.
@@ -36,31 +37,25 @@ def resolved(
     UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
     LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
     """
-    union = _Union(state)
-    for operation in operations:
-        if isinstance(operation.e, Tempid):
-            union.meet(operation.e)
+    union = _Union(state, [operation.e for operation in operations if isinstance(operation.e, Tempid)])
     union.unify(
         [op for op in operations if isinstance(op, Add) and op.a.unique == "identity"],
         _Parts.of(operations, composites),
     )
     for operation in operations:
         for term in _referred(operation):
-            if isinstance(term, Tempid) and not union.has_met(term):
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+            if isinstance(term, Tempid) and term not in union.parents:
+                raise invalid(
                     f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
                     "One that is there is named by a number, an ident or a lookup ref such as "
                     '[:user/email "ada@example.org"]',
                     operation.path,
                 )
-        if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
-            raise RefusedTransaction(
-                Code.TX_INVALID,
-                f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
-                operation.path,
-            )
-    new = state.free.without(_chosen(operations, state)).next(union.count_unknown())
+        if isinstance(operation, _OF_KNOWN) and isinstance(union.find(operation.e), Tempid):
+            raise invalid(f'the tempid "{operation.e}" is a new entity, of which nothing holds yet', operation.path)
+    new = state.free.without(_chosen(operations, state)).next(
+        len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
+    )
     return union.allocated(new.start), new
 
 
@@ -120,29 +115,20 @@ class _Parts:
 class _Union:
     """Disjoint sets of tempids, each with an entity id once one is known."""
 
-    def __init__(self, state: DatabaseState) -> None:
+    def __init__(self, state: DatabaseState, tempids: Iterable[Tempid]) -> None:
         self._state = state
-        self._parents: dict[Tempid, Term] = {}
-
-    def meet(self, tempid: Tempid) -> None:
-        self._parents.setdefault(tempid, tempid)
-
-    def has_met(self, tempid: Tempid) -> bool:
-        return tempid in self._parents
-
-    def is_known(self, tempid: Tempid) -> bool:
-        return not isinstance(self.find(tempid), Tempid)
+        self.parents: dict[Tempid, Term] = {tempid: tempid for tempid in tempids}
 
     def find(self, term: Term) -> Term:
         passed = []
         while isinstance(term, Tempid):
-            parent = self._parents.get(term, term)
+            parent = self.parents.get(term, term)
             if parent is term:
                 break
             passed.append(term)
             term = parent
         for tempid in passed:
-            self._parents[tempid] = term
+            self.parents[tempid] = term
         return term
 
     def unify(self, adds: Sequence[Add], parts: _Parts) -> None:
@@ -186,9 +172,9 @@ class _Union:
         if left == right and isinstance(left, Tempid) == isinstance(right, Tempid):
             return False
         if isinstance(right, Tempid):
-            self._parents[right] = left
+            self.parents[right] = left
         elif isinstance(left, Tempid):
-            self._parents[left] = right
+            self.parents[left] = right
         else:
             raise RefusedTransaction(
                 Code.UNIQUE_CONFLICT,
@@ -198,16 +184,13 @@ class _Union:
             )
         return True
 
-    def count_unknown(self) -> int:
-        return len({found for tempid in self._parents if isinstance(found := self.find(tempid), Tempid)})
-
     def allocated(self, next_entity: int) -> dict[Tempid, int]:
         """The id of each tempid, new ones in the order in which they were met."""
         ids: dict[Tempid, int] = {}
-        for tempid in self._parents:
+        for tempid in self.parents:
             id_ = self.find(tempid)
             if isinstance(id_, Tempid):
-                self._parents[id_] = next_entity
+                self.parents[id_] = next_entity
                 id_ = next_entity
                 next_entity += 1
             ids[tempid] = id_

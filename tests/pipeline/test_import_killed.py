@@ -55,12 +55,12 @@ with Database.open(str(folder / "data")) as database:
         ending(adalog.store.log.log.Log, "append", when == "after the log")
     elif when == "before the checkpoint":
         adopt = database._compactor.paused
-        ran = store.checkpoint.compactor.Compactor.run
+        ran = adalog.store.checkpoint.compactor.Compactor.run
         def run(self):
             if database.snapshot().t > 1:
                 end()
             ran(self)
-        store.checkpoint.compactor.Compactor.run = run
+        adalog.store.checkpoint.compactor.Compactor.run = run
     table = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
     pipeline_in_process.imported(database, folder, mapping({"person/name": "name"}), {"people": table})
 print("done")

@@ -161,10 +161,11 @@ def test_a_checkout_that_cannot_be_written_to(checkout: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT has its default in processes that a test starts, also where the tests run in a shell's background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals end processes that a test starts, also where the tests run in a shell's background or under nohup."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGHUP, before[1])
 
 
 @pytest.mark.usefixtures("interruptible")

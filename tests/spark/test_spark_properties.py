@@ -88,7 +88,7 @@ def test_defaults_of_other_programs_are_read_and_ours_kept(tmp_path: Path) -> No
     assert chosen["spark.driver.extraJavaOptions"].endswith(" -Dx=1")
     # Libraries come beside our own code.
     assert chosen["spark.archives"].endswith(".tgz#adalog-code,/env.tgz#env")
-    assert chosen["spark.executorEnv.PYTHONPATH"] == "./adalog"
+    assert chosen["spark.executorEnv.PYTHONPATH"] == "./adalog-code"
     assert str(tmp_path) not in chosen.get("spark.python.unix.domain.socket.dir", "")
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
 from adalog.pipeline.exporting.origin import ExportOrigin
@@ -59,7 +59,6 @@ class ExportListing:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes to import."""
         return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
 
     def preds(self, ident: Keyword) -> set[str]:
@@ -77,9 +76,9 @@ def read_export(source: DatomSource) -> ExportListing:
     try:
         forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
     except (OSError, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} cannot be read: {error}") from None
+        raise invalid_argument(f"{origin.shown(SCHEMA)} cannot be read: {error}") from None
     if type(forms) is not tuple or not all(isinstance(form, EdnMap) for form in forms):
-        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} is no vector of maps")
+        raise invalid_argument(f"{origin.shown(SCHEMA)} is no vector of maps")
     named = [
         (f"{each.folder}/{file.name}", each.attribute)
         for each in manifest.attributes
@@ -89,9 +88,6 @@ def read_export(source: DatomSource) -> ExportListing:
     lines = manifest.format == "edn"
     files = tuple(PartFile(number, origin, *each, lines) for number, each in enumerate(named))
     return ExportListing(manifest, forms, files)
-
-
-# Tasks
 
 
 def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
@@ -119,7 +115,7 @@ def _batches(part: PartFile) -> Iterator[pa.RecordBatch]:
             with pq.ParquetFile(file) as parquet:
                 yield from parquet.iter_batches(_BATCH)
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{part.path} cannot be read: {error}") from None
+        raise invalid_argument(f"{part.path} cannot be read: {error}") from None
 
 
 def _line_batches(file: Any) -> Iterator[pa.RecordBatch]:

@@ -35,10 +35,8 @@ _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 @dataclass(frozen=True, eq=False)
 class ValuePart:
-    """Values of one domain: row rows[i] has keys[index[i]].
-
-    keys: codes, int64[n], if the domain is INLINE; else distinct large binaries.
-    """
+    """Values of one domain: row rows[i] has keys[index[i]]. keys: codes, int64[n], if the domain is INLINE; else
+    distinct large binaries."""
 
     domain: int
     rows: Int32s
@@ -159,7 +157,6 @@ def of_codes(rows: Int32s, codes: Int64s) -> ValuePart:
 
 
 def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> ValuePart:
-    """Doubles."""
     canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
     encoded = pa.array(canonical.view(np.int64)).dictionary_encode()
     heap = pa.py_buffer(np.ascontiguousarray(encoded.dictionary.to_numpy()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.pipeline.importing.decide.decision import Decider, Decision, ReadRows
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
@@ -41,7 +41,6 @@ class ImportOutcome:
     accepted: bool
 
     def told(self) -> dict[str, Any]:
-        """The figures for users."""
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
 
 
@@ -111,14 +110,12 @@ class _Import:
     def _decided_alone(
         self, before: Decision, read: ReadRows, max_errors: int, seconds: float
     ) -> tuple[Decision | ReadRows, int | None]:
-        """The decision in the newest state, while transactions wait; and the import's transaction.
-
-        The decision from before is fitted if what was written since allows it. Otherwise all is decided again, and
-        rejected rows get another chance.
-        """
+        """The decision in the newest state, while transactions wait; and the import's transaction. The decision
+        from before is fitted if what was written since allows it. Otherwise all is decided again, and rejected rows
+        get another chance."""
         with self.database.held(seconds) as hold:
             found = self._found(hold)
-            if not found.is_read_like(before.found):
+            if found.reading != before.found.reading:
                 raise AdalogError(
                     Code.BASIS_CONFLICT,
                     "attributes that the mapping names were changed while the import ran, and nothing was "
@@ -152,7 +149,5 @@ def _schema_forms(plan: ImportPlan) -> list[Any]:
     except AdalogError as error:
         raise AdalogError(error.code, f"in {plan.schema}: {error.message}", error.position) from None
     if type(forms) is not tuple:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{plan.schema} does not hold transaction data, which is a vector of forms"
-        )
+        raise invalid_argument(f"{plan.schema} does not hold transaction data, which is a vector of forms")
     return list(forms)

@@ -56,6 +56,11 @@ class Csr:
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
 
+    @property
+    def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
+        """What kernels look rows up in."""
+        return self.keys, self.dense, self.offsets, self.values
+
     @cached_property
     def longest(self) -> int:
         """The length of the longest row. O(k) the first time."""

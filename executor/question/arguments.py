@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
-from adalog.datalog.edn import write
+from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding, shown
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot

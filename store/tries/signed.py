@@ -128,17 +128,11 @@ class Signed:
         return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
 
     def nbytes(self) -> int:
-        arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
-        return sum(array.nbytes for array in arrays)
+        return sum(each.nbytes for each in (self.keys, self.offsets, self.values, self.added, self.counts))
 
 
-NOTHING_SIGNED: Final = Signed(
-    np.empty(0, np.int64),
-    np.zeros(1, np.int64),
-    np.empty(0, np.int64),
-    np.empty(0, np.bool_),
-    np.empty(0, np.int64),
-)
+_NONE: Final = np.empty(0, np.int64)
+NOTHING_SIGNED: Final = Signed(_NONE, np.zeros(1, np.int64), _NONE, np.empty(0, np.bool_), _NONE)
 
 Levels = tuple[Signed, ...]
 """Levels, the newest first."""
@@ -255,7 +249,6 @@ def _without(column: NDArray[T], place: int) -> NDArray[T]:
 
 
 def _chosen(level: Signed, which: Bools) -> Signed:
-    """Some keys of a level."""
     if which.all():
         return level
     sizes = np.diff(level.offsets)

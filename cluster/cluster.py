@@ -78,13 +78,11 @@ class Cluster:
         patience: float = 0.0,
         ending: float = 0.0,
     ) -> T:
-        """What `work` returns; its Spark jobs carry the tag. Blocks, and calls `check` again and again.
-
-        If `check` raises, tasks that listen under the tag (`cancellation`) learn it, and have `patience` seconds to
-        end by themselves before Spark ends them. `ending` seconds are waited for that, because tasks that still
-        write would leave files behind. Raises BACKEND_UNAVAILABLE if
-        the session ends, and what Spark raises (see `fail`).
-        """
+        """What `work` returns; its Spark jobs carry the tag. Blocks, and calls `check` again and again. If `check`
+        raises, tasks that listen under the tag (`cancellation`) learn it, and have `patience` seconds to end by
+        themselves before Spark ends them. `ending` seconds are waited for that, because tasks that still write
+        would leave files behind. Raises BACKEND_UNAVAILABLE if the session ends, and what Spark raises (see
+        `fail`)."""
         self.cancellation.open(tag)
         try:
             running = self._jobs.submit(self._tagged, tag, work)

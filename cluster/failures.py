@@ -44,7 +44,6 @@ def start_error(error: Exception, java_log: Path | None, folders: Iterable[Path]
 
 
 def session_ended() -> AdalogError:
-    """The error of a job whose session ended."""
     return unavailable("the Spark session ended; another is being started, try again")
 
 
@@ -64,7 +63,6 @@ def is_out_of_space(error: BaseException) -> bool:
 
 
 def out_of_space() -> AdalogError:
-    """The error if Spark cannot write scratch files."""
     return unavailable(
         "the disk is full on which Spark keeps its scratch files; free some space there, or have spark.local.dir "
         "name another folder (ADALOG_SPARK_CONF)"

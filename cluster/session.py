@@ -81,7 +81,6 @@ class Session:
 
     @property
     def idle_seconds(self) -> float:
-        """As `Cluster.idle_seconds`."""
         live = self._live
         return 0.0 if live is None else live.idle_seconds
 

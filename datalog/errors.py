@@ -42,17 +42,8 @@ class Code(StrEnum):
     INTERNAL = "INTERNAL"
 
 
-RETRYABLE = frozenset(
-    {
-        Code.BASIS_CONFLICT,
-        Code.BASIS_FUTURE,
-        Code.RATE_LIMITED,
-        Code.TIMEOUT,
-        Code.CANCELLED,
-        Code.BACKEND_UNAVAILABLE,
-    }
-)
-
+_MEANWHILE = (Code.BASIS_CONFLICT, Code.BASIS_FUTURE, Code.BACKEND_UNAVAILABLE)
+RETRYABLE = frozenset((*_MEANWHILE, Code.RATE_LIMITED, Code.TIMEOUT, Code.CANCELLED))
 
 # What the system says where a process has as many files and connections open as it may.
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})

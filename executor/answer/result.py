@@ -18,43 +18,28 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.multiplicity import DroppedRows
+from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
-from adalog.store.values.layout import (
-    TAG_BIGDEC,
-    TAG_BIGINT,
-    TAG_BOOLEAN,
-    TAG_BYTES,
-    TAG_DOUBLE,
-    TAG_FLOAT,
-    TAG_INSTANT,
-    TAG_KEYWORD,
-    TAG_LONG,
-    TAG_STRING,
-    TAG_SYMBOL,
-    TAG_URI,
-    TAG_UUID,
-    tag_of,
-    tags_of,
-)
+from adalog.store.values.layout import TAG_STRING, tag_of, tags_of
 
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
 
 _TYPES = {
     0: "long",
-    TAG_LONG: "long",
-    TAG_STRING: "string",
-    TAG_KEYWORD: "keyword",
-    TAG_SYMBOL: "symbol",
-    TAG_DOUBLE: "double",
-    TAG_FLOAT: "float",
-    TAG_BOOLEAN: "boolean",
-    TAG_INSTANT: "instant",
-    TAG_UUID: "uuid",
-    TAG_BIGINT: "bigint",
-    TAG_BIGDEC: "bigdec",
-    TAG_URI: "uri",
-    TAG_BYTES: "bytes",
+    layout.TAG_LONG: "long",
+    layout.TAG_STRING: "string",
+    layout.TAG_KEYWORD: "keyword",
+    layout.TAG_SYMBOL: "symbol",
+    layout.TAG_DOUBLE: "double",
+    layout.TAG_FLOAT: "float",
+    layout.TAG_BOOLEAN: "boolean",
+    layout.TAG_INSTANT: "instant",
+    layout.TAG_UUID: "uuid",
+    layout.TAG_BIGINT: "bigint",
+    layout.TAG_BIGDEC: "bigdec",
+    layout.TAG_URI: "uri",
+    layout.TAG_BYTES: "bytes",
 }
 
 # Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
@@ -113,7 +98,6 @@ class Result:
         return self.size
 
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The values of one column, decoded."""
         pulled = self.pulled.get(index)
         if pulled is not None:
             stop = self.size if stop is None else min(stop, self.size)
@@ -160,7 +144,7 @@ def type_of(codes: Codes) -> str:
     tags = tags_of(codes)
     if (tags == first).all():
         return _TYPES.get(first, "any")
-    if np.isin(tags, (0, TAG_LONG)).all():
+    if np.isin(tags, (0, layout.TAG_LONG)).all():
         return "long"
     return "any"
 
@@ -185,25 +169,19 @@ def sorted_rows(
         return np.arange(len(codes[0]) if codes else 0)
     cancel = cancel or Cancel()
     with Held(cancel.budget, _SORTING * len(codes[0]) * len(codes)):
-        return _sorted_rows(codes, values, keys, first, cancel)
-
-
-def _sorted_rows(
-    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None, cancel: Cancel
-) -> NDArray[np.int64]:
-    rows = np.arange(len(codes[0]))
-    ranked: list[NDArray[np.int64]] = []
-    for column, descending in keys:
-        rank = ranks(codes[column], values, cancel)
-        ranked.append(-rank if descending else rank)
-    if ranked and first is not None and first < len(rows):
-        rows = rows[np.lexsort(tuple(reversed(ranked)))]
-        last = rows[max(first - 1, 0)]
-        tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
-        rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
-    ranked = [rank[rows] for rank in ranked]
-    ranked += [ranks(codes[i][rows], values, cancel) for i in range(len(codes)) if all(i != k for k, _ in keys)]
-    return rows[np.lexsort(tuple(reversed(ranked)))]
+        rows = np.arange(len(codes[0]))
+        ranked: list[NDArray[np.int64]] = []
+        for column, descending in keys:
+            rank = ranks(codes[column], values, cancel)
+            ranked.append(-rank if descending else rank)
+        if ranked and first is not None and first < len(rows):
+            rows = rows[np.lexsort(tuple(reversed(ranked)))]
+            last = rows[max(first - 1, 0)]
+            tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
+            rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
+        others = [i for i in range(len(codes)) if all(i != k for k, _ in keys)]
+        ranked = [rank[rows] for rank in ranked] + [ranks(codes[i][rows], values, cancel) for i in others]
+        return rows[np.lexsort(tuple(reversed(ranked)))]
 
 
 def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:

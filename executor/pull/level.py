@@ -45,7 +45,5 @@ def too_large(most: int) -> AdalogError:
 
 
 def too_deep() -> AdalogError:
-    return AdalogError(
-        Code.LIMIT_EXCEEDED,
-        f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}",
-    )
+    message = f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}"
+    return AdalogError(Code.LIMIT_EXCEEDED, message)

@@ -178,12 +178,9 @@ class PullResolver:
         if (asked.reverse or asked.sub is not None) and not attribute.is_ref:
             if attribute.value_type is None:
                 return PullStep(asked, None, many=False)
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so "
-                + ("nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"),
-                asked.position,
-            )
+            so = "nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"
+            message = f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so {so}"
+            raise AdalogError(Code.QUERY_INVALID, message, asked.position)
         many = not attribute.component if asked.reverse else attribute.is_many
         if isinstance(asked.sub, Recursion):
             return PullStep(asked, attribute, many, loops=True, depth=asked.sub.depth)

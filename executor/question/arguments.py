@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
-from adalog.datalog.edn import write
+from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding, shown
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot
@@ -83,9 +83,8 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
             raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
-        raise AdalogError(
-            Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
-        )
+        message = f"the query takes {len(wanted)} after $ ({names}), but {were}"
+        raise AdalogError(Code.ARG_INVALID, message, wanted[0].position)
     return list(zip(inputs, (None, *args), strict=True))
 
 
@@ -168,11 +167,8 @@ def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
     if isinstance(each, ast.SourceInput):
         return value.open(snapshot) if isinstance(value, BasisArgument) else value
     if isinstance(value, Snapshot) or (isinstance(value, BasisArgument) and value.value is None):
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
-            each.position,
-        )
+        message = f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old"
+        raise AdalogError(Code.ARG_INVALID, message, each.position)
     return value.value if isinstance(value, BasisArgument) else value
 
 

@@ -11,21 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from graphql import (
-    DocumentNode,
-    EnumValueNode,
-    FieldNode,
-    GraphQLObjectType,
-    GraphQLSchema,
-    NamedTypeNode,
-    NonNullTypeNode,
-    OperationDefinitionNode,
-    OperationType,
-    SelectionSetNode,
-    TypeNode,
-    VariableNode,
-    get_named_type,
-)
+import graphql
 from graphql.error import located_error
 
 from adalog.datalog import tracing
@@ -73,7 +59,7 @@ class Transact:
 
     name: str | None
     alias: str
-    node: FieldNode
+    node: graphql.FieldNode
     shape: FieldShape
     variables: Mapping[str, tuple[str, bool]]
     arguments: Mapping[str, str]
@@ -123,20 +109,25 @@ class Transact:
         return write(Cancel()) if one.short else await elsewhere(write)
 
 
-def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | None:
+def transact_in(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> Transact | None:
     """The one `transact` that a valid document consists of, arguments in variables; None for any other document."""
     operation = document.definitions[0]
     root = schema.mutation_type
-    if len(document.definitions) > 1 or root is None or not isinstance(operation, OperationDefinitionNode):
+    if len(document.definitions) > 1 or root is None or not isinstance(operation, graphql.OperationDefinitionNode):
         return None
-    if operation.operation is not OperationType.MUTATION or operation.directives:
+    if operation.operation is not graphql.OperationType.MUTATION or operation.directives:
         return None
     selections = operation.selection_set.selections
     node = selections[0]
-    if len(selections) > 1 or not isinstance(node, FieldNode) or node.name.value != _FIELD or node.directives:
+    if (
+        len(selections) > 1
+        or not isinstance(node, graphql.FieldNode)
+        or node.name.value != _FIELD
+        or node.directives
+    ):
         return None
-    shown = get_named_type(root.fields[_FIELD].type)
-    assert isinstance(shown, GraphQLObjectType)
+    shown = graphql.get_named_type(root.fields[_FIELD].type)
+    assert isinstance(shown, graphql.GraphQLObjectType)
     shape = _shape(node.selection_set, shown)
     variables = _variables(operation)
     if shape is None or variables is None:
@@ -144,9 +135,9 @@ def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | Non
     encoding, arguments = Encoding.PLAIN, {}
     for argument in node.arguments or ():
         value = argument.value
-        if isinstance(value, VariableNode):
+        if isinstance(value, graphql.VariableNode):
             arguments[argument.name.value] = value.name.value
-        elif isinstance(value, EnumValueNode):
+        elif isinstance(value, graphql.EnumValueNode):
             encoding = Encoding[value.value]
         else:
             return None
@@ -157,14 +148,14 @@ def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | Non
     return Transact(name, alias, node, shape, variables, arguments, encoding)
 
 
-def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]] | None:
+def _variables(operation: graphql.OperationDefinitionNode) -> dict[str, tuple[str, bool]] | None:
     found = {}
     for each in operation.variable_definitions or ():
-        kind: TypeNode = each.type
-        needed = isinstance(kind, NonNullTypeNode)
-        if isinstance(kind, NonNullTypeNode):
+        kind: graphql.TypeNode = each.type
+        needed = isinstance(kind, graphql.NonNullTypeNode)
+        if isinstance(kind, graphql.NonNullTypeNode):
             kind = kind.type
-        if each.default_value is not None or each.directives or not isinstance(kind, NamedTypeNode):
+        if each.default_value is not None or each.directives or not isinstance(kind, graphql.NamedTypeNode):
             return None
         if kind.name.value not in ("EDN", "String", "Long", "Encoding"):
             return None
@@ -172,17 +163,17 @@ def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]
     return found
 
 
-def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> FieldShape | None:
+def _shape(selected: graphql.SelectionSetNode | None, item: graphql.GraphQLObjectType) -> FieldShape | None:
     """What is asked of an object, where its fields are written one by one, each once."""
     fields: dict[str, tuple[str, str, FieldShape | None]] = {}
     for node in () if selected is None else selected.selections:
-        if not isinstance(node, FieldNode) or node.directives:
+        if not isinstance(node, graphql.FieldNode) or node.directives:
             return None
         field = node.name.value
         alias = field if node.alias is None else node.alias.value
-        inner = None if field == "__typename" else get_named_type(item.fields[field].type)
+        inner = None if field == "__typename" else graphql.get_named_type(item.fields[field].type)
         shape = None
-        if isinstance(inner, GraphQLObjectType):
+        if isinstance(inner, graphql.GraphQLObjectType):
             shape = _shape(node.selection_set, inner)
             if shape is None:
                 return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,11 +43,8 @@ class Responses:
         with self._lock:
             own, most = self._of[principal] + nbytes, self._most - self.beside.others()
             if self.held + nbytes > most or own > most // 2:
-                raise AdalogError(
-                    Code.RATE_LIMITED,
-                    "the responses that are being sent hold the memory that this one needs; try again shortly",
-                    retry_after=1,
-                )
+                message = "the responses that are being sent hold the memory that this one needs; try again shortly"
+                raise AdalogError(Code.RATE_LIMITED, message, retry_after=1)
             self._of[principal] = own
             self.held += nbytes
             self.beside.tell(self.held)
@@ -187,11 +184,5 @@ def assembled(value: Any) -> list[bytes]:
     text = orjson.dumps(value, default=placed, option=orjson.OPT_PASSTHROUGH_DATACLASS)
     if not within:
         return [text]
-    return list(_interleaved(text.split(_PLACE), within))
-
-
-def _interleaved(parts: list[bytes], within: list[JsonChunks]) -> Iterator[bytes]:
-    for part, each in zip(parts, within, strict=False):
-        yield part
-        yield from each.chunks
-    yield parts[-1]
+    *parts, last = text.split(_PLACE)
+    return [*(chunk for part, each in zip(parts, within, strict=True) for chunk in (part, *each.chunks)), last]

@@ -69,18 +69,19 @@ class ColumnarWriter:
     def written(self, items: Columnar, shape: FieldShape) -> JsonChunks:
         chunks = []
         for piece in items.pieces(self.cancel):
-            before = self._within(piece, shape)
-            chunk = orjson.dumps(before.rows)[1:-1]
-            self.take(len(chunk) - before.nbytes)
+            rows, nbytes = self._within(piece, shape)
+            chunk = orjson.dumps(rows)[1:-1]
+            self.take(len(chunk) - nbytes)
             chunks.append(chunk)
         return JsonChunks.list_of(chunks)
 
     def row(self, piece: ColumnarPiece, shape: FieldShape) -> dict[str, Any]:
         """The one object that a piece consists of, as orjson writes it."""
-        (row,) = self._within(piece, shape).rows
+        ((row,), _) = self._within(piece, shape)
         return row
 
-    def _within(self, piece: ColumnarPiece, shape: FieldShape) -> _Rows:
+    def _within(self, piece: ColumnarPiece, shape: FieldShape) -> tuple[list[dict[str, Any]], int]:
+        """(the objects, bytes of the lists within, which were taken when they were written)."""
         names, columns, nbytes = [], [], 0
         for name, field, inner in shape.fields:
             names.append(name)
@@ -95,16 +96,8 @@ class ColumnarWriter:
                 column = [orjson.Fragment(b"".join(each.chunks)) for each in lists]
             columns.append(column)
         if not columns:
-            return _Rows([{}] * len(piece), 0)
-        return _Rows([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], nbytes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """`nbytes`: of the lists within, which were taken when they were written."""
-
-    rows: list[dict[str, Any]]
-    nbytes: int
+            return [{}] * len(piece), 0
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], nbytes
 
 
 @dataclass(frozen=True, slots=True)

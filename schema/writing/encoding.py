@@ -24,6 +24,7 @@ from adalog.schema.writing.scalars import SAFE, write_long
 
 Value = Any
 Json = Any
+Columns = Sequence[Sequence[Value]]
 Weigh = Callable[[int], None]
 
 # Bytes that are worth weighing before they are written.
@@ -66,7 +67,7 @@ def encode_column(
 
 
 def encode_rows(
-    columns: Sequence[Sequence[Value]], types: Sequence[str], encoding: Encoding, weigh: Weigh = lambda _: None
+    columns: Columns, types: Sequence[str], encoding: Encoding, weigh: Weigh = lambda _: None
 ) -> list[Json]:
     """Rows of JSON values; under EDN one string a row."""
     encoded = [encode_column(column, name, encoding, weigh) for column, name in zip(columns, types, strict=True)]
@@ -76,11 +77,7 @@ def encode_rows(
 
 
 def encode_maps(
-    keys: Sequence[Value],
-    rows: Sequence[Json],
-    columns: Sequence[Sequence[Value]],
-    types: Sequence[str],
-    encoding: Encoding,
+    keys: Sequence[Value], rows: Sequence[Json], columns: Columns, types: Sequence[str], encoding: Encoding
 ) -> list[Json]:
     """The rows already encoded, as maps under `keys` (keywords, strings or symbols, as in the find spec)."""
     if encoding is Encoding.EDN:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.backup.findings import Findings, why
+from adalog.store.backup.check_log import read_segment
+from adalog.store.backup.findings import Findings
 from adalog.store.backup.integrity import block_faults, delta_faults, relation_faults, unknown_values
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
-from adalog.store.checkpoint.files import Files, size_of
+from adalog.store.checkpoint.files import Files
 from adalog.store.files.formats import NewerFormat
 from adalog.store.files.segment import Segment, open_segment
 from adalog.store.log.log import Log
@@ -73,7 +74,7 @@ class CheckpointCheck:
         segments, whole = checkpoint.segments(), True
         for number, segment in enumerate(segments):
             self._watching.bytes(number, len(segments))
-            whole &= self._is_whole(segment)
+            whole &= read_segment(self._files, segment, findings, findings.remedies.rebuilt) is not None
         if whole:
             try:
                 self._parts(checkpoint)
@@ -81,19 +82,6 @@ class CheckpointCheck:
                 what = f"its segments do not fit together ({error!r})"
                 findings.add(self._files.checkpoint_shown, what, findings.remedies.wrong)
         return checkpoint if len(findings.checked.findings) == before else None
-
-    def _is_whole(self, segment: Segment) -> bool:
-        findings = self._findings
-        try:
-            self._files.bring([segment])
-            open_segment(segment)
-            findings.read(size_of(segment))
-        except NewerFormat:
-            raise
-        except AdalogError as error:
-            findings.add(self._files.shown(segment), why(error, segment.file), findings.remedies.rebuilt)
-            return False
-        return True
 
     def _parts(self, checkpoint: Checkpoint) -> None:
         t, lengths = checkpoint.counters.t, self._dictionaries(checkpoint)
@@ -136,7 +124,6 @@ class CheckpointCheck:
         self._findings.add(self._files.shown(segment), fault, self._findings.remedies.wrong)
 
     def compare(self, checkpoint: Checkpoint) -> None:
-        """Compares what the segments hold with what the log says."""
         t, findings = checkpoint.counters.t, self._findings
         head = replayed(self._log, t, findings, self._watching)
         if head is None:

@@ -49,12 +49,10 @@ class BackupResult:
 def take(
     source: LogSource, place: Place, keep: int | None = None, watching: BackupProgress = NO_PROGRESS
 ) -> BackupResult:
-    """Takes a backup, then removes all but the newest `keep` ones.
-
-    Raises ARG_INVALID for a place that is no place for this database's backups, BASIS_CONFLICT where its backups
-    are of another history, RATE_LIMITED where another backup is under way there, BACKEND_UNAVAILABLE where it
-    cannot be written or the database not be read, INTERNAL where the log is damaged.
-    """
+    """Takes a backup, then removes all but the newest `keep` ones. Raises ARG_INVALID for a place that is no place
+    for this database's backups, BASIS_CONFLICT where its backups are of another history, RATE_LIMITED where another
+    backup is under way there, BACKEND_UNAVAILABLE where it cannot be written or the database not be read, INTERNAL
+    where the log is damaged."""
     _check_apart(source.files, place)
     # Before anything is made of it.
     check_owner(place, source.log.identity)

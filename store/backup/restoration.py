@@ -57,11 +57,9 @@ def restore(
     watching: BackupProgress = NO_PROGRESS,
 ) -> RestoreResult:
     """Restores a backup into a folder: the newest one, or that of a number; as of a transaction or an instant.
-
     Raises ARG_INVALID for a place without backups, a number that none has, and a folder that is not empty;
     BASIS_FUTURE for a transaction that no backup has; INTERNAL where a file that is needed is damaged; and
-    BACKEND_UNAVAILABLE where something cannot be read or written. The folder is as it was then.
-    """
+    BACKEND_UNAVAILABLE where something cannot be read or written. The folder is as it was then."""
     with place.shared():
         found = catalogue(place)
         backup = chosen(found, place, moment, number)
@@ -84,10 +82,8 @@ def restore_to_server(
 ) -> RestoreResult:
     """The same into a PostgreSQL server that has no database yet, all or nothing. segments: where gateways share
     checkpoints and the files of imports, without which a backup with imports is refused; with it a checkpoint is
-    shared, so that the first gateway replays no more than any other.
-
-    No gateway may run on it meanwhile: it would know it by another identity.
-    """
+    shared, so that the first gateway replays no more than any other. No gateway may run on it meanwhile: it would
+    know it by another identity."""
     with place.shared():
         found = catalogue(place)
         backup = chosen(found, place, moment, number)

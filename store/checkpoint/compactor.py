@@ -36,22 +36,17 @@ from adalog.store.tries.relation_files import load_base, save_blocks, save_delta
 from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")
-
 # A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
 # above, it takes more memory than in a file.
 _SHARE: Final = 0.25
 _LEAST: Final = 1024
 _MOST: Final = 131_072
-
 # So many new datoms start a fold.
 _ENOUGH: Final = 8192
-
 # What is young is written again with each checkpoint, so the next waits until it has grown by this share.
 _GROWN: Final = 0.5
-
 # Files that were held are looked at again, and so are others' checkpoints.
 _LOOK_AGAIN_SECONDS: Final = 1.0
-
 # So many times as much may be young where another process is to fold it.
 _PATIENCE: Final = 8
 

@@ -163,12 +163,10 @@ class Declarations:
         return self._state.schema.get(key) if type(key) is int else None
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
-        """Every attribute by its ident."""
         known = self._state.schema.by_ident()
         return ChainMap(self._attributes, cast("dict[Keyword, Attribute]", known)) if self._attributes else known
 
     def composites(self) -> list[Attribute]:
-        """The composite tuples among them."""
         known = [each for each in self._state.schema.composites if each.ident not in self._attributes]
         return [*known, *(each for each in self._attributes.values() if each.tuple_attrs)]
 

@@ -15,21 +15,9 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.store.snapshot.free_ids import Interval
 from adalog.store.state.state import DatabaseState
+from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composites, tuple_code
-from adalog.store.transact.operations import (
-    Add,
-    Cas,
-    Ensure,
-    Operation,
-    Path,
-    RefusedTransaction,
-    Retract,
-    RetractEntity,
-    Tempid,
-    Term,
-    Update,
-    invalid,
-)
+from adalog.store.transact.operations import Operation, Path, RefusedTransaction, Tempid, Term, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
@@ -65,21 +53,21 @@ class Effects:
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
                 raise invalid(f"{name or e} is built in and cannot be changed", operation.path)
-            if type(operation) is Add:
+            if type(operation) is ops.Add:
                 _, attribute, v, path = operation
                 pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
                 self._asserted.setdefault(pair, (attribute, path))
                 continue
             match operation:
-                case Retract():
+                case ops.Retract():
                     self._retract(e, operation)
-                case Cas():
+                case ops.Cas():
                     self._cas(e, operation)
-                case RetractEntity():
+                case ops.RetractEntity():
                     self._sweep_entity(e, operation.path)
-                case Update():
+                case ops.Update():
                     self._update(e, operation)
-                case Ensure():
+                case ops.Ensure():
                     self.ensured.setdefault((e, operation.spec), operation.path)
         self._check_contradictions()
         self._replace_single_values()
@@ -98,7 +86,7 @@ class Effects:
     def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
         self._asserted.setdefault((attribute.id, e, v), (attribute, path))
 
-    def _retract(self, e: int, operation: Retract) -> None:
+    def _retract(self, e: int, operation: ops.Retract) -> None:
         attribute = operation.a.id
         if operation.v is not None:
             self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
@@ -106,7 +94,7 @@ class Effects:
         for v in self._state.live(attribute).values(e):
             self._swept.setdefault((attribute, e, v), operation.path)
 
-    def _cas(self, e: int, operation: Cas) -> None:
+    def _cas(self, e: int, operation: ops.Cas) -> None:
         attribute, old = operation.a, operation.old
         values = self._state.live(attribute.id).values(e)
         if values != ([] if old is None else [old]):
@@ -120,7 +108,7 @@ class Effects:
         elif old is not None:
             self._retracted.setdefault((attribute.id, e, old), operation.path)
 
-    def _update(self, e: int, operation: Update) -> None:
+    def _update(self, e: int, operation: ops.Update) -> None:
         attribute, path = operation.a, operation.path
         values = self._state.live(attribute.id).values(e)
         if operation.function == "default":

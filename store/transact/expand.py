@@ -12,24 +12,11 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
 from adalog.store.state.state import DatabaseState
+from adalog.store.transact import operations as ops
 from adalog.store.transact.declarations import Declarations, unnamed
 from adalog.store.transact.functions import OPERATIONS, shown
 from adalog.store.transact.multiple_values import MultipleValues
-from adalog.store.transact.operations import (
-    CURRENT_TX,
-    Add,
-    Cas,
-    Ensure,
-    Operation,
-    Path,
-    RefusedTransaction,
-    Retract,
-    RetractEntity,
-    Tempid,
-    Term,
-    Update,
-    invalid,
-)
+from adalog.store.transact.operations import CURRENT_TX, Operation, Path, RefusedTransaction, Tempid, Term, invalid
 from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
@@ -71,7 +58,7 @@ class Expansion:
                 )
         yield from self._declarations.implied
 
-    def _plain_add(self, form: Any, path: Path) -> Add | None:
+    def _plain_add(self, form: Any, path: Path) -> ops.Add | None:
         if type(form) is not tuple or len(form) != 4 or form[0] != _ADD:
             return None
         known = self._plain.attribute(form[2])
@@ -80,7 +67,7 @@ class Expansion:
             return None
         attribute, read = known
         value = read(form[3])
-        return None if value is None else Add(e, attribute, value, (*path, 3))
+        return None if value is None else ops.Add(e, attribute, value, (*path, 3))
 
     def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
         least, most, pattern = OPERATIONS[form[0]]
@@ -101,7 +88,7 @@ class Expansion:
             case "db.fn/default":
                 yield from self._default(e, form[2], form[3], path)
             case _:
-                yield RetractEntity(e, path)
+                yield ops.RetractEntity(e, path)
 
     def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
@@ -116,10 +103,10 @@ class Expansion:
             self._declarations.unknown(key, (*path, 2))
             return
         if value is None:
-            yield Retract(e, attribute, None, path)
+            yield ops.Retract(e, attribute, None, path)
         elif attribute.value_type is not None:
             for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
-                yield Retract(e, attribute, self._value(attribute, item, item_path), path)
+                yield ops.Retract(e, attribute, self._value(attribute, item, item_path), path)
 
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new
@@ -129,7 +116,7 @@ class Expansion:
         if isinstance(before, Tempid):
             raise invalid("the old value of :db/cas cannot be a tempid", (*path, 3))
         after = None if new is None else self._value(attribute, new, (*path, 4))
-        return Cas(e, attribute, before, after, path)
+        return ops.Cas(e, attribute, before, after, path)
 
     def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
         attribute = self._used(key, number, (*path, 2), (*path, 3))
@@ -139,7 +126,7 @@ class Expansion:
             raise invalid(message, (*path, 2))
         if type_name(number) not in NUMERIC:
             raise invalid(f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
-        return Update("inc", e, attribute, number, path)
+        return ops.Update("inc", e, attribute, number, path)
 
     def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
         attribute = self._used(key, False, (*path, 2), (*path, 2))
@@ -147,13 +134,13 @@ class Expansion:
         if attribute.value_type != "boolean":
             message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.value_type}s"
             raise invalid(message, (*path, 2))
-        return Update("toggle", e, attribute, None, path)
+        return ops.Update("toggle", e, attribute, None, path)
 
     def _default(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
         self._check_by_hand(attribute, (*path, 2))
         for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
-            yield Update("default", e, attribute, self._value(attribute, item, item_path), path)
+            yield ops.Update("default", e, attribute, self._value(attribute, item, item_path), path)
 
     def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
         if attribute.is_many:
@@ -183,7 +170,7 @@ class Expansion:
             if known is not None:
                 plain = known[1](value)
                 if plain is not None:
-                    yield Add(e, known[0], plain, (*path, place + 1))
+                    yield ops.Add(e, known[0], plain, (*path, place + 1))
                     continue
             key_path, value_path = (*path, place), (*path, place + 1)
             if not isinstance(key, Keyword):
@@ -212,21 +199,21 @@ class Expansion:
                 yield from self._map(item, item_path, other)
             else:
                 other = self._entity(item, item_path)
-            yield Add(other, attribute, e, path)
+            yield ops.Add(other, attribute, e, path)
 
     def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
         if attribute.id == bootstrap.ENSURE:
             spec = self._value(attribute, value, path)
             if isinstance(spec, Tempid):
                 raise invalid(f"{shown(value)} is no entity spec yet; transact it before", path)
-            yield Ensure(e, spec, path)
+            yield ops.Ensure(e, spec, path)
         elif isinstance(value, EdnMap) and attribute.is_ref:
             self._check_reachable(attribute, value, path)
             nested = self._nested_id(value, path)
             yield from self._map(value, path, nested)
-            yield Add(e, attribute, nested, path)
+            yield ops.Add(e, attribute, nested, path)
         else:
-            yield Add(e, attribute, self._value(attribute, value, path), path)
+            yield ops.Add(e, attribute, self._value(attribute, value, path), path)
 
     def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
         """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""

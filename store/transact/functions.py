@@ -151,7 +151,6 @@ def check_query(text: str, path: Path) -> None:
 
 
 def _aggregates(part: object) -> Iterator[FindAggregate]:
-    """Those of a query, and of what is in it."""
     if isinstance(part, FindAggregate):
         yield part
     elif is_dataclass(part):

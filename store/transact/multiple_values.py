@@ -24,7 +24,6 @@ class MultipleValues:
         self._declarations = declarations
 
     def of_map(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        """The values that a map's entry gives."""
         return (
             _items(value, path) if attribute.is_many and self._is_collection(attribute, value) else ((value, path),)
         )

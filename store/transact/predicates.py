@@ -20,14 +20,11 @@ from adalog.store.state.settings import Evaluation
 from adalog.store.state.speculation import applied
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.functions import check_query, shown
-from adalog.store.transact.operations import Path, RefusedTransaction, invalid
+from adalog.store.transact.operations import Path, Paths, RefusedTransaction, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
-
-# Where an effect's (attribute, entity, value code) was written.
-Paths = Callable[[tuple[int, int, int]], Path]
 
 
 def check(

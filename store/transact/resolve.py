@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -24,7 +24,7 @@ from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
-from adalog.store.transact.operations import PRODUCED, Operation, Path, RefusedTransaction, invalid
+from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, RefusedTransaction, invalid
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import resolved
@@ -157,9 +157,7 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
         yield operation
 
 
-def _with_instant(
-    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: DatabaseState, now: int
-) -> tuple[list[Effect], int]:
+def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:
     """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
     transaction = TX_BASE + state.t + 1
     for effect in effects:

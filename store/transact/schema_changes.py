@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,15 +11,12 @@ from adalog.datalog.values import Keyword
 from adalog.store.state.speculation import ChangedValues
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import too_many_at_once
-from adalog.store.transact.operations import Path, RefusedTransaction, invalid
+from adalog.store.transact.operations import Path, Paths, RefusedTransaction, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema, attribute_from
 from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
-
-# Where an effect's (attribute, entity, value code) was written.
-Paths = Callable[[tuple[int, int, int]], Path]
 
 _ALLOWED = {
     bootstrap.VALUE_TYPE: (frozenset(bootstrap.TYPES), "a :db.type/… such as :db.type/string"),

@@ -180,10 +180,8 @@ class Writer:
                 for job in jobs:
                     if job is None:
                         return
-                    if isinstance(job, BulkRequest):
-                        self.loads.load(job)
-                    elif isinstance(job, AdoptionRequest):
-                        self.loads.adopt(job)
+                    if isinstance(job, BulkRequest | AdoptionRequest):
+                        self.loads.commit(job)
                     elif not isinstance(job, TransactionRequest):
                         job()
 

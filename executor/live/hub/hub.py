@@ -100,11 +100,9 @@ class Hub:
             return known
         if reads_of(question.query).chance:
             # All subscribers of a feed get the same changes, but each would have begun with other rows.
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                "rand and sample choose anew each time, so that no change of their answer can be followed; choose "
-                "among the rows of a live query that shows them all",
-            )
+            message = "rand and sample choose anew each time, so that no change of their answer can be followed; "
+            message += "choose among the rows of a live query that shows them all"
+            raise AdalogError(Code.QUERY_INVALID, message)
         shared = view_key(question)
         key = feed_key(question, shared)
         self.pool.engine.compiler.compile(question, cancel=cancel)
@@ -327,9 +325,6 @@ def _following(request: QueryRequest) -> QueryRequest:
 
 
 def _too_many(what: str) -> AdalogError:
-    return AdalogError(
-        Code.RATE_LIMITED,
-        f"{what}, the most there may be; close one or try again; the setting ADALOG_LIVE_SUBSCRIPTIONS moves this "
-        "limit",
-        retry_after=1,
-    )
+    setting = "the setting ADALOG_LIVE_SUBSCRIPTIONS moves this limit"
+    message = f"{what}, the most there may be; close one or try again; {setting}"
+    return AdalogError(Code.RATE_LIMITED, message, retry_after=1)

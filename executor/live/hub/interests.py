@@ -47,7 +47,6 @@ class Interests(Generic[V]):
                 self._of.setdefault(each.attribute, _Attribute()).put(view, each)
 
     def remove(self, view: V) -> None:
-        """Nothing touches it any more."""
         for each in self._put.pop(view, ()):
             if each.attribute is None:
                 self._all.pop(view, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
@@ -81,13 +82,8 @@ class FollowedLog:
 
     def _send(self) -> None:
         """Has the pool read and write what follows."""
-        reading, since, newest, forms = self._reading, self.t, self._newest, self.feed.forms()
-        self._job = PoolJob(
-            self._client,
-            lambda cancel: reading.events(since, newest, forms, cancel),
-            self._returned,
-            purpose=Purpose.STEP,
-        )
+        work = partial(self._reading.events, self.t, self._newest, self.feed.forms())
+        self._job = PoolJob(self._client, work, self._returned, purpose=Purpose.STEP)
         self._pool_jobs.send(self._job)
 
     def _returned(self, events: list[Event] | None, why: BaseException | None) -> None:

@@ -52,11 +52,9 @@ class MemoryShare:
         """Takes or releases the difference. Raises LIMIT_EXCEEDED for more than half of the total, and RATE_LIMITED
         if other live queries hold it."""
         if nbytes > self._of.share:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}; narrow it; the "
-                "setting ADALOG_LIVE_BYTES moves this limit",
-            )
+            setting = "the setting ADALOG_LIVE_BYTES moves this limit"
+            sizes = f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}"
+            raise AdalogError(Code.LIMIT_EXCEEDED, f"{sizes}; narrow it; {setting}")
         if not self._of.draw(nbytes - self.nbytes):
             message = "other live queries hold the memory that this one needs; try again shortly"
             raise FullError(Code.RATE_LIMITED, message, retry_after=1)

@@ -63,13 +63,11 @@ class SubscriberQueue:
         self._go_on(subscriber, position)
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """A subscriber has come to a position, and has room."""
         subscriber = self._subscribers.get(subscription)
         if subscriber is not None:
             self._go_on(subscriber, position)
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """A subscriber no longer follows; with `closed` it never will again."""
         subscriber = self._subscribers.get(subscription)
         if subscriber is not None:
             _unfollow(subscriber)

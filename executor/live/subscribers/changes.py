@@ -92,5 +92,4 @@ class Changes:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        self._subscription.close()
+    __del__ = close

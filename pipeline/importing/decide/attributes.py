@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
-from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
+from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, claims_of, settled
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
@@ -27,7 +27,7 @@ from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, save_relation
-from adalog.store.tries.signed import order_of, run_starts, runs
+from adalog.store.tries.signed import among, order_of, run_starts, runs
 from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute

@@ -34,7 +34,6 @@ from adalog.pipeline.importing.decide.claims import (
     AttributesJob,
     Claims,
     TimedClaims,
-    among,
     claimed,
     claims_of,
     settled,
@@ -50,7 +49,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries import fold_pieces
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import FoldTarget, Pair, ranges_of, samples_of, within
-from adalog.store.tries.signed import order_of
+from adalog.store.tries.signed import among, order_of
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute

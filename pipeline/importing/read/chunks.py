@@ -343,7 +343,6 @@ def binary_arrays(name: str, keys: pa.LargeBinaryArray) -> Arrays:
 
 
 def binary_of(name: str, arrays: Arrays) -> pa.LargeBinaryArray:
-    """The keys of `binary_arrays`."""
     offsets, heap = arrays[f"{name}.offsets"], arrays[f"{name}.heap"]
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(heap)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)

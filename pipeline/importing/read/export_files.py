@@ -51,8 +51,6 @@ class PartFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportListing:
-    """An export's manifest, schema and files."""
-
     manifest: Listing
     forms: Sequence[EdnMap]
     files: tuple[PartFile, ...]
@@ -91,7 +89,6 @@ def read_export(source: DatomSource) -> ExportListing:
 
 
 def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
-    """The chunks of a file of an export."""
     assert isinstance(job.reader, DatomReader)
     if not part.lines:
         job = replace(job, reader=replace(job.reader, own=part.attribute))

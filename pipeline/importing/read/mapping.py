@@ -106,7 +106,7 @@ class ImportPlan:
         """The transaction data that comes first, if any. Raises ARG_INVALID for an unreadable file."""
         if self.sent is not None or self.schema is None:
             return self.sent
-        return _text_of(self.schema, "the mapping's schema")
+        return mapping_text(self.schema, "the mapping's schema")
 
     def of_files(self, files: Mapping[str, Sequence[str]]) -> ImportPlan:
         """The named sources with these files, which a stream found; those of a topic are lines of JSON."""
@@ -114,18 +114,14 @@ class ImportPlan:
         return replace(self, sources=tuple(kept))
 
 
-def _text_of(file: Path, what: str) -> str:
+def mapping_text(file: Path, what: str = "the mapping") -> str:
+    """The text of a file. Raises ARG_INVALID where it cannot be read."""
     check_name(str(file))
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise invalid_argument(f"{what} {file} cannot be read: {why}") from None
-
-
-def mapping_text(file: Path) -> str:
-    """The text of a mapping. Raises ARG_INVALID where it cannot be read."""
-    return _text_of(file, "the mapping")
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
@@ -150,8 +146,6 @@ def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
 
 
 class _Reader:
-    """Reads the nodes of one file."""
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._values = yaml.SafeLoader("")

@@ -112,9 +112,9 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
     if _is_text(kind):
         if value_type == "string":
             return [of_keys(layout.TAG_STRING, rows, array.cast(pa.large_string()).cast(pa.large_binary()))]
-        if value_type == "long" and _all(pc.match_substring_regex(array, _LONG_TEXT)):
+        if value_type == "long" and pc.all(pc.match_substring_regex(array, _LONG_TEXT)).as_py():
             return [of_codes(rows, array.cast(pa.int64()).to_numpy())]
-        if value_type == "double" and _all(pc.match_substring_regex(array, _DOUBLE_TEXT)):
+        if value_type == "double" and pc.all(pc.match_substring_regex(array, _DOUBLE_TEXT)).as_py():
             return [of_doubles(rows, array.cast(pa.float64()).to_numpy())]
         return None
     if value_type == "long" and pa.types.is_integer(kind) and kind != pa.uint64():
@@ -128,10 +128,6 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
     if value_type == "instant" and pa.types.is_timestamp(kind):
         return [of_codes(rows, _instants(array))]
     return None
-
-
-def _all(mask: pa.Array) -> bool:
-    return bool(pc.all(mask).as_py())
 
 
 def _instants(array: pa.Array) -> Int64s:

@@ -57,13 +57,10 @@ def load(
     leeway: int = 0,
 ) -> ImportOutcome:
     """Runs an import while others may write; what depends on their writes is repeated while transactions wait, for
-    `hold_seconds` at most.
-
-    key: of its transaction; a used one does nothing. leeway: the number of ids for others' new entities meanwhile.
-    With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the mapping does not fit
-    the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if transactions would wait for
-    longer, BACKEND_UNAVAILABLE if the disk is full.
-    """
+    `hold_seconds` at most. key: of its transaction; a used one does nothing. leeway: the number of ids for others'
+    new entities meanwhile. With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the
+    mapping does not fit the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if
+    transactions would wait for longer, BACKEND_UNAVAILABLE if the disk is full."""
     began = time.monotonic()
     check_alone(plan)
     done = None if key is None else database.transaction_of(key)
@@ -87,7 +84,11 @@ class _Import:
     def run(self, max_errors: int, quarantine: Path | None, began: float, hold_seconds: float) -> ImportOutcome:
         self.intake.look()
         found = self._found()
-        read = self._read(found)
+        # The rows of all sources, which do not depend on the state of the database.
+        self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
+        chunks = sorted(self.intake.chunks(found, self.jobs), key=lambda chunk: chunk.order)
+        rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
+        read = ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
         decision = self.decider.decided(found, read, self.jobs, max_errors)
         t = None
         if isinstance(decision, Decision) and decision.datoms and not self.decider.dry:
@@ -130,14 +131,6 @@ class _Import:
 
     def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
         return self.intake.found(_schema_forms(self.plan), hold)
-
-    def _read(self, found: ImportBasis) -> ReadRows:
-        """The rows of all sources as chunks, which do not depend on the state of the database."""
-        self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
-        chunks = self.intake.chunks(found, self.jobs)
-        chunks.sort(key=lambda chunk: chunk.order)
-        rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
-        return ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
 
 
 def _schema_forms(plan: ImportPlan) -> list[Any]:

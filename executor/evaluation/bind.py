@@ -109,9 +109,10 @@ class Binding:
         bound = [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels]
         return GenericJoin(body, bound, weighted, self.plan.options.budget, self._check)
 
-    def _check(self) -> None:
-        """Raises when the run that is under way should stop."""
-        self.run.cancel.check()
+    @property
+    def _check(self) -> Callable[[], None]:
+        """Raises when the run should stop."""
+        return self.run.cancel.check
 
     def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
         parts: list[Extender] = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument, unavailable
 from adalog.store.files.addresses import check_name, shown, without_secrets
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an address, not a path."""
     return _ADDRESS.match(text) is not None
 
 
@@ -46,13 +45,12 @@ def file_system_at(address: str) -> tuple[fs.FileSystem, str]:
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (ValueError, OSError, NotImplementedError) as error:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{shown(address)} is no address that PyArrow reads and writes: "
-            f"{without_secrets(str(error).splitlines()[0].replace(address, shown(address)))}",
+            f"{without_secrets(str(error).splitlines()[0].replace(address, shown(address)))}"
         ) from None
     if not path.strip("/"):
-        raise AdalogError(Code.ARG_INVALID, f"{shown(address)} names no place there; it is as s3://bucket/folder")
+        raise invalid_argument(f"{shown(address)} names no place there; it is as s3://bucket/folder")
     return system, path.rstrip("/")
 
 
@@ -63,6 +61,4 @@ def reporting_errors(address: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{shown(address)} cannot be used: {without_secrets(reason)}", retryable=False
-        ) from None
+        raise unavailable(f"{shown(address)} cannot be used: {without_secrets(reason)}", retryable=False) from None

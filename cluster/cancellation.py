@@ -200,13 +200,11 @@ class CancellationChannel:
         return self._over
 
     def end_for_all(self) -> None:
-        """Ends all tasks of the job."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.send(_END)
 
     def close(self) -> None:
-        """Closes the connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -45,11 +45,9 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """A running session, its Java process, the threads that speak with it, and its folders. Thread-safe.
-
-    `cores`: tasks that run at once, as far as workers have registered. `idle_seconds`: the duration of a job that
-    does nothing, of as many tasks as a query's.
-    """
+    """A running session, its Java process, the threads that speak with it, and its folders. Thread-safe. `cores`:
+    tasks that run at once, as far as workers have registered. `idle_seconds`: the duration of a job that does
+    nothing, of as many tasks as a query's."""
 
     def __init__(
         self,
@@ -71,8 +69,6 @@ class Cluster:
         self._interrupts = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-interrupt")
         self._ended = False
 
-    # What jobs need
-
     def submit(
         self,
         tag: str,
@@ -82,13 +78,11 @@ class Cluster:
         patience: float = 0.0,
         ending: float = 0.0,
     ) -> T:
-        """What `work` returns; its Spark jobs carry the tag. Blocks, and calls `check` again and again.
-
-        If `check` raises, tasks that listen under the tag (`cancellation`) learn it, and have `patience` seconds to
-        end by themselves before Spark ends them. `ending` seconds are waited for that, because tasks that still
-        write would leave files behind. Raises BACKEND_UNAVAILABLE if
-        the session ends, and what Spark raises (see `fail`).
-        """
+        """What `work` returns; its Spark jobs carry the tag. Blocks, and calls `check` again and again. If `check`
+        raises, tasks that listen under the tag (`cancellation`) learn it, and have `patience` seconds to end by
+        themselves before Spark ends them. `ending` seconds are waited for that, because tasks that still write
+        would leave files behind. Raises BACKEND_UNAVAILABLE if the session ends, and what Spark raises (see
+        `fail`)."""
         self.cancellation.open(tag)
         try:
             running = self._jobs.submit(self._tagged, tag, work)
@@ -149,8 +143,6 @@ class Cluster:
         with suppress(RuntimeError):
             self._interrupts.submit(interrupting)
 
-    # Its life
-
     @property
     def alive(self) -> bool:
         """Whether its process runs and it was not found unusable."""
@@ -171,7 +163,6 @@ class Cluster:
 
     @property
     def disk_is_full(self) -> bool:
-        """Whether the disk of its scratch files has no space left."""
         return any(is_full(each.path) for each in self._folders)
 
     def watched(self) -> Iterator[None]:

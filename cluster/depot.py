@@ -26,7 +26,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from adalog.cluster.addresses import file_system_at, reporting_errors, shown
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.store.files.leases import hold, remove_unheld
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import DamagedSegment, Segment
@@ -45,10 +45,8 @@ _FREE: Final = 0.05
 
 
 class Depot:
-    """The driver's side: uploads segments to an address. Thread-safe.
-
-    Each segment is uploaded once, on a thread of its own: a cancelled query does not stop it for the others.
-    """
+    """The driver's side: uploads segments to an address. Thread-safe. Each segment is uploaded once, on a thread of
+    its own: a cancelled query does not stop it for the others."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -59,10 +57,8 @@ class Depot:
         self._closed = False
 
     def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
-        """Each segment under its name there. check: called again and again during uploads.
-
-        Raises what `check` raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails.
-        """
+        """Each segment under its name there. check: called again and again during uploads. Raises what `check`
+        raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails."""
         uploads = {segment: self._upload(segment) for segment in segments}
         while True:
             check()
@@ -116,7 +112,7 @@ class Depot:
     def _copy(self, file: BinaryIO, stream: fs.NativeFile) -> None:
         while piece := file.read(_AT_ONCE):
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+                raise unavailable("Spark was shut down")
             stream.write(piece)
 
 
@@ -147,10 +143,8 @@ class _Upload:
 
 
 def fetched(address: str, segment: Segment) -> Segment:
-    """A segment at an address as a file of this machine.
-
-    Raises BACKEND_UNAVAILABLE if it cannot be read, DamagedSegment if its content is not what its name says.
-    """
+    """A segment at an address as a file of this machine. Raises BACKEND_UNAVAILABLE if it cannot be read,
+    DamagedSegment if its content is not what its name says."""
     name = Path(segment.path).name
     folder = _folder()
     path = folder / name
@@ -191,8 +185,7 @@ def _folder() -> Path:
     path.mkdir(FOLDER_MODE, exist_ok=True)
     status = path.lstat()
     if path.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             f"{path} is not this user's alone, and segments are kept there; remove it, or set TMPDIR",
             retryable=False,
         )

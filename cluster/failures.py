@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from adalog.cluster.refusals import refusal_in
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 
 # A disk with less is full.
 _SPACE: Final = 1 << 20
@@ -40,12 +40,11 @@ def start_error(error: Exception, java_log: Path | None, folders: Iterable[Path]
     first = lines[:1]
     if "Error from python worker:" in str(error) or "Traceback (most recent call last)" in str(error):
         first += [line for line in lines if _PYTHON_ERROR.match(line)][-1:]
-    return AdalogError(Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", *first, *last]))
+    return unavailable(" ".join(["Spark did not start:", *first, *last]))
 
 
 def session_ended() -> AdalogError:
-    """The error of a job whose session ended."""
-    return AdalogError(Code.BACKEND_UNAVAILABLE, "the Spark session ended; another is being started, try again")
+    return unavailable("the Spark session ended; another is being started, try again")
 
 
 def job_error(error: Exception, session: SessionHealth) -> AdalogError | None:
@@ -64,16 +63,13 @@ def is_out_of_space(error: BaseException) -> bool:
 
 
 def out_of_space() -> AdalogError:
-    """The error if Spark cannot write scratch files."""
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
+    return unavailable(
         "the disk is full on which Spark keeps its scratch files; free some space there, or have spark.local.dir "
-        "name another folder (ADALOG_SPARK_CONF)",
+        "name another folder (ADALOG_SPARK_CONF)"
     )
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk of a folder has no space left."""
     try:
         disk = os.statvfs(folder)
     except OSError:

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 
 OLDEST = 17
 
@@ -27,8 +27,7 @@ def java_home(environ: Mapping[str, str] = os.environ) -> str:
     for java in _candidates(environ):
         if _version(java) >= OLDEST:
             return str(Path(java).resolve().parent.parent)
-    raise AdalogError(
-        Code.BACKEND_UNAVAILABLE,
+    raise unavailable(
         f"Spark needs Java {OLDEST} or newer, and none was found; install one, or point JAVA_HOME at it",
         retryable=False,
     )

@@ -16,10 +16,8 @@ _prctl: Final = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else
 
 
 def end_with(parent: int) -> None:
-    """Has the kernel kill this process when the thread that started it ends. On Linux; elsewhere nothing.
-
-    parent: the process that started it, which may have ended before this was called.
-    """
+    """Has the kernel kill this process when the thread that started it ends. On Linux; elsewhere nothing. parent:
+    the process that started it, which may have ended before this was called."""
     if _prctl is not None:
         _prctl(_ON_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:

@@ -19,7 +19,6 @@ class TaskRefusal(Exception):
 
 
 def refusal_in(text: str) -> AdalogError | None:
-    """The AdalogError that a text tells of, if any."""
     found = re.search(r"adalog<([A-Za-z0-9+/=]+)>", text)
     return None if found is None else error_of(unpack(base64.b64decode(found[1])))
 
@@ -31,6 +30,5 @@ def error_values(error: AdalogError) -> dict[str, Any]:
 
 
 def error_of(said: Mapping[str, Any]) -> AdalogError:
-    """The AdalogError that the values are of."""
     position = None if said["at"] is None else Position(*said["at"])
     return AdalogError(Code(said["code"]), said["message"], position, retryable=said["retryable"])

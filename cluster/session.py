@@ -25,7 +25,7 @@ from adalog.cluster.job import run_tasks
 from adalog.cluster.processes import end_process, end_with
 from adalog.cluster.properties import properties_text, spark_defaults
 from adalog.cluster.shipping import Shipping
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.files.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
@@ -51,10 +51,8 @@ class Session:
         warm_up: Callable[[], None] = nothing,
         segments: str | None = None,
     ) -> None:
-        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`.
-
-        segments: the address that segments are uploaded to for workers; None: workers see the data folder.
-        """
+        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`. segments: the
+        address that segments are uploaded to for workers; None: workers see the data folder."""
         self.master = master
         self._warm_up = warm_up
         self._properties = properties or {}
@@ -83,7 +81,6 @@ class Session:
 
     @property
     def idle_seconds(self) -> float:
-        """As `Cluster.idle_seconds`."""
         live = self._live
         return 0.0 if live is None else live.idle_seconds
 
@@ -107,7 +104,7 @@ class Session:
         if live is None or not live.alive:
             reason = self._reason
             if reason is None:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark is still starting; try again shortly")
+                raise unavailable("Spark is still starting; try again shortly")
             raise AdalogError(reason.code, reason.message, retryable=reason.retryable)
         return live
 
@@ -133,10 +130,13 @@ class Session:
     def _launch(self, *command: Any, **options: Any) -> subprocess.Popen[bytes]:
         with self._launching:
             if self._closing.is_set():
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+                raise unavailable("Spark was shut down")
             self._process = subprocess.Popen(*command, **options)
             if is_local(self.master):
-                _give_way(self._process)
+                # Java goes after this process where both want the same cores: light queries are short. It is a
+                # session of its own, and so a group; there is one thread yet, from which the others have it.
+                with suppress(OSError):
+                    os.setpriority(os.PRIO_PGRP, self._process.pid, _NICENESS)
             return self._process
 
     def _become(self, state: str, live: Cluster | None, reason: AdalogError | None = None) -> None:
@@ -167,7 +167,7 @@ class Session:
             if not self._closing.is_set():
                 _log.warning("the Spark session ended with code %s; starting another", live.process.poll())
             live.close()
-        self._become("failed", None, AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down"))
+        self._become("failed", None, unavailable("Spark was shut down"))
 
 
 def start_session(
@@ -177,16 +177,14 @@ def start_session(
     warm_up: Callable[[], None] = nothing,
     depot: Depot | None = None,
 ) -> Cluster:
-    """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread.
-
-    A failure raises AdalogError, and leaves nothing behind.
-    """
+    """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread. A failure
+    raises AdalogError, and leaves nothing behind."""
     home = java_home()
     try:
         from pyspark import SparkConf, SparkContext, java_gateway
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
+        raise unavailable(f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger().addFilter(_is_not_py4j)
     folders: list[PrivateFolder] = []
@@ -235,10 +233,8 @@ def start_session(
 
 
 def _scratch(properties: Mapping[str, str], master: str) -> list[str]:
-    """The folders that are configured for what Spark writes here; none: our own will do.
-
-    Those of a cluster are its workers', and here where they happen to be.
-    """
+    """The folders that are configured for what Spark writes here; none: our own will do. Those of a cluster are its
+    workers', and here where they happen to be."""
     named = [each for each in properties.get("spark.local.dir", "").split(",") if each]
     return named if is_local(master) else [each for each in named if os.path.isdir(each)]
 
@@ -291,12 +287,4 @@ def _warm_up(cluster: Cluster) -> None:
 
 
 def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """The work of a job that does nothing."""
     yield from columns
-
-
-def _give_way(process: subprocess.Popen[bytes]) -> None:
-    """Has what Java will start go after this process, where both want the same cores: light queries are short."""
-    # It is a session of its own, and so a group; there is one thread yet, from which the others have it.
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, process.pid, _NICENESS)

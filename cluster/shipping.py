@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.cluster.depot import Depot, discard, fetched
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.store.files.permissions import opener
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.snapshot.manifest import Manifest
@@ -74,17 +74,19 @@ class ShippedSnapshot:
             if not (self.afar and unseen):
                 raise
             # The driver has it open, so the file is healthy.
-            raise _unseen(unseen[0]) from None
+            raise unavailable(
+                f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {unseen[0]} "
+                "that it may read. Every worker needs the folder under this path, on a volume that all share",
+                retryable=False,
+            ) from None
 
 
 _opened: OrderedDict[str, Snapshot] = OrderedDict()
 
 
 class Shipping:
-    """The driver's side: makes each snapshot's manifest once. Thread-safe.
-
-    folder: where workers can read files, or None. depot: uploads segments for them; None: they see the data folder.
-    """
+    """The driver's side: makes each snapshot's manifest once. Thread-safe. folder: where workers can read files, or
+    None. depot: uploads segments for them; None: they see the data folder."""
 
     def __init__(self, folder: Path | None, depot: Depot | None = None) -> None:
         self._folder = folder
@@ -94,10 +96,8 @@ class Shipping:
         self._lock = threading.Lock()
 
     def ship(self, snapshot: Snapshot, check: Callable[[], None] = lambda: None) -> ShippedSnapshot:
-        """What a job carries for the snapshot. check: called during uploads.
-
-        Raises what `check` raises, and BACKEND_UNAVAILABLE if a segment cannot be uploaded.
-        """
+        """What a job carries for the snapshot. check: called during uploads. Raises what `check` raises, and
+        BACKEND_UNAVAILABLE if a segment cannot be uploaded."""
         with self._lock:
             manifest = self._manifests.get(snapshot)
             if manifest is None:
@@ -131,15 +131,6 @@ def shipped_in(path: Path, manifest: Manifest) -> ShippedSnapshot:
     with open(path, "wb", opener=opener) as file:
         pickle.dump(manifest, file, protocol=5)
     return ShippedSnapshot(uuid.uuid4().hex, None, str(path))
-
-
-def _unseen(path: str) -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {path} that it may "
-        "read. Every worker needs the folder under this path, on a volume that all share",
-        retryable=False,
-    )
 
 
 def _removed(path: Path) -> None:

@@ -118,14 +118,6 @@ def aggregate(name: str, args: Sequence[Value], values: Sequence[Value], weights
 # Counting and choosing
 
 
-def _distinct(values: Sequence[Value]) -> list[Value]:
-    return list({identity(value): value for value in values}.values())
-
-
-def _count_distinct(values: Sequence[Value]) -> int:
-    return len(set(map(identity, values)))
-
-
 def _min(values: Sequence[Value], number: int | None = None) -> Value:
     if number is None:
         return min(values, key=sort_key)
@@ -145,7 +137,7 @@ def _rand(values: Sequence[Value], number: int | None = None) -> Value:
 
 
 def _sample(values: Sequence[Value], number: int) -> Value:
-    distinct = _distinct(values)
+    distinct = list({identity(value): value for value in values}.values())
     return tuple(random.sample(distinct, min(number, len(distinct))))
 
 
@@ -155,14 +147,12 @@ def _sample(values: Sequence[Value], number: int) -> Value:
 def _numbers(name: str, values: Sequence[Value]) -> type[Any]:
     """The type that the values add up to: int, BigInt, Decimal or float."""
     if not {*map(type, values)} <= _NUMBERS:
-        culprit = next(value for value in values if type(value) not in _NUMBERS)
-        what = type_name(culprit)
-        refuse(f"{name} takes numbers, and among the values is {shown(culprit)}, of the type {what}")
-    kind = common_type(values)
+        odd = next(value for value in values if type(value) not in _NUMBERS)
+        refuse(f"{name} takes numbers, and among the values is {shown(odd)}, of the type {type_name(odd)}")
     for value in values if Decimal in map(type, values) else ():
         if type(value) is Decimal:
             check_exponent(name, value)
-    return kind
+    return common_type(values)
 
 
 _NUMBERS = frozenset({int, BigInt, float, Float, Decimal})
@@ -218,15 +208,14 @@ def _median(values: Sequence[Value], weights: Weights = None) -> Value:
     """The middle number, or the mean of the two that are. Equal numbers go by their types; NaN is last."""
     _numbers("median", values)
     weighted = list(zip(values, weights or [1] * len(values), strict=True))
-    ordered = in_order(weighted, lambda each: _order_of_number(each[0]), getattr(values, "check", None))
+
+    def order(each: tuple[Value, int]) -> Any:
+        return (1, 0, 0) if each[0] != each[0] else (0, each[0], sort_key(each[0]))
+
+    ordered = in_order(weighted, order, getattr(values, "check", None))
     ends = list(accumulate(weight for _, weight in ordered))
-    below, above = ((ends[-1] - 1) // 2, ends[-1] // 2)
-    pair = [ordered[bisect_right(ends, place)][0] for place in (below, above)]
-    return pair[0] if below == above else _mean(pair, None)
-
-
-def _order_of_number(value: Value) -> Any:
-    return (1, 0, 0) if value != value else (0, value, sort_key(value))
+    pair = [ordered[bisect_right(ends, place)][0] for place in ((ends[-1] - 1) // 2, ends[-1] // 2)]
+    return pair[0] if ends[-1] % 2 else _mean(pair, None)
 
 
 def _spread(name: str, values: Sequence[Value], weights: Weights) -> tuple[int, int] | None:
@@ -252,14 +241,6 @@ def _stddev(values: Sequence[Value], weights: Weights = None) -> float:
 
 
 # Aggregates of rule heads
-
-
-def _all_true(values: Sequence[Value]) -> bool:
-    return all(_booleans("and", values))
-
-
-def _any_true(values: Sequence[Value]) -> bool:
-    return any(_booleans("or", values))
 
 
 def _booleans(name: str, values: Sequence[Value]) -> Sequence[Value]:
@@ -293,7 +274,10 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
         for known in (
             Aggregate("count", len, reduction=Reduction.COUNT, result_type=lambda _: "long"),
             Aggregate(
-                "count-distinct", _count_distinct, reduction=Reduction.COUNT_DISTINCT, result_type=lambda _: "long"
+                "count-distinct",
+                lambda values: len(set(map(identity, values))),
+                reduction=Reduction.COUNT_DISTINCT,
+                result_type=lambda _: "long",
             ),
             Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_number, counts_repeats=True),
             Aggregate("avg", _avg, reduction=Reduction.MEAN, result_type=_is_mean, counts_repeats=True),
@@ -316,8 +300,8 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
             Aggregate("distinct", EdnSet, items=lambda size, _: size),
             Aggregate("rand", _rand, max_args=1, in_heads=False, items=lambda _, number: number, by_chance=True),
             Aggregate("sample", _sample, min_args=1, max_args=1, in_heads=False, items=min, by_chance=True),
-            Aggregate("and", _all_true, in_find=False, idempotent=True),
-            Aggregate("or", _any_true, in_find=False, idempotent=True),
+            Aggregate("and", lambda values: all(_booleans("and", values)), in_find=False, idempotent=True),
+            Aggregate("or", lambda values: any(_booleans("or", values)), in_find=False, idempotent=True),
             Aggregate("union", _union, in_find=False, idempotent=True),
             # Any of the values would do; the least makes it the same on every engine.
             Aggregate("choice", _min, in_find=False, idempotent=True),

@@ -216,6 +216,11 @@ class Rule:
         """Every place of the head, the required ones first."""
         return (*self.required, *self.args)
 
+    @property
+    def aggregates(self) -> tuple[str | None, ...]:
+        """Of each place of the head its aggregate, or None."""
+        return tuple(each.name if isinstance(each, FindAggregate) else None for each in self.head)
+
 
 @dataclass(frozen=True, slots=True)
 class Find:

@@ -42,17 +42,8 @@ class Code(StrEnum):
     INTERNAL = "INTERNAL"
 
 
-RETRYABLE = frozenset(
-    {
-        Code.BASIS_CONFLICT,
-        Code.BASIS_FUTURE,
-        Code.RATE_LIMITED,
-        Code.TIMEOUT,
-        Code.CANCELLED,
-        Code.BACKEND_UNAVAILABLE,
-    }
-)
-
+_MEANWHILE = (Code.BASIS_CONFLICT, Code.BASIS_FUTURE, Code.BACKEND_UNAVAILABLE)
+RETRYABLE = frozenset((*_MEANWHILE, Code.RATE_LIMITED, Code.TIMEOUT, Code.CANCELLED))
 
 # What the system says where a process has as many files and connections open as it may.
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
@@ -147,6 +138,16 @@ class AdalogError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Errors raised in Spark's Python workers travel to the driver; the default would lose the arguments.
         return (_rebuild, (self.code, self.message, self.position, self.retryable, self.retry_after))
+
+
+def invalid_argument(message: str, position: Position | None = None) -> AdalogError:
+    """ARG_INVALID."""
+    return AdalogError(Code.ARG_INVALID, message, position)
+
+
+def unavailable(message: str, *, retryable: bool | None = None) -> AdalogError:
+    """BACKEND_UNAVAILABLE."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
 
 
 def _rebuild(

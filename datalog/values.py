@@ -94,10 +94,9 @@ class EdnSet(Set[Value]):
     _by_identity: dict[Hashable, Value]
 
     def __init__(self, members: Iterable[Value] = ()) -> None:
-        by_identity: dict[Hashable, Value] = {}
+        self._by_identity = {}
         for member in members:
-            by_identity.setdefault(identity(member), member)
-        self._by_identity = by_identity
+            self._by_identity.setdefault(identity(member), member)
 
     def __contains__(self, value: object) -> bool:
         return identity(value) in self._by_identity
@@ -221,18 +220,9 @@ def identity(value: Value) -> Hashable:
     -0.0 is 0.0, NaN is NaN, and 1.0M is 1.00M; `[1 2]` and `(1 2)` differ by their type. Types that Python keeps
     apart by itself are their own key.
     """
-    kind = type(value)
-    if kind in _THEIR_OWN_IDENTITY:
+    if type(value) in _THEIR_OWN_IDENTITY:
         return value  # type: ignore[no-any-return]
     return _IDENTITIES[type_name(value)](value)
-
-
-def _identity_of_double(value: float) -> Hashable:
-    return ("double", value if value == value else "NaN")
-
-
-def _identity_of_float(value: float) -> Hashable:
-    return ("float", float(value) if value == value else "NaN")
 
 
 def _within(identity_: Hashable) -> Hashable:
@@ -253,10 +243,6 @@ def _identity_of_map(value: EdnMap) -> Hashable:
     return ("map", frozenset((_within(key), _within(identity(item))) for key, (_, item) in entries))
 
 
-def _identity_of_bigdec(value: Decimal) -> Hashable:
-    return ("bigdec", str(value.normalize(_ALL_DIGITS)) if value else "0")
-
-
 _ALL_DIGITS = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 # Numbers of any size, and UUIDs, go by their text: Python's hashes of large integers are known to everybody, and
@@ -265,9 +251,9 @@ _THEIR_OWN_IDENTITY = frozenset({str, int, Keyword, Symbol, type(None), datetime
 _IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
     "boolean": lambda value: ("boolean", value),
     "bigint": lambda value: ("bigint", f"{value:x}"),
-    "double": _identity_of_double,
-    "float": _identity_of_float,
-    "bigdec": _identity_of_bigdec,
+    "double": lambda value: ("double", value if value == value else "NaN"),
+    "float": lambda value: ("float", float(value) if value == value else "NaN"),
+    "bigdec": lambda value: ("bigdec", str(value.normalize(_ALL_DIGITS)) if value else "0"),
     "uuid": lambda value: ("uuid", value.hex),
     "char": lambda value: ("char", str(value)),
     "uri": lambda value: ("uri", str(value)),
@@ -309,20 +295,8 @@ def _order_of_float(value: float) -> Any:
     return (0, float(value)) if value == value else (1, 0.0)
 
 
-def _order_of_keyword(value: Keyword) -> Any:
-    return (value.namespace or "", value.local)
-
-
 def _order_of_sequence(value: tuple[Value, ...]) -> Any:
     return (len(value), tuple(map(sort_key, value)))
-
-
-def _order_of_map(value: EdnMap) -> Any:
-    return (len(value), tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
-
-
-def _order_of_set(value: EdnSet) -> Any:
-    return (len(value), tuple(sorted(map(sort_key, value))))
 
 
 _ORDERS: dict[str, Callable[[Any], Any]] = {
@@ -334,7 +308,7 @@ _ORDERS: dict[str, Callable[[Any], Any]] = {
     "float": _order_of_float,
     "bigdec": lambda value: value,
     "string": str,
-    "keyword": _order_of_keyword,
+    "keyword": lambda value: (value.namespace or "", value.local),
     "symbol": lambda value: value.name,
     "char": str,
     "instant": lambda value: value,
@@ -343,8 +317,8 @@ _ORDERS: dict[str, Callable[[Any], Any]] = {
     "bytes": bytes,
     "tuple": _order_of_sequence,
     "list": _order_of_sequence,
-    "map": _order_of_map,
-    "set": _order_of_set,
+    "map": lambda value: (len(value), tuple(sorted((sort_key(k), sort_key(v)) for k, v in value.items()))),
+    "set": lambda value: (len(value), tuple(sorted(map(sort_key, value)))),
 }
 
 _WITHOUT_ORDER = frozenset({"nil", "map", "set"})
@@ -360,15 +334,12 @@ def compare(left: Value, right: Value) -> int | None:
         return _sign(left, right)
     left_name, right_name = type_name(left), type_name(right)
     if left_name in NUMERIC and right_name in NUMERIC:
-        if left != left or right != right:
-            return None
-        return _sign(left, right)
+        return None if left != left or right != right else _sign(left, right)
     if left_name != right_name or left_name in _WITHOUT_ORDER:
         return None
     if left_name in ("tuple", "list"):
         return _compare_sequences(left, right)
-    left_key, right_key = _ORDERS[left_name](left), _ORDERS[right_name](right)
-    return _sign(left_key, right_key)
+    return _sign(_ORDERS[left_name](left), _ORDERS[left_name](right))
 
 
 def order_among(value: Value) -> Any | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import tracing
-from adalog.datalog.ast import FindAggregate, FindPull
+from adalog.datalog.ast import FindAggregate, FindPull, Query
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
@@ -27,7 +27,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.prediction import EstimatedWork, Prediction
-from adalog.executor.pull.find import pull_shown, pulled_column
+from adalog.executor.pull.find import FindPulls
 from adalog.executor.pull.puller import Puller
 from adalog.executor.question.inputs import bind_inputs
 from adalog.executor.question.question import Question
@@ -60,16 +60,6 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
-    """The rows of a question, the plan that they came by, what happened on the way, and why it ran where it did."""
-
-    result: Result
-    plan: Plan
-    ran: JoinOutcome
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Ran:
     """The rows of a question before they are shaped: where and why they were computed, since when."""
 
@@ -92,26 +82,20 @@ class QueryEngine:
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
-        """The answer with its pulls.
-
-        Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and BACKEND_UNAVAILABLE when
-        Spark was asked for and is not there.
-        """
+        """The answer with its pulls. Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED,
+        and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
         with self.memory.lent(cancel):
-            return self._answered(question, cancel).result
+            return self._answered(question, cancel)[0]
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
         with self.memory.lent(cancel):
-            return self._joined(question, cancel).result
+            return self._joined(question, cancel)[0]
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
-        shown, strict = question.request.shown, self.means.strict
         with self.memory.lent(cancel):
-            return pulled_column(
-                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
-            )
+            return self._pulls(question, question.query).column(result, place, cancel)
 
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
@@ -130,23 +114,14 @@ class QueryEngine:
             place, reason = self.choose(question.request, plan)
             return explain_plan(plan, str(place), reason)
         with self.memory.lent(cancel):
-            joined = self._answered(question, cancel)
-        result, ran = joined.result, joined.ran
-        shown = explain_plan(joined.plan, result.engine, joined.reason)
+            result, run = self._answered(question, cancel)
+        ran = run.ran
+        shown = explain_plan(run.plan, result.engine, run.reason)
         for stratum, did in zip(shown["rules"], ran.strata, strict=False):
-            stratum["actual"] = {
-                "rows": did.rows,
-                "rounds": did.rounds,
-                "how": did.how,
-                "ms": round(did.seconds * 1000, 3),
-            }
+            stratum["actual"] = {"rows": did.rows, "rounds": did.rounds, "how": did.how, "ms": _ms(did.seconds)}
         for level, count in zip(shown["levels"], ran.levels, strict=True):
-            level["actual"] = {
-                "prefixes": count.prefixes,
-                "candidates": count.candidates,
-                "rows": count.rows,
-                "ms": round(count.seconds * 1000, 3),
-            }
+            looked = {"prefixes": count.prefixes, "candidates": count.candidates}
+            level["actual"] = {**looked, "rows": count.rows, "ms": _ms(count.seconds)}
         if ran.tasks:
             shown["tasks"] = _tasks(ran.tasks)
         if result.dropped:
@@ -183,23 +158,21 @@ class QueryEngine:
             cluster = spark.cluster
             self.prediction.learn(place, work, seconds, cluster, _computing(tasks, cluster.cores))
 
-    def _answered(self, question: Question, cancel: Cancel) -> _Joined:
+    def _answered(self, question: Question, cancel: Cancel) -> tuple[Result, _Ran]:
         started = time.perf_counter()
-        joined = self._joined(question, cancel)
-        result, query = joined.result, joined.plan.query
+        result, ran = self._joined(question, cancel)
+        query = ran.plan.query
         if any(isinstance(element, FindPull) for element in query.find.elements):
-            shown, strict = question.request.shown, self.means.strict
-            result.pulled = pull_shown(
-                query, question.args, question.databases, result, shown, cancel, strict=strict
-            )
+            result.pulled = self._pulls(question, query).columns(result, cancel)
             result.elapsed_ms = (time.perf_counter() - started) * 1000
-        return joined
+        return result, ran
+
+    def _pulls(self, question: Question, query: Query) -> FindPulls:
+        return FindPulls(query, question.args, question.databases, question.request.shown, self.means.strict)
 
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
-        """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.
-
-        On Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then.
-        """
+        """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order. On
+        Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then."""
         output = Output(folder)
         with self.memory.lent(cancel):
             while True:
@@ -223,24 +196,21 @@ class QueryEngine:
         names = [column.name for column in result.columns]
         return [write_part(output, 0, names, result.codes, ran.values, cancel)] if len(result) else []
 
-    def _joined(self, question: Question, cancel: Cancel) -> _Joined:
-        if self.means.slow is None:
-            return self._joined_at_once(question, cancel)
-        started = time.perf_counter()
+    def _joined(self, question: Question, cancel: Cancel) -> tuple[Result, _Ran]:
+        started, slow = time.perf_counter(), self.means.slow
         try:
-            joined = self._joined_at_once(question, cancel)
+            ran = self._ran(question, cancel)
+            result = self._shaped(question, ran, cancel)
         except AdalogError as error:
-            self.means.slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
+            if slow is not None:
+                slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
             raise
-        self.means.slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(joined.result))
-        return joined
+        if slow is not None:
+            slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(result))
+        return result, ran
 
     def _explained(self, question: Question) -> dict[str, Any]:
         return self.explain(question, Cancel.after(_EXPLAIN_MS), analyze=False)
-
-    def _joined_at_once(self, question: Question, cancel: Cancel) -> _Joined:
-        ran = self._ran(question, cancel)
-        return _Joined(self._shaped(question, ran, cancel), ran.plan, ran.ran, ran.reason)
 
     def _ran(self, question: Question, cancel: Cancel, output: Output | None = None) -> _Ran:
         started = time.perf_counter()
@@ -278,15 +248,9 @@ class QueryEngine:
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
         request = question.request
+        rows, values, t, place = ran.ran.rows, ran.values, question.snapshot.t, str(ran.place)
         result = shape_result(
-            ran.plan,
-            ran.ran.rows,
-            ran.values,
-            cancel,
-            t=question.snapshot.t,
-            engine=str(ran.place),
-            started=ran.started,
-            ordered=request.ordered,
+            ran.plan, rows, values, cancel, t=t, engine=place, started=ran.started, ordered=request.ordered
         )
         result.question, result.dropped = question, ran.ran.dropped
         # Tasks leave rows out of which no aggregate needs each, unless rows repeat.
@@ -319,6 +283,10 @@ def _computing(tasks: Sequence[TaskCounts], cores: int) -> float | None:
     return max(max(task.seconds for task in tasks), sum(task.seconds for task in tasks) / cores)
 
 
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
 def _tasks(tasks: Sequence[TaskCounts]) -> dict[str, Any]:
     """How even the tasks of a job were: skew is the longest as a multiple of the mean."""
     seconds = sorted((task.seconds for task in tasks), reverse=True)
@@ -327,11 +295,7 @@ def _tasks(tasks: Sequence[TaskCounts]) -> dict[str, Any]:
     return {
         "number": len(tasks),
         "workers": len({task.worker for task in tasks}),
-        "ms": {
-            "least": round(seconds[-1] * 1000, 3),
-            "median": round(seconds[len(seconds) // 2] * 1000, 3),
-            "most": round(seconds[0] * 1000, 3),
-        },
+        "ms": {"least": _ms(seconds[-1]), "median": _ms(seconds[len(seconds) // 2]), "most": _ms(seconds[0])},
         "skew": round(seconds[0] / mean, 2) if mean else 1.0,
         "estimatedSkew": round(max(works) * len(works) / sum(works), 2) if sum(works) else 1.0,
         "rows": sum(task.rows for task in tasks),

@@ -121,21 +121,15 @@ class Pool:
     ) -> None:
         """`cache`: keep answers; None: compute each."""
         self.database = database
-        self.settings = settings or PoolSettings()
+        self.settings = own = settings or PoolSettings()
         self.spark = spark
-        self.memory = Memory(self.settings.memory_bytes)
-        slow = SlowQueries(self.settings.slow_seconds) if self.settings.slow_seconds else None
-        means = Means(self.settings.threads, spark, database.schema == "strict", slow)
-        self.questions = Questions(self.settings.plan_bytes // 2)
-        self.engine = QueryEngine(means, self.memory, self.settings.plan_bytes // 2)
-        self.scheduler = Scheduler(
-            LaneSlots(
-                light=self.settings.running,
-                heavy=self.settings.heavy,
-                waiting=self.settings.waiting,
-                cost=self.settings.heavy_cost,
-            )
-        )
+        self.memory = Memory(own.memory_bytes)
+        slow = SlowQueries(own.slow_seconds) if own.slow_seconds else None
+        means = Means(own.threads, spark, database.schema == "strict", slow)
+        self.questions = Questions(own.plan_bytes // 2)
+        self.engine = QueryEngine(means, self.memory, own.plan_bytes // 2)
+        lanes = LaneSlots(light=own.running, heavy=own.heavy, waiting=own.waiting, cost=own.heavy_cost)
+        self.scheduler = Scheduler(lanes)
         self.turns = Turns(self.scheduler)
         self.cache = None if cache is None else ResultCache(database, cache, self.engine, self.turns)
         self.answers: Answers = self.cache or ComputedAnswers(self.engine, self.turns)
@@ -165,11 +159,8 @@ class Pool:
         return "off" if self.spark is None else self.spark.state
 
     def run(self, request: QueryRequest, cancel: Cancel | None = None) -> Result:
-        """Runs a query on the calling thread.
-
-        Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
-        BACKEND_UNAVAILABLE when Spark was asked for and is not there.
-        """
+        """Runs a query on the calling thread. Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED,
+        TIMEOUT, CANCELLED, and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)
@@ -249,9 +240,7 @@ class Pool:
 
     def pull(self, request: PullRequest, cancel: Cancel | None = None) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity in order, None for one that has nothing of it or is not there; the values in all).
-
-        Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED.
-        """
+        Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED."""
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
         maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)

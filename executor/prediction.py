@@ -130,9 +130,7 @@ class Prediction:
         key = place, hash(work.text)
         with self._lock:
             self._general[place] += _GENERAL * (general - self._general[place])
-            seen = self._own.pop(key, None)
-            if seen is None:
-                seen = _Seen(found, 0)
+            seen = self._own.pop(key, _Seen(found, 0))
             seen.log += _OWN * (found - seen.log)
             seen.times += 1
             self._own[key] = seen
@@ -159,10 +157,8 @@ class Prediction:
         return cluster.idle_seconds * way, computing, work.rows * _ROW_SECONDS * way
 
     def _multiple(self, place: Place, text: str) -> float:
-        """What the cost's seconds are to be multiplied with.
-
-        A query seen in the one place is as much harder than its cost says in the other.
-        """
+        """What the cost's seconds are to be multiplied with. A query seen in the one place is as much harder than
+        its cost says in the other."""
         with self._lock:
             for each in (place, *(other for other in self._general if other is not place)):
                 seen = self._own.get((each, hash(text)))

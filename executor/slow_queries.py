@@ -28,7 +28,8 @@ class SlowQueries:
 
     def ran(self, explain: Explain, question: Question, cancel: Cancel, seconds: float, rows: int) -> None:
         """A query came to so many rows."""
-        if seconds + self._queued(cancel, seconds) >= self.seconds:
+        # It waited before it began, too; later waiting is within the seconds.
+        if max(seconds, cancel.waited) >= self.seconds:
             self._tell(explain, question, cancel, seconds, {"rows": rows, "code": "OK"})
 
     def failed(
@@ -37,11 +38,6 @@ class SlowQueries:
         """A query did not get to its end."""
         if seconds >= self.seconds:
             self._tell(explain, question, cancel, seconds, {"rows": None, "code": error.code.value})
-
-    @staticmethod
-    def _queued(cancel: Cancel, seconds: float) -> float:
-        """What it waited before it began; later waiting is within the seconds."""
-        return max(0.0, cancel.waited - seconds)
 
     def _tell(
         self, explain: Explain, question: Question, cancel: Cancel, seconds: float, came: dict[str, Any]

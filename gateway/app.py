@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -26,7 +28,7 @@ from adalog.gateway.jobs.backups import Backups
 from adalog.gateway.jobs.import_endpoint import imports_asked_for
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.jobs.job_endpoint import JobEndpoint
-from adalog.gateway.observe.metrics import CONTENT_TYPE, Metrics
+from adalog.gateway.observe.metrics import CONTENT_TYPE, Metrics, cache_figures, lane_figures, live_figures
 from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
@@ -72,15 +74,13 @@ def create_app(
         workers.tell_metrics(metrics)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
-    metrics.live(hub)
+    metrics.read_from(partial(live_figures, hub))
     if workers is not None:
         workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
-    services = Services(
-        database, pool, settings.limits, Cursors(database.secret or cursor_key(settings)), responses, hub
-    )
-    metrics.gauge(
-        "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
-    )
+    cursors = Cursors(database.secret or cursor_key(settings))
+    services = Services(database, pool, settings.limits, cursors, responses, hub)
+    unsent = "Bytes of large responses that are not sent yet."
+    metrics.gauge("adalog_response_bytes", unsent, lambda: responses.held)
     imports = Imports(database, pool, settings)
     if workers is not None and workers.has_spark:
         workers.share_imports(imports.served)
@@ -89,15 +89,8 @@ def create_app(
     backups = Backups(database)
     stop = StoppedAnswers(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(
-        operations,
-        services,
-        tokens,
-        metrics,
-        stop,
-        _buckets(settings, metrics, workers),
-        log_requests=settings.log_requests,
-    )
+    buckets = _buckets(settings, metrics, workers)
+    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared, workers)
@@ -145,24 +138,16 @@ async def _failed(request: Request, error: Exception) -> Response:
     return response
 
 
+@dataclass
 class _Probes:
     """What operators and orchestrators ask."""
 
-    def __init__(
-        self,
-        database: Database,
-        pool: Pool,
-        tokens: Tokens,
-        metrics: Metrics,
-        prepared: Callable[[], bool],
-        workers: Workers | None,
-    ) -> None:
-        self.database = database
-        self.pool = pool
-        self.tokens = tokens
-        self.metrics = metrics
-        self.prepared = prepared
-        self.workers = workers
+    database: Database
+    pool: Pool
+    tokens: Tokens
+    metrics: Metrics
+    prepared: Callable[[], bool]
+    workers: Workers | None
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -213,49 +198,39 @@ def _buckets(settings: Settings, metrics: Metrics, workers: Workers | None) -> B
     fills = None if workers is None else workers.fills
     buckets = Buckets(settings.rate_units, BURST_SECONDS * settings.rate_units, settings.threads, fills=fills)
     metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
-    metrics.count(
-        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
-    )
+    refused = "Work refused as its principal had used its units."
+    metrics.count("adalog_rate_refused", refused, lambda: buckets.refused)
     return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:
     metrics = Metrics()
-    metrics.gauge("adalog_basis_t", "The newest transaction number.", lambda: database.snapshot().t)
-    metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
-    metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
-    metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
-    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.scheduler.running)
-    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
-    metrics.gauge(
-        "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
-    )
-    metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
-    metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
-    metrics.gauge(
+    gauge, counts = metrics.gauge, metrics.counts
+    gauge("adalog_basis_t", "The newest transaction number.", lambda: database.snapshot().t)
+    gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
+    gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
+    gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
+    gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.scheduler.running)
+    gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
+    gauge("adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting)
+    gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
+    gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    gauge(
         "adalog_clock_behind_seconds",
         "By how much the clock is behind the last transaction, whose instant all have until it has caught up.",
         lambda: database.clock_behind,
     )
-    metrics.counts(
-        "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
-    )
-    metrics.scheduler(pool.scheduler)
-    metrics.gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
-    metrics.gauge(
-        "adalog_unfinished_body_bytes",
-        "Bytes of bodies on the way or without an answer yet.",
-        lambda: wire.body_bytes,
-    )
-    metrics.counts(
-        "adalog_connections_refused", "Connections ended before a request was read.", "why", lambda: wire.refused
-    )
+    counts("adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures)
+    metrics.read_from(partial(lane_figures, pool.scheduler))
+    gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
+    unfinished = "Bytes of bodies on the way or without an answer yet."
+    gauge("adalog_unfinished_body_bytes", unfinished, lambda: wire.body_bytes)
+    refused = "Connections ended before a request was read."
+    counts("adalog_connections_refused", refused, "why", lambda: wire.refused)
     metrics.gauges("adalog_streams", "Connections that are open for events.", "protocol", lambda: wire.streams)
-    metrics.counts("adalog_websocket_messages", "Messages of WebSockets.", "message", lambda: wire.messages)
-    metrics.counts("adalog_websocket_closed", "WebSockets that ended.", "code", lambda: wire.closed)
-    metrics.counts(
-        "adalog_authentication_failures", "Requests without a known token.", "why", lambda: tokens.failures
-    )
+    counts("adalog_websocket_messages", "Messages of WebSockets.", "message", lambda: wire.messages)
+    counts("adalog_websocket_closed", "WebSockets that ended.", "code", lambda: wire.closed)
+    counts("adalog_authentication_failures", "Requests without a known token.", "why", lambda: tokens.failures)
     if pool.cache is not None:
-        metrics.cache(pool.cache)
+        metrics.read_from(partial(cache_figures, pool.cache))
     return metrics

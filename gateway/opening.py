@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from adalog.datalog import edn
@@ -15,6 +17,7 @@ from adalog.store.state.settings import WAITING
 from adalog.store.storage import ProcessGroup
 
 if TYPE_CHECKING:
+    from adalog.cluster.session import Session
     from adalog.gateway.workers.workers import Workers
 
 
@@ -27,10 +30,8 @@ _PLAN_BYTES: Final = 32 << 20
 def open_database(
     settings: Settings, siblings: ProcessGroup | None = None, progress: Progress | None = None
 ) -> Database:
-    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`.
-
-    Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
-    """
+    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`. Raises
+    BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached."""
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -48,9 +49,7 @@ def open_database(
 
 def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:
     """The engines; with `spark` the second one too, which starts in the background while nothing waits for it.
-
-    workers: those of which this is one, and one of which has the second engine for all.
-    """
+    workers: those of which this is one, and one of which has the second engine for all."""
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,
@@ -79,6 +78,20 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     if workers is not None:
         workers.share_spark(engine, pool.memory)
     return pool
+
+
+@contextmanager
+def started_session(settings: Settings) -> Iterator[Session]:
+    """A Spark session for the time of the block, which begins to start."""
+    from adalog.cluster.session import Session
+    from adalog.executor.kernels.loading import load_kernels
+
+    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session.start()
+    try:
+        yield session
+    finally:
+        session.close()
 
 
 def cache_settings(settings: Settings) -> CacheSettings | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from rich.console import Console
@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 _SWITCH_SECONDS = 0.0005
 
 
-class Entrance(Protocol):
-    """Where connections come from."""
+class Entrance:
+    """Where connections come from: sockets that this process listens on."""
 
-    @property
-    def sockets(self) -> list[socket.socket]:
-        """Those that are listened on."""
+    def __init__(self, sockets: list[socket.socket], opened: Callable[[], object] = lambda: None) -> None:
+        """opened: called when the database is open, and all that stands on it. On any thread."""
+        self.sockets = sockets
+        self.opened = opened
 
     def open(self, server: Server) -> None:
         """The event loop runs, and connections are taken from now on."""
@@ -56,38 +57,13 @@ class Entrance(Protocol):
     def counted(self, connections: int) -> None:
         """So many connections are open."""
 
-    def opened(self) -> None:
-        """The database is open, and all that stands on it. On any thread."""
-
     def rehearsed(self) -> None:
         """The first query costs what any other does. On any thread."""
 
 
-class Port:
-    """A port of this process's own."""
-
-    def __init__(self, listener: socket.socket, opened: Callable[[], None]) -> None:
-        """opened: called when the database is open."""
-        self.sockets = [listener]
-        self.opened = opened
-
-    def open(self, server: Server) -> None:
-        """The sockets are listened on already."""
-
-    def close(self) -> None:
-        """They are closed with the server."""
-
-    def counted(self, connections: int) -> None:
-        """Not needed here, nor is the rest."""
-
-    def rehearsed(self) -> None: ...
-
-
-class HandedConnections:
-    """Connections that the supervisor hands over."""
-
+class HandedConnections(Entrance):
     def __init__(self, post: SupervisorLink) -> None:
-        self.sockets: list[socket.socket] = []
+        super().__init__([], lambda: post.say(channel.OPENED))
         self._post = post
         self._beginning: set[asyncio.Task[None]] = set()
 
@@ -104,9 +80,6 @@ class HandedConnections:
 
     def counted(self, connections: int) -> None:
         self._post.counted(connections)
-
-    def opened(self) -> None:
-        self._post.say(channel.OPENED)
 
     def rehearsed(self) -> None:
         self._post.say(channel.READY)
@@ -141,12 +114,11 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
             from adalog.gateway.workers.supervisor import supervise
 
             return supervise(settings, listener, opened)
-        _serve(settings, Port(listener, opened))
+        _serve(settings, Entrance([listener], opened))
     return 0
 
 
 def serve_as_worker(settings: Settings, post: SupervisorLink, siblings: ProcessGroup) -> None:
-    """Serves what the supervisor hands over."""
     from adalog.gateway.workers.workers import Workers
 
     _set_up(settings, post.number)
@@ -173,7 +145,7 @@ def _serve(
     server = Server(start.front, settings, entrance)
     # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
     ending.install()
-    ending.kill = start.kill
+    ending.kill = lambda: start.kill()
     ending.tell(server.handle_exit)
 
     def opened() -> None:
@@ -198,7 +170,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Starlette | StartupApp, settings: Settings, entrance: Entrance | None = None) -> None:
         """entrance: None where `run` is given sockets that are listened on."""
-        self._entrance = entrance
+        self._entrance = entrance or Entrance([])
         self._app = app
         self._wire: Wire = app.state.wire
         config = uvicorn.Config(
@@ -229,9 +201,8 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(_unheard)
         await super().startup(sockets)
         self._wire.start()
-        if self._entrance is not None:
-            self._wire.counted = self._entrance.counted
-            self._entrance.open(self)
+        self._wire.counted = self._entrance.counted
+        self._entrance.open(self)
 
     def protocol(self) -> asyncio.Protocol:
         """The protocol of a connection that was accepted elsewhere; as uvicorn makes it for one of its own."""
@@ -246,8 +217,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets what runs finish for a moment, then has it answered that the server stops."""
         self._wire.stop()
-        if self._entrance is not None:
-            self._entrance.close()
+        self._entrance.close()
         loop = asyncio.get_running_loop()
         loop.call_later(FINISH, self._app.state.stop.begin)
         loop.call_later(LET_GO, self._wire.let_go)

@@ -167,7 +167,8 @@ class Startup:
         # What is open, to be closed in the opposite order.
         self._open = ExitStack()
         self._thread: threading.Thread | None = None
-        self._kill: Callable[[], None] = lambda: None
+        # Ends what may not outlive the process, on any thread.
+        self.kill: Callable[[], None] = lambda: None
         self._over = threading.Event()
 
     def begin(self, address: str, opened: Callable[[], object], failed: Callable[[], object]) -> None:
@@ -184,10 +185,6 @@ class Startup:
         if self._thread is not None:
             self._thread.join()
         self._open.close()
-
-    def kill(self) -> None:
-        """Ends what may not outlive the process, on any thread."""
-        self._kill()
 
     def _tell(self, address: str) -> None:
         pause = _FIRST_WORD_SECONDS
@@ -248,7 +245,7 @@ class Startup:
         rehearsal.on(database)
         self._progress.check()
         pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)
-        self._kill = pool.kill
+        self.kill = pool.kill
         opening.callback(pool.close)
         app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire, self._workers)
         opening.enter_context(app.state.hub)

@@ -67,7 +67,6 @@ class WarmUp:
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Waits until it is over; whether it is."""
         return self._over.wait(seconds)
 
     def stop(self) -> None:

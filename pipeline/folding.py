@@ -13,33 +13,22 @@ from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import SparkTasks, TaskRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.segment import Segment
-from adalog.store.tries.fold_pieces import (
-    FoldTarget,
-    Pair,
-    join_pieces,
-    ranges_of,
-    sampled,
-    within,
-    write_backward,
-    write_forward,
-)
+from adalog.store.tries import fold_pieces
+from adalog.store.tries.fold_pieces import FoldTarget, Pair
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A piece to be written: of which direction, and which pairs."""
-
     inverse: bool
     low: Pair
     high: Pair
 
 
 def fold(runner: TaskRunner, job: FoldJob) -> Segment:
-    """The new base of the job's attribute. Raises what the runner raises."""
     size = job.size
-    forward, backward = sampled(job.relation, job.events, size)
-    tasks = [_Task(False, *each) for each in ranges_of([forward], size)]
-    tasks += [_Task(True, *each) for each in ranges_of([backward], size)]
+    forward, backward = fold_pieces.sampled(job.relation, job.events, size)
+    tasks = [_Task(False, *each) for each in fold_pieces.ranges_of([forward], size)]
+    tasks += [_Task(True, *each) for each in fold_pieces.ranges_of([backward], size)]
     # A fold looks at no value, only at codes.
     shipped = shipped_in(Path(job.fold.folder) / "database", replace(job.manifest, blocks={}, young={}))
     pieces = runner.each("folding", partial(_piece, job.fold, shipped), tasks)
@@ -57,10 +46,10 @@ def folding_on(session: Session) -> Elsewhere:
 def _piece(fold: FoldTarget, database: ShippedSnapshot, task: _Task) -> Segment:
     relation, young = database.open().data_of(fold.attribute).shipped(fold.t)
     name = uuid4().hex
-    events = within(young, task.low, task.high, inverse=task.inverse)
-    write = write_backward if task.inverse else write_forward
+    events = fold_pieces.within(young, task.low, task.high, inverse=task.inverse)
+    write = fold_pieces.write_backward if task.inverse else fold_pieces.write_forward
     return write(fold, relation, events, task.low, task.high, name)
 
 
 def _joined(fold: FoldTarget, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
-    return join_pieces(fold, *pieces, last)
+    return fold_pieces.join_pieces(fold, *pieces, last)

@@ -46,13 +46,9 @@ def fed(query: ast.Query, tree: Tree) -> FedBody:
     """The body of a query's tree with its arguments as relations."""
     scalars = tuple(name for name in tree.given if name not in tree.constants)
     fixed = tuple(name for name in tree.given if name in tree.constants)
-    bindings = [each.binding for each in query.inputs if isinstance(each, ast.BindingInput)]
-    collections = [
-        f"in {place}"
-        for place, each in enumerate(query.inputs)
-        if isinstance(each, ast.BindingInput)
-        and isinstance(each.binding, ast.CollectionBinding | ast.RelationBinding)
-    ]
+    bindings = {i: each.binding for i, each in enumerate(query.inputs) if isinstance(each, ast.BindingInput)}
+    several = ast.CollectionBinding | ast.RelationBinding
+    collections = [f"in {place}" for place, binding in bindings.items() if isinstance(binding, several)]
     items: list[Node] = []
     for item in tree.body.items:
         if isinstance(item, RelationAtom) and item.relation in collections:

@@ -17,7 +17,7 @@ from adalog.planner.model.logical import AndNode, RelationAtom, everything
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import Program
-from adalog.planner.order.joins import JoinPlan, plan_join
+from adalog.planner.order.joins import JoinPlan, plan_join, unmerged
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import check, context_of, order, scope, simplify, stratify
@@ -136,10 +136,7 @@ def plan_reaction(
     if options.project and maintenance.rules is None:
         body = blank_singletons(body, needed.union(given))
     join = plan_join(body, given, needed, statistics, options)
-    if join.levels:
-        # The consumer of the heads makes them distinct.
-        join = replace(join, levels=(*join.levels[:-1], replace(join.levels[-1], merge=False)))
-    return ReactionPlan(given, join, tuple(_probes(body, changed)))
+    return ReactionPlan(given, replace(join, levels=unmerged(join.levels)), tuple(_probes(body, changed)))
 
 
 def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:

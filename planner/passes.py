@@ -19,22 +19,11 @@ from adalog.planner.rules.sharing import shared_out
 from adalog.planner.scope.comparisons import in_pairs
 from adalog.planner.scope.tree import tree_of
 from adalog.planner.scope.variable_places import places_of
-from adalog.planner.stages import (
-    CheckedQuery,
-    PlanningContext,
-    ScopedQuery,
-    SimplifiedQuery,
-    StratifiedQuery,
-)
+from adalog.planner.stages import CheckedQuery, PlanningContext, ScopedQuery, SimplifiedQuery, StratifiedQuery
 
 
 def plan_query(
-    query: ast.Query,
-    statistics: Statistics,
-    relations: frozenset[str],
-    options: Options,
-    *,
-    share: bool = False,
+    query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options, *, share: bool = False
 ) -> Plan:
     """The plan of a parsed query over databases and relations of known size. `share`: for tasks that each
     answer for a share of one variable's values, where rules allow it.

@@ -16,7 +16,6 @@ strawberry.enum(encoding.Encoding, description="How values are written as JSON."
 
 @cache
 def build_schema() -> strawberry.Schema:
-    """The schema with the contract's fields, as far as they are built."""
     return strawberry.Schema(
         query=fields.QueryFields,
         mutation=fields.MutationFields,

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog import edn
@@ -27,7 +26,7 @@ from adalog.store.files.folder import is_address
 from adalog.store.files.gc_pause import put_off
 from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
-from adalog.store.log.entry import KeyMemory, now_ms
+from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.log.server import ServerLog
@@ -42,7 +41,6 @@ from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import Transaction, resolve
-from adalog.store.tries.columns import Columns
 from adalog.store.values.datom import Datom, TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
@@ -67,7 +65,6 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 IN_MEMORY: Final = ":memory:"
 # Past views are kept for paging and repeated queries; each holds the tries that were read of it.
 _PAST_VIEWS: Final = 16
-_KEYS: Final = KeyMemory()
 # How often others' transactions are looked for without a notice.
 FOLLOW_SECONDS: Final = 1.0
 
@@ -115,7 +112,7 @@ class Database:
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
         attributes: int = ATTRIBUTES,
-        keys: KeyMemory = _KEYS,
+        keys: KeyMemory = KEY_MEMORY,
         shared: bool = False,
         siblings: ProcessGroup | None = None,
         follow_seconds: float = FOLLOW_SECONDS,
@@ -125,15 +122,14 @@ class Database:
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
-        limits: of transactions given as text. waiting: the most transactions that are not answered yet.
-        attributes: the most attributes that transactions may declare in all. keys: how long idempotency keys are
-        remembered. shared: other processes of this machine may open the folder, too, if
-        they say so; a server's log is always shared. siblings: the processes of one server that share it.
-        follow_seconds: how often others' transactions are looked for without a notice.
-        segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
-        None: each folds for itself. copy: the folder in which this process keeps what it has of them; None: one
-        that goes with the process. progress: where how far it has come is written, and whether it is still wanted
-        is read.
+        limits: of transactions given as text. waiting: the most transactions that are not answered yet. attributes:
+        the most attributes that transactions may declare in all. keys: how long idempotency keys are remembered.
+        shared: other processes of this machine may open the folder, too, if they say so; a server's log is always
+        shared. siblings: the processes of one server that share it. follow_seconds: how often others' transactions
+        are looked for without a notice. segments: for a server's log, the folder or address at which gateways share
+        checkpoints and imported files; None: each folds for itself. copy: the folder in which this process keeps
+        what it has of them; None: one that goes with the process. progress: where how far it has come is written,
+        and whether it is still wanted is read.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -147,13 +143,8 @@ class Database:
                 ground = in_folder(location, keys, siblings, undo, shared=shared)
             # Another folder of segments may not remove a file before it is mapped here.
             with nullcontext() if ground.folding is None else ground.folding.holding():
-                found = opened(
-                    ground.folder,
-                    ground.log,
-                    is_copy=ground.is_copy,
-                    progress=progress,
-                    saves=ground.folder if ground.is_alone else None,
-                )
+                saves = ground.folder if ground.is_alone else None
+                found = opened(ground.folder, ground.log, is_copy=ground.is_copy, progress=progress, saves=saves)
             setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting)
             database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
@@ -180,15 +171,13 @@ class Database:
     def __enter__(self) -> Database:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def schema(self) -> SchemaMode:
         """Whether attributes have to be declared before they are used."""
-        return self._setting.mode
+        return self._setting.policy.mode
 
     @property
     def identity(self) -> str:
@@ -297,8 +286,7 @@ class Database:
 
     def _view(self, now: Snapshot, key: tuple[int, int, bool, str]) -> Snapshot:
         with self._past_lock:
-            known = self._past.get(key)
-        view = known
+            view = self._past.get(key)
         if view is None:
             # Without the lock, as the schema of then may have to be read.
             t, since, history, _ = key
@@ -358,31 +346,20 @@ class Database:
         return None if found is None else instant(found)
 
     def _check_log(self) -> None:
-        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another
-        attempt."""
-        away = self.away
-        if away is not None:
+        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another attempt."""
+        if (away := self.away) is not None:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, away)
 
     # Writing
 
     def transact(
-        self,
-        tx: str | Sequence[Any],
-        *,
-        expected_basis_t: int | None = None,
-        idempotency_key: str | None = None,
+        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> TxReport:
         """Apply transaction data, EDN text or forms, and wait until it is durable."""
-        future = self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
-        return future.result()
+        return self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key).result()
 
     def submit(
-        self,
-        tx: str | Sequence[Any],
-        *,
-        expected_basis_t: int | None = None,
-        idempotency_key: str | None = None,
+        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> Future[TxReport]:
         """Queue transaction data. The future has the report once it is durable, or the refusal.
 
@@ -396,20 +373,16 @@ class Database:
         return request.future
 
     def bulk_load(self, schema_tx: str | Sequence[Any], columns: BulkData) -> TxReport:
-        """One transaction of forms and, per attribute, entities with their values as columns.
-
-        Attributes are declared by the forms or before. Entities are ids of one's own choice; refs are ids.
-        """
+        """One transaction of forms and, per attribute, entities with their values as columns. Attributes are
+        declared by the forms or before. Entities are ids of one's own choice; refs are ids."""
         request = BulkRequest(schema_tx, columns=columns)
         self._writer.submit(request)
         return request.future.result()
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
-        """A folder for segments to be adopted; what was not adopted by the end goes with it.
-
-        Raises ARG_INVALID for a database in memory, which has no place for files.
-        """
+        """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
+        a database in memory, which has no place for files."""
         if isinstance(self._log, ServerLog) and self._log.keep is None:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -455,15 +428,10 @@ class Database:
         used is for the caller to find, with `transaction_of`.
         """
         assert self._folder is not None
-        request = AdoptionRequest(
-            adoption.prepared.forms,
-            adoption.prepared.t - 1,
-            idempotency_key,
-            adoption=adoption,
-            folder=self._folder,
-        )
+        forms, basis_t = adoption.prepared.forms, adoption.prepared.t - 1
+        request = AdoptionRequest(forms, basis_t, idempotency_key, adoption=adoption, folder=self._folder)
         if hold is not None:
-            hold.run(lambda: self._writer.loads.adopt(request))
+            hold.run(lambda: self._writer.loads.commit(request))
             return request.future.result()
         with self._compactor.paused():
             self._writer.submit(request)
@@ -519,20 +487,20 @@ class Database:
         self._on_writer(lambda: self._take_over(folded))
 
     def _take_over_mapped(self, others: MappedCheckpoint) -> None:
-        self._on_writer(lambda: self._take_over_on_writer(others))
+        def take_over() -> None:
+            head = self._head
+            head.codes.durable.take_over(others.blocks)
+            # What was folded or loaded here meanwhile has more than another's earlier fold.
+            current = {id_: head.live(id_).relation for id_ in others.relations}
+            newer = {
+                id_: relation
+                for id_, relation in others.relations.items()
+                if relation.t >= current[id_].t and relation.segments != current[id_].segments
+            }
+            head.replace(newer)
+            self._snapshot = self._writer.renewed()
 
-    def _take_over_on_writer(self, others: MappedCheckpoint) -> None:
-        head = self._head
-        head.codes.durable.take_over(others.blocks)
-        # What was folded or loaded here meanwhile has more than another's earlier fold.
-        current = {id_: head.live(id_).relation for id_ in others.relations}
-        newer = {
-            id_: relation
-            for id_, relation in others.relations.items()
-            if relation.t >= current[id_].t and relation.segments != current[id_].segments
-        }
-        head.replace(newer)
-        self._snapshot = self._writer.renewed()
+        self._on_writer(take_over)
 
     def _take_over(self, folded: FoldResult) -> None:
         self._head.take_over(folded.blocks, folded.relations)
@@ -596,4 +564,4 @@ class Database:
         return self._snapshot.nbytes()
 
 
-__all__ = ["Columns", "Database", "Datom", "TxReport"]
+__all__ = ["Database", "Datom", "TxReport"]

@@ -25,11 +25,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 def read_folder(location: str) -> Snapshot:
-    """The newest database of a folder, or of a server.
-
-    Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged,
-    NewerFormat.
-    """
+    """The newest database of a folder, or of a server. Raises BACKEND_UNAVAILABLE where there is none, or it may
+    not be read, INTERNAL where it is damaged, NewerFormat."""
     if is_address(location):
         with closing(ServerLog(location, only_reads=True)) as server:
             return opened(None, server).head.published()
@@ -55,10 +52,8 @@ class LogSource:
 
 @contextmanager
 def source_of(location: str, segments: str | None = None) -> Iterator[LogSource]:
-    """The database of a folder or server as it is now. segments: where a server's gateways share files.
-
-    Raises as `read_folder` does, but reads no segment.
-    """
+    """The database of a folder or server as it is now. segments: where a server's gateways share files. Raises as
+    `read_folder` does, but reads no segment."""
     with ExitStack() as opening:
         if not is_address(location):
             folder = held_folder(location)

@@ -42,8 +42,7 @@ class ProcessGroup:
 class Storage:
     """folder: where segments and imported files are; of a log on a server the copies of what gateways share.
     folding: how processes on one database fold; None for a sole process. is_copy: the folder's checkpoint is of use
-    only where it fits the log. is_alone: no other process has it, so checkpoints may be made at opening.
-    """
+    only where it fits the log. is_alone: no other process has it, so checkpoints may be made at opening."""
 
     log: Log
     folder: Folder | None = None

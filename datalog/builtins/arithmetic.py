@@ -75,10 +75,8 @@ def of_type(kind: type[Any], value: Number, name: str, args: Sequence[Value]) ->
     """An exact integer or a number as a value of the type, or a refusal where it does not fit."""
     if kind is int:
         if not LONG_MIN <= value <= LONG_MAX:
-            refuse(
-                f"{shown_call(name, args)} is beyond the 64 bits of a long; "
-                "bigints have no such bound: write 1N, or make one with bigint"
-            )
+            hint = "bigints have no such bound: write 1N, or make one with bigint"
+            refuse(f"{shown_call(name, args)} is beyond the 64 bits of a long; {hint}")
         return int(value)
     if kind is BigInt:
         if int(value).bit_length() > _MAX_BITS:
@@ -235,10 +233,6 @@ def _quot(left: int, right: int) -> int:
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def _rem(left: int, right: int) -> int:
-    return left - right * _quot(left, right)
-
-
 def _quot_of_doubles(left: float, right: float) -> float:
     quotient = left / right
     return float(math.trunc(quotient)) if math.isfinite(quotient) else quotient
@@ -249,7 +243,7 @@ def _mod_of_decimals(left: Decimal, right: Decimal) -> Decimal:
     return EXACT.add(rest, right) if rest and (rest < 0) != (right < 0) else rest
 
 
-def _of_number(name: str, call: Callable[[Any], Value]) -> Builtin:
+def of_number(name: str, call: Callable[[Any], Value]) -> Builtin:
     """A function of one number."""
 
     def checked(value: Value) -> Value:
@@ -285,11 +279,7 @@ def _exact(name: str, convert: Callable[[Number], Number]) -> Builtin:
             refuse(f"{shown_call(name, (value,))}: there is no such {name}")
         return convert(value)
 
-    return _of_number(name, call)
-
-
-def _to_integer(kind: type[Any], name: str) -> Builtin:
-    return _exact(name, lambda value: of_type(kind, int(value), name, (value,)))
+    return of_number(name, call)
 
 
 ARITHMETIC = (
@@ -298,15 +288,15 @@ ARITHMETIC = (
     Builtin("*", 0, None, _times),
     Builtin("/", 1, None, _divided),
     _division("quot", _quot, _quot_of_doubles, EXACT.divide_int),
-    _division("rem", _rem, math.fmod, EXACT.remainder),
+    _division("rem", lambda a, b: a - b * _quot(a, b), math.fmod, EXACT.remainder),
     _division("mod", lambda a, b: a % b, lambda a, b: a % b, _mod_of_decimals),
-    _of_number("inc", lambda value: add(value, 1)),
-    _of_number("dec", lambda value: subtract(value, 1)),
-    _of_number("abs", lambda value: value if value >= 0 or value != value else subtract(0, value)),
+    of_number("inc", lambda value: add(value, 1)),
+    of_number("dec", lambda value: subtract(value, 1)),
+    of_number("abs", lambda value: value if value >= 0 or value != value else subtract(0, value)),
     _extreme("min", -1),
     _extreme("max", 1),
-    _to_integer(int, "long"),
-    _of_number("double", to_double),
-    _to_integer(BigInt, "bigint"),
+    _exact("long", lambda value: of_type(int, int(value), "long", (value,))),
+    of_number("double", to_double),
+    _exact("bigint", lambda value: of_type(BigInt, int(value), "bigint", (value,))),
     _exact("bigdec", lambda value: Decimal(repr(float(value))) if isinstance(value, float) else _decimal(value)),
 )

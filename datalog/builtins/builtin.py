@@ -51,10 +51,8 @@ def refuse(message: str) -> NoReturn:
 
 def shown(value: Value) -> str:
     """The value as EDN, cut to what fits in a message."""
-    if isinstance(value, (str, tuple)) and len(value) > _SHOWN:
-        text = write(type(value)(value[:_SHOWN]))
-    else:
-        text = write(value)
+    long = isinstance(value, (str, tuple)) and len(value) > _SHOWN
+    text = write(type(value)(value[:_SHOWN]) if long else value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

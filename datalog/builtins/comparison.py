@@ -13,14 +13,6 @@ def equal(first: Value, *others: Value) -> bool:
     return all(identity(other) == key for other in others)
 
 
-def _unequal(*values: Value) -> bool:
-    return not equal(*values)
-
-
-def _same(first: Value, *others: Value) -> bool:
-    return all(_same_two(first, other) for other in others)
-
-
 def _same_two(left: Value, right: Value) -> bool:
     """Numbers by value; anything else as `=` has it, which is what XTDB's `==` means by it."""
     if type_name(left) in NUMERIC and type_name(right) in NUMERIC:
@@ -40,17 +32,15 @@ def _compare(left: Value, right: Value) -> int:
         return int(left is not None) - int(right is not None)
     order = compare(left, right)
     if order is None:
-        refuse_type(
-            "compare", (left, right), right, f"two values with a common order; the other is {type_name(left)}"
-        )
+        wanted = f"two values with a common order; the other is {type_name(left)}"
+        refuse_type("compare", (left, right), right, wanted)
     return order
 
 
 COMPARISONS = (
     Builtin("=", 1, None, equal),
-    Builtin("==", 1, None, _same),
-    Builtin("not=", 1, None, _unequal),
-    Builtin("!=", 1, None, _unequal),
+    Builtin("==", 1, None, lambda first, *others: all(_same_two(first, other) for other in others)),
+    *(Builtin(name, 1, None, lambda *values: not equal(*values)) for name in ("not=", "!=")),
     _ordered("<", -1),
     _ordered(">", 1),
     _ordered("<=", -1, 0),

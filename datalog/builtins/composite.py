@@ -22,18 +22,6 @@ def _is_empty(value: Value) -> bool:
     return not value
 
 
-def _not_empty(value: Value) -> Value:
-    return None if _is_empty(value) else value
-
-
-def _identity(value: Value) -> Value:
-    return value
-
-
-def _tuple(*values: Value) -> Value:
-    return values
-
-
 def _untuple(value: Value) -> Value:
     if value is not None and type_name(value) not in ("tuple", "list"):
         refuse_type("untuple", (value,), value, "a tuple, such as [1 2]")
@@ -52,10 +40,6 @@ def _and(*values: Value) -> Value:
 def _or(*values: Value) -> Value:
     """The first that is neither nil nor false, else the last."""
     return next((value for value in values if _truthy(value)), values[-1] if values else None)
-
-
-def _not(value: Value) -> bool:
-    return not _truthy(value)
 
 
 def _contains(collection: Value, key: Value) -> bool:
@@ -94,20 +78,20 @@ def _set(value: Value) -> Value:
 COMPOSITES = (
     Builtin("count", 1, 1, _count),
     Builtin("empty?", 1, 1, _is_empty),
-    Builtin("not-empty", 1, 1, _not_empty),
-    Builtin("identity", 1, 1, _identity),
+    Builtin("not-empty", 1, 1, lambda value: None if _is_empty(value) else value),
+    Builtin("identity", 1, 1, lambda value: value),
     Builtin("and", 0, None, _and),
     Builtin("or", 0, None, _or),
-    Builtin("not", 1, 1, _not),
-    Builtin("vector", 0, None, _tuple),
+    Builtin("not", 1, 1, lambda value: not _truthy(value)),
+    Builtin("vector", 0, None, lambda *values: values),
     Builtin("set", 1, 1, _set),
     Builtin("contains?", 2, 2, _contains),
     Builtin("get", 2, 3, _get),
 )
 
 TUPLES = (
-    Builtin("ground", 1, 1, _identity),
-    Builtin("tuple", 1, None, _tuple),
+    Builtin("ground", 1, 1, lambda value: value),
+    Builtin("tuple", 1, None, lambda *values: values),
     Builtin("untuple", 1, 1, _untuple),
 )
 """Datomic's own."""

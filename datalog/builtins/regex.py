@@ -78,9 +78,8 @@ def _compiled(source: str) -> RegexPattern:
     try:
         program = _re2.RE2(for_re2(source).encode(), _options())
     except MissingError as missing:
-        refuse(
-            f"the pattern {shown(source)} has {missing.what}, and RE2, which runs it, has none; {missing.instead}"
-        )
+        none = f"{missing.what}, and RE2, which runs it, has none"
+        refuse(f"the pattern {shown(source)} has {none}; {missing.instead}")
     if not program.ok():
         _refuse_pattern(source, program.error().decode())
     size = program.ProgramSize()
@@ -107,16 +106,13 @@ def _prepared(name: str, args: tuple[Value, ...]) -> tuple[RegexPattern, bytes]:
     return pattern, text
 
 
-def _re_find(*args: Value) -> Value:
-    pattern, text = _prepared("re-find", args)
-    spans = pattern.match(_ANYWHERE, text)
-    return None if spans is None else pattern.found(text, spans)
+def _one_match(name: str, anchor: Any) -> Builtin:
+    def call(*args: Value) -> Value:
+        pattern, text = _prepared(name, args)
+        spans = pattern.match(anchor, text)
+        return None if spans is None else pattern.found(text, spans)
 
-
-def _re_matches(*args: Value) -> Value:
-    pattern, text = _prepared("re-matches", args)
-    spans = pattern.match(_WHOLE, text)
-    return None if spans is None else pattern.found(text, spans)
+    return Builtin(name, 2, 2, call)
 
 
 def _re_seq(*args: Value) -> Value:
@@ -135,10 +131,8 @@ def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
         if number % _LOOK_MATCHES == 0:
             look()
         if number > MAX_MATCHES:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"{shown(pattern.source)} matches more than {MAX_MATCHES:,} times in {shown(text.decode())}",
-            )
+            times = f"more than {MAX_MATCHES:,} times in {shown(text.decode())}"
+            raise AdalogError(Code.LIMIT_EXCEEDED, f"{shown(pattern.source)} matches {times}")
         yield pattern.found(text, spans)
         start, at = spans[0]
         if start == at:
@@ -153,8 +147,8 @@ def _re_pattern(source: Value) -> Value:
 
 
 REGEXES = (
-    Builtin("re-find", 2, 2, _re_find),
-    Builtin("re-matches", 2, 2, _re_matches),
+    _one_match("re-find", _ANYWHERE),
+    _one_match("re-matches", _WHOLE),
     Builtin("re-seq", 2, 2, _re_seq),
     Builtin("re-pattern", 1, 1, _re_pattern),
 )

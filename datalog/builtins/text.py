@@ -60,21 +60,11 @@ def _subs(*args: Value) -> str:
 
 
 def _test(name: str, holds: Callable[[str, str], bool]) -> Builtin:
-    def call(*args: Value) -> bool:
-        return holds(text_of(name, args, 0), text_of(name, args, 1))
-
-    return Builtin(name, 2, 2, call)
+    return Builtin(name, 2, 2, lambda *args: holds(text_of(name, args, 0), text_of(name, args, 1)))
 
 
 def _change(name: str, changed: Callable[[str], str | bool]) -> Builtin:
-    def call(*args: Value) -> Value:
-        return changed(text_of(name, args, 0))
-
-    return Builtin(name, 1, 1, call)
-
-
-def _is_blank(value: Value) -> bool:
-    return value is None or not text_of("blank?", (value,), 0).strip()
+    return Builtin(name, 1, 1, lambda *args: changed(text_of(name, args, 0)))
 
 
 def _name(value: Value) -> str:
@@ -115,7 +105,7 @@ STRINGS = (
     _change("upper-case", str.upper),
     _change("lower-case", str.lower),
     _change("trim", str.strip),
-    Builtin("blank?", 1, 1, _is_blank),
+    Builtin("blank?", 1, 1, lambda value: value is None or not text_of("blank?", (value,), 0).strip()),
 )
 """Those of the namespace clojure.string."""
 

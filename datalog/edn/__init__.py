@@ -16,24 +16,13 @@ from typing import NoReturn
 from adalog.datalog.edn import scalars as edn_scalars
 from adalog.datalog.edn.form import Form, Lines
 from adalog.datalog.edn.outline import OPENING, TOKEN, Node, is_prefix, read_outline
-from adalog.datalog.edn.scalars import MAX_DIGITS, Malformed
-from adalog.datalog.edn.writer import write
+from adalog.datalog.edn.scalars import MAX_DIGITS as MAX_DIGITS
+from adalog.datalog.edn.scalars import Malformed
+from adalog.datalog.edn.writer import shown
+from adalog.datalog.edn.writer import write as write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnList, EdnMap, EdnSet, Value, identity
 from adalog.datalog.watched import WatchedList, look
-
-__all__ = [
-    "DEFAULT",
-    "MAX_DIGITS",
-    "EdnError",
-    "Form",
-    "Limits",
-    "locate",
-    "locate_all",
-    "read",
-    "read_form",
-    "write",
-]
 
 
 class EdnError(AdalogError):
@@ -99,7 +88,8 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
                 prefixed = is_prefix(opener)
                 if prefix == "#_":
                     break
-                items.append(value := _prefixed(prefix, value))
+                value = value if prefix == "'" else edn_scalars.tagged(prefix, value)
+                items.append(value)
     except Malformed as fault:
         _refuse(text, index, str(fault), fault.offset)
     if stack:
@@ -178,13 +168,11 @@ def _scalar(token: str, clojure: bool) -> Value:
     if len(token) > 1:
         if not clojure:
             raise Malformed('regular expressions #"…" are read in queries only; write a string')
-        return edn_scalars.pattern(token)
+        return token[2:-1]
     raise Malformed("# must be followed by a tag such as #inst, by { for a set, or by _ to leave a form out")
 
 
 def _collection(text: str, opener: str, items: list[Value], index: int) -> Value:
-    if opener == "[":
-        return tuple(items)
     if opener == "(":
         return EdnList(items)
     if opener == "#{":
@@ -194,7 +182,7 @@ def _collection(text: str, opener: str, items: list[Value], index: int) -> Value
         return members
     if len(items) % 2:
         place = _position_inside(text, index, len(items) - 1)
-        raise EdnError(f"the map has no value for its key {_quoted(items[-1])}", place)
+        raise EdnError(f"the map has no value for its key {shown(items[-1])}", place)
     entries = EdnMap(zip(items[::2], items[1::2], strict=True))
     if len(entries) * 2 < len(items):
         _duplicate(text, items[::2], index, "the map has the key", 2)
@@ -209,10 +197,6 @@ def _check_prefix(token: str, clojure: bool) -> None:
         edn_scalars.check_tag(token)
 
 
-def _prefixed(prefix: str, value: Value) -> Value:
-    return value if prefix == "'" else edn_scalars.tagged(prefix, value)
-
-
 # What can be wrong with a text as a whole
 
 
@@ -222,17 +206,11 @@ def _check_text(text: str, limits: Limits) -> None:
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
-            place = Lines(text).position(error.start)
-            raise EdnError(
-                f"the text has U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character",
-                place,
-            ) from None
+            what = f"U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character"
+            raise EdnError(f"the text has {what}", Lines(text).position(error.start)) from None
     if size > limits.size:
-        raise EdnError(
-            f"the text has more than {limits.size:,} bytes, the most that is read; send it in parts",
-            None,
-            Code.LIMIT_EXCEEDED,
-        )
+        message = f"the text has more than {limits.size:,} bytes, the most that is read; send it in parts"
+        raise EdnError(message, None, Code.LIMIT_EXCEEDED)
 
 
 def _refuse(text: str, index: int, message: str, offset: int = 0) -> NoReturn:
@@ -263,17 +241,15 @@ def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
 def _not_one(text: str, items: list[Value]) -> NoReturn:
     if not items:
         raise EdnError("the text holds no form", Position(1, 1))
-    place = Lines(text).position(read_outline(text).children[1].offset)
-    raise EdnError(
-        f"{_quoted(items[1])} after the end of the form; one form is read, so put several into [ ]", place
-    )
+    message = f"{shown(items[1])} after the end of the form; one form is read, so put several into [ ]"
+    raise EdnError(message, Lines(text).position(read_outline(text).children[1].offset))
 
 
 def _duplicate(text: str, items: Sequence[Value], index: int, what: str, step: int) -> NoReturn:
     seen = set()
     for place, item in enumerate(items):
         if identity(item) in seen:
-            raise EdnError(f"{what} {_quoted(item)} twice", _position_inside(text, index, place * step))
+            raise EdnError(f"{what} {shown(item)} twice", _position_inside(text, index, place * step))
         seen.add(identity(item))
     raise AssertionError("no element is there twice")
 
@@ -286,11 +262,6 @@ def _position_of_token(text: str, index: int, offset: int = 0) -> Position:
 def _position_inside(text: str, index: int, place: int) -> Position:
     """Where the element at `place` begins in the collection that the token at `index` closes."""
     return Lines(text).position(read_outline(text, upto=index).children[place].offset)
-
-
-def _quoted(value: Value) -> str:
-    text = write(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 _UNEXPECTED = {
@@ -306,5 +277,5 @@ def _unexpected(character: str) -> str:
     if character in _UNEXPECTED:
         return _UNEXPECTED[character]
     name = unicodedata.name(character, "a control character")
-    shown = f"{character} " if character.isprintable() else ""
-    return f"the character {shown}(U+{ord(character):04X}, {name}) is not EDN outside a string"
+    printed = f"{character} " if character.isprintable() else ""
+    return f"the character {printed}(U+{ord(character):04X}, {name}) is not EDN outside a string"

@@ -41,11 +41,9 @@ class Form:
 
     def __iter__(self) -> Iterator[Form]:
         """The elements of a vector, list or set; a map's keys and values in turn."""
-        parts: list[Value] = (
-            [part for entry in self.value.items() for part in entry]
-            if isinstance(self.value, EdnMap)
-            else list(self.value)
-        )
+        parts: list[Value] = list(self.value)
+        if isinstance(self.value, EdnMap):
+            parts = [part for entry in self.value.items() for part in entry]
         nodes = [None] * len(parts) if self._node is None else self._node.children
         for part, node in zip(parts, nodes, strict=True):
             yield Form(part, node, self._lines)

@@ -17,6 +17,7 @@ from math import inf, isinf, nan
 from typing import Final
 from uuid import UUID
 
+from adalog.datalog.edn.writer import CHARACTERS, ESCAPES, short
 from adalog.datalog.hints import nearest
 from adalog.datalog.values import (
     LONG_MAX,
@@ -64,9 +65,7 @@ _NUMBER_HINTS = [
 
 def _number(token: str) -> Value:
     if len(token) > MAX_DIGITS:
-        raise Malformed(
-            f"the number {_short(token)} has {len(token):,} characters; at most {MAX_DIGITS:,} are read"
-        )
+        raise Malformed(f"the number {short(token)} has {len(token):,} characters; at most {MAX_DIGITS:,} are read")
     if token.isdigit() and token.isascii() and token[0] != "0" and len(token) <= _SURELY_LONG:
         # Nearly all numbers.
         return int(token)
@@ -79,19 +78,14 @@ def _number(token: str) -> Value:
     match = _FLOATING.fullmatch(token, 0, len(token) - decimal)
     if match is None:
         hint = next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(token)), None)
-        raise Malformed(f"{_short(token)} is not a number" + (f": {hint}" if hint else ""))
-    return _decimal(token, match[1]) if decimal else _double(token)
-
-
-def _double(token: str) -> float:
-    number = float(token)
-    if isinf(number):
-        raise Malformed(f"{token} is too large for a double; write {token}M for a bigdec, or ##Inf for infinity")
-    return number
-
-
-def _decimal(token: str, exponent: str | None) -> Decimal:
-    if exponent is not None and (len(exponent) > 6 or abs(int(exponent)) > MAX_DIGITS):
+        raise Malformed(f"{short(token)} is not a number" + (f": {hint}" if hint else ""))
+    if not decimal:
+        if isinf(double := float(token)):
+            raise Malformed(
+                f"{token} is too large for a double; write {token}M for a bigdec, or ##Inf for infinity"
+            )
+        return double
+    if match[1] is not None and (len(match[1]) > 6 or abs(int(match[1])) > MAX_DIGITS):
         raise Malformed(f"the exponent of {token} is out of range; it goes from -{MAX_DIGITS} to {MAX_DIGITS}")
     return Decimal(token[:-1])
 
@@ -114,14 +108,14 @@ def atom(token: str) -> Value:
         return _CONSTANTS[token]
     if not _SYMBOL.fullmatch(token):
         if re.fullmatch(r"[+-]?\.[0-9].*", token):
-            raise Malformed(f"{_short(token)} is not a number: digits must come before the point, as in 0.5")
-        raise Malformed(f"{_short(token)} is not a symbol; one is written name or namespace/name")
+            raise Malformed(f"{short(token)} is not a number: digits must come before the point, as in 0.5")
+        raise Malformed(f"{short(token)} is not a symbol; one is written name or namespace/name")
     return Symbol(token)
 
 
 def _keyword(token: str) -> Keyword:
     if not _KEYWORD.fullmatch(token):
-        raise Malformed(f"{_short(token)} is not a keyword; one is written :name or :namespace/name")
+        raise Malformed(f"{short(token)} is not a keyword; one is written :name or :namespace/name")
     return Keyword(token[1:])
 
 
@@ -136,22 +130,14 @@ _SYMBOLIC: Mapping[str, float] = {"##Inf": inf, "##-Inf": -inf, "##NaN": nan}
 def symbolic(token: str) -> float:
     """`##Inf`, `##-Inf` or `##NaN`."""
     if token not in _SYMBOLIC:
-        raise Malformed(f"{_short(token)} is unknown; there are ##Inf, ##-Inf and ##NaN")
+        raise Malformed(f"{short(token)} is unknown; there are ##Inf, ##-Inf and ##NaN")
     return _SYMBOLIC[token]
 
 
 # Strings and characters
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
-_ESCAPES: Mapping[str, str] = {
-    '\\"': '"',
-    "\\\\": "\\",
-    "\\n": "\n",
-    "\\t": "\t",
-    "\\r": "\r",
-    "\\b": "\b",
-    "\\f": "\f",
-}
+_ESCAPES: Mapping[str, str] = {escape: meant for meant, escape in ESCAPES.items()}
 
 
 def string(token: str) -> str:
@@ -181,19 +167,7 @@ def _code_point(escape: str, offset: int = 0) -> str:
     return chr(code)
 
 
-def pattern(token: str) -> str:
-    r"""The value of a regular expression `#"\d+"`: a string whose backslashes are its own."""
-    return token[2:-1]
-
-
-_CHARACTERS: Mapping[str, str] = {
-    "newline": "\n",
-    "return": "\r",
-    "space": " ",
-    "tab": "\t",
-    "formfeed": "\f",
-    "backspace": "\b",
-}
+_CHARACTERS: Mapping[str, str] = {name: meant for meant, name in CHARACTERS.items()}
 
 
 def character(token: str) -> Char:
@@ -208,7 +182,7 @@ def character(token: str) -> Char:
     if not name:
         raise Malformed("a backslash must be followed by a character, as in \\a or \\newline")
     raise Malformed(
-        f"{_short(token)} is not a character{nearest(name, _CHARACTERS, prefix=chr(92))}; one is written \\a, "
+        f"{short(token)} is not a character{nearest(name, _CHARACTERS, prefix=chr(92))}; one is written \\a, "
         "\\u00e9, or \\newline \\return \\space \\tab \\formfeed \\backspace"
     )
 
@@ -224,7 +198,7 @@ _INSTANT = re.compile(
 def _inst(text: str) -> datetime:
     match = _INSTANT.fullmatch(text)
     if match is None:
-        raise Malformed(f'#inst "{_short(text)}" is not an instant; write it as #inst "2024-05-01T12:30:00.000Z"')
+        raise Malformed(f'#inst "{short(text)}" is not an instant; write it as #inst "2024-05-01T12:30:00.000Z"')
     year, month, day, hour, minute, second, fraction, sign, ahead_hours, ahead_minutes = match.groups()
     ahead = timedelta(hours=int(ahead_hours or 0), minutes=int(ahead_minutes or 0))
     try:
@@ -249,9 +223,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 
 def _uuid(text: str) -> UUID:
     if not _UUID.fullmatch(text):
-        raise Malformed(
-            f'#uuid "{_short(text)}" is not a UUID; write it as #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"'
-        )
+        hint = 'write it as #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"'
+        raise Malformed(f'#uuid "{short(text)}" is not a UUID; {hint}')
     return UUID(text)
 
 
@@ -259,15 +232,14 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Malformed(
-            f'#bytes "{_short(text)}" is not base64; its length is a multiple of four, of A-Z a-z 0-9 + / ='
-        ) from None
+        hint = "its length is a multiple of four, of A-Z a-z 0-9 + / ="
+        raise Malformed(f'#bytes "{short(text)}" is not base64; {hint}') from None
 
 
 def uri(text: str) -> Uri:
     """A URI. Raises Malformed where it has characters that a URI has not."""
     if not text or re.search(r'[\s<>"{}|\\^`\x00-\x20\x7f]', text):
-        raise Malformed(f'#uri "{_short(text)}" is not a URI; characters such as a space are written %20')
+        raise Malformed(f'#uri "{short(text)}" is not a URI; characters such as a space are written %20')
     return Uri(text)
 
 
@@ -287,10 +259,9 @@ def tagged(token: str, value: Value) -> Value:
         return _namespaced(name[1:], value)
     if name == "db/id":
         return _db_id(value)
-    convert = _TAGS[name]
     if type(value) is not str:
         raise Malformed(f'#{name} takes a string, as in #{name} "…", not a {type_name(value)}')
-    return convert(value)
+    return _TAGS[name](value)
 
 
 def check_tag(token: str) -> None:
@@ -298,11 +269,10 @@ def check_tag(token: str) -> None:
     name = token[1:]
     if name.startswith(":"):
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:
-            raise Malformed(f"{_short(token)} is not a map namespace; one is written #:person{{:name …}}")
+            raise Malformed(f"{short(token)} is not a map namespace; one is written #:person{{:name …}}")
     elif name not in _TAGS and name != "db/id":
-        raise Malformed(
-            f"unknown tag {_short(token)}{nearest(name, _TAGS, prefix='#')}; there are #inst #uuid #bytes #uri"
-        )
+        hint = nearest(name, _TAGS, prefix="#")
+        raise Malformed(f"unknown tag {short(token)}{hint}; there are #inst #uuid #bytes #uri")
 
 
 def _namespaced(namespace: str, value: Value) -> EdnMap:
@@ -322,7 +292,3 @@ def _qualified(namespace: str, key: Value) -> Value:
     if not slash:
         return type(key)(f"{namespace}/{own}")
     return type(key)(local) if own == "_" else key
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "…"

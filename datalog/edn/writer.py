@@ -6,11 +6,9 @@ import base64
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
-from adalog.datalog.values import Char, EdnMap, Value, type_name
+from adalog.datalog.values import Char, Value, type_name
 
 
 def write(value: Value) -> str:
@@ -18,8 +16,18 @@ def write(value: Value) -> str:
     return _WRITERS[type_name(value)](value)
 
 
+def short(text: str) -> str:
+    """A text for a message, at most a line of it."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def shown(value: Value) -> str:
+    """A value for a message, at most a line of it."""
+    return short(write(value))
+
+
 _SPECIAL = re.compile(r'[\x00-\x1f\x7f"\\]')
-_ESCAPES: Mapping[str, str] = {
+ESCAPES: Mapping[str, str] = {
     '"': '\\"',
     "\\": "\\\\",
     "\n": "\\n",
@@ -28,7 +36,7 @@ _ESCAPES: Mapping[str, str] = {
     "\b": "\\b",
     "\f": "\\f",
 }
-_CHARACTERS: Mapping[str, str] = {
+CHARACTERS: Mapping[str, str] = {
     "\n": "newline",
     "\r": "return",
     " ": "space",
@@ -41,12 +49,12 @@ _CHARACTERS: Mapping[str, str] = {
 def _string(value: str) -> str:
     if _SPECIAL.search(value) is None:
         return f'"{value}"'
-    return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", value) + '"'
+    return '"' + _SPECIAL.sub(lambda match: ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", value) + '"'
 
 
 def _character(value: Char) -> str:
-    if value in _CHARACTERS:
-        return "\\" + _CHARACTERS[value]
+    if value in CHARACTERS:
+        return "\\" + CHARACTERS[value]
     return "\\" + value if value.isprintable() else f"\\u{ord(value):04x}"
 
 
@@ -67,20 +75,8 @@ def _float(value: float) -> str:
     return _double(value)
 
 
-def _decimal(value: Decimal) -> str:
-    return f"{value}M"
-
-
-def _instant(value: datetime) -> str:
-    return f'#inst "{value.replace(tzinfo=None).isoformat(timespec="milliseconds")}-00:00"'
-
-
 def _sequence(opening: str, closing: str) -> Callable[[Iterable[Value]], str]:
     return lambda items: opening + " ".join(map(write, items)) + closing
-
-
-def _map(value: EdnMap) -> str:
-    return "{" + ", ".join(f"{write(key)} {write(item)}" for key, item in value.items()) + "}"
 
 
 _WRITERS: Mapping[str, Callable[[Any], str]] = {
@@ -90,17 +86,17 @@ _WRITERS: Mapping[str, Callable[[Any], str]] = {
     "bigint": lambda value: f"{int(value)}N",
     "double": _double,
     "float": _float,
-    "bigdec": _decimal,
+    "bigdec": lambda value: f"{value}M",
     "string": _string,
     "keyword": str,
     "symbol": str,
     "char": _character,
-    "instant": _instant,
+    "instant": lambda value: f'#inst "{value.replace(tzinfo=None).isoformat(timespec="milliseconds")}-00:00"',
     "uuid": lambda value: f'#uuid "{value}"',
     "uri": lambda value: f"#uri {_string(value)}",
     "bytes": lambda value: f'#bytes "{base64.b64encode(value).decode("ascii")}"',
     "tuple": _sequence("[", "]"),
     "list": _sequence("(", ")"),
-    "map": _map,
+    "map": lambda value: "{" + ", ".join(f"{write(key)} {write(item)}" for key, item in value.items()) + "}",
     "set": _sequence("#{", "}"),
 }

@@ -9,11 +9,21 @@ from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS, Builtin
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from adalog.datalog.names import names_in
+from adalog.datalog.parsing.forms import (
+    Form,
+    arguments,
+    constant,
+    invalid,
+    is_source,
+    is_symbol,
+    is_variable,
+    shown,
+    variable,
+)
 from adalog.datalog.parsing.inputs import parse_binding
 from adalog.datalog.parsing.nested import NAMES, ParseInner, check_binding, nested_call
-from adalog.datalog.parsing.scope import variables_of
-from adalog.datalog.values import Keyword, Symbol, identity
+from adalog.datalog.values import Keyword, Symbol
 from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
@@ -46,16 +56,12 @@ class ClauseParser:
             "each stands in brackets of its own",
         )
 
-    def _clauses(self, forms: Sequence[Form]) -> tuple[ast.Clause, ...]:
-        return tuple(self.clause(form) for form in forms)
-
     # Patterns and calls
 
     def _source(self, form: Form) -> ast.Source:
         if form.value.name not in self.sources:
-            raise invalid(
-                form, f"no source {form.value.name} is in :in{nearest(form.value.name, self.sources)}; add it there"
-            )
+            hint = nearest(form.value.name, self.sources)
+            raise invalid(form, f"no source {form.value.name} is in :in{hint}; add it there")
         return ast.Source(form.value.name, position=form.position)
 
     def _pattern(self, form: Form) -> ast.Pattern:
@@ -79,25 +85,19 @@ class ClauseParser:
             if form.value.name == "_":
                 return ast.Blank(position=form.position)
             if is_variable(form):
-                return ast.Var(form.value.name, position=form.position)
+                return variable(form)
             raise invalid(form, f"{shown(form)} cannot stand here; write a variable, a constant or _")
         if form.kind == "vector" and place in (0, 2) and self._is_lookup(form):
             attribute, value = form.items
-            held = (
-                ast.Var(value.value.name, position=value.position) if is_variable(value) else self._constant(value)
-            )
-            return ast.LookupRef(self._constant(attribute), held, position=form.position)
+            held = variable(value) if is_variable(value) else constant(value)
+            return ast.LookupRef(constant(attribute), held, position=form.position)
         if form.kind == "list" and form.items and is_symbol(form.items[0]):
             raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
-        return self._constant(form)
+        return constant(form)
 
     @staticmethod
     def _is_lookup(form: Form) -> bool:
         return len(form.items) == 2 and form.items[0].kind == "atom" and isinstance(form.items[0].value, Keyword)
-
-    @staticmethod
-    def _constant(form: Form) -> ast.Const:
-        return ast.Const(form.value, identity(form.value), position=form.position)
 
     def _call(self, form: Form) -> ast.Clause:
         """`[(name arg …)]` or `[(name arg …) binding]`."""
@@ -156,11 +156,11 @@ class ClauseParser:
             raise invalid(form, f"({name}) is empty; it needs at least one clause")
         match name:
             case "and":
-                return ast.And(self._clauses(rest), position=form.position)
+                return ast.And(tuple(map(self.clause, rest)), position=form.position)
             case "or":
                 return self._or(form, rest, source)
             case "not":
-                return ast.Not(self._clauses(rest), source, position=form.position)
+                return ast.Not(tuple(map(self.clause, rest)), source, position=form.position)
             case "or-join":
                 return self._or_join(form, rest, source)
             case _:
@@ -175,10 +175,7 @@ class ClauseParser:
             hint = nearest(name, known) or "; rules come in :rules, or in :in as %"
             raise invalid(head, f"there is no rule or clause ({name} …){hint}")
         if self.rules is not None and len(rest) != self.rules[name]:
-            count = self.rules[name]
-            raise invalid(
-                form, f"the rule {name} takes {count} argument{'' if count == 1 else 's'}, not {len(rest)}"
-            )
+            raise invalid(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
         args = tuple(self._term(each, 0) for each in rest)
         return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
 
@@ -189,17 +186,15 @@ class ClauseParser:
     def _or(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.Or:
         branches = tuple(self._branch(each) for each in rest)
         # The variables of a not are free only where a data pattern shares them: the others are its own.
-        binding = frozenset().union(*(variables_of(branch, inside_not=False) for branch in branches))
-        wanted = variables_of(branches[0]) & binding
+        binding = names_in(branches).keys()
+        wanted = names_in(branches[:1], inside_not=True).keys() & binding
         for branch, place in zip(branches[1:], rest[1:], strict=True):
-            mine = variables_of(branch) & binding
+            mine = names_in((branch,), inside_not=True).keys() & binding
             if mine != wanted:
                 odd = sorted(mine ^ wanted)
-                raise invalid(
-                    place,
-                    f"every branch of an or uses the same variables, but {', '.join(odd)} "
-                    f"{'is' if len(odd) == 1 else 'are'} not in all; or-join says which variables to share",
-                )
+                are = f"{', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not in all"
+                hint = "or-join says which variables to share"
+                raise invalid(place, f"every branch of an or uses the same variables, but {are}; {hint}")
         return ast.Or(branches, source, position=form.position)
 
     def _or_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.OrJoin:
@@ -227,31 +222,28 @@ class ClauseParser:
         if not clauses:
             raise invalid(form, "not-join needs at least one clause")
         variables = tuple(self._variable(item) for item in head.items)
-        parsed = self._clauses(clauses)
+        parsed = tuple(map(self.clause, clauses))
         self._check_listed(variables, parsed, "not-join")
         return ast.NotJoin(variables, parsed, source, position=form.position)
 
     @staticmethod
     def _check_listed(variables: Sequence[ast.Var], clauses: Sequence[ast.Clause], name: str) -> None:
         """A listed variable is listed once and used inside."""
-        used = frozenset().union(*(variables_of(clause) for clause in clauses))
+        used = names_in(clauses, inside_not=True)
         listed: set[str] = set()
-        for variable in variables:
-            if variable.name in listed:
-                raise AdalogError(Code.QUERY_INVALID, f"{name} lists {variable.name} twice", variable.position)
-            if variable.name not in used:
-                raise AdalogError(
-                    Code.QUERY_INVALID,
-                    f"{name} lists {variable.name}, but no clause in it uses it",
-                    variable.position,
-                )
-            listed.add(variable.name)
+        for each in variables:
+            if each.name in listed:
+                raise AdalogError(Code.QUERY_INVALID, f"{name} lists {each.name} twice", each.position)
+            if each.name not in used:
+                message = f"{name} lists {each.name}, but no clause in it uses it"
+                raise AdalogError(Code.QUERY_INVALID, message, each.position)
+            listed.add(each.name)
 
     @staticmethod
     def _variable(form: Form) -> ast.Var:
         if not is_variable(form):
             raise invalid(form, f"a variable such as ?x is expected here, not {shown(form)}")
-        return ast.Var(form.value.name, position=form.position)
+        return variable(form)
 
 
 def _is_clause(form: Form) -> bool:
@@ -261,7 +253,5 @@ def _is_clause(form: Form) -> bool:
 
 def _arity(least: int, most: int | None) -> str:
     if most is None:
-        return f"at least {least} argument{'' if least == 1 else 's'}"
-    if least == most:
-        return f"{least} argument{'' if least == 1 else 's'}"
-    return f"{least} to {most} arguments"
+        return f"at least {arguments(least)}"
+    return arguments(least) if least == most else f"{least} to {most} arguments"

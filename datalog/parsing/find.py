@@ -10,9 +10,9 @@ from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from adalog.datalog.parsing.forms import Form, constant, invalid, is_source, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.pull import parse_pull
-from adalog.datalog.values import Keyword, Symbol, identity
+from adalog.datalog.values import Keyword, Symbol
 
 
 def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -> ast.Find:
@@ -26,15 +26,13 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -
     if elements and _is(".", elements[-1]) and shape == "relation":
         shape = "scalar"
         if len(elements) != 2:
-            raise invalid(
-                elements[-1], f"a scalar find is one element and a dot: ?x . — here are {len(elements) - 1}"
-            )
+            are = f"here are {len(elements) - 1}"
+            raise invalid(elements[-1], f"a scalar find is one element and a dot: ?x . — {are}")
     elif elements and _is("...", elements[-1]):
         shape = "collection"
         if len(elements) != 2:
-            raise invalid(
-                elements[-1], f"a collection find is one element and dots: [?x ...] — here are {len(elements) - 1}"
-            )
+            are = f"here are {len(elements) - 1}"
+            raise invalid(elements[-1], f"a collection find is one element and dots: [?x ...] — {are}")
     if shape in ("scalar", "collection"):
         elements.pop()
     if not elements:
@@ -56,12 +54,11 @@ def is_aggregate(form: Form) -> bool:
 
 def _element(form: Form) -> ast.FindElement:
     if is_variable(form):
-        return ast.FindVar(ast.Var(form.value.name, position=form.position))
+        return ast.FindVar(variable(form))
     if form.kind == "list" and form.items and is_symbol(form.items[0]):
         return _aggregate(form)
-    raise invalid(
-        form, f":find takes variables, aggregates and pulls: ?x, (count ?x) or (pull ?e [*]), not {shown(form)}"
-    )
+    wanted = "variables, aggregates and pulls: ?x, (count ?x) or (pull ?e [*])"
+    raise invalid(form, f":find takes {wanted}, not {shown(form)}")
 
 
 def _aggregate(form: Form) -> ast.FindElement:
@@ -78,13 +75,10 @@ def _aggregate(form: Form) -> ast.FindElement:
     if not known.min_args <= len(constants) <= known.max_args:
         takes = f"({name} ?x)" if known.max_args == 0 else f"({name} n ?x)"
         raise invalid(form, f"{shown(form)} has the wrong number of arguments; write {takes}")
-    for constant in constants:
-        if type(constant.value) is not int or constant.value < 0 or constant.kind != "atom":
-            raise invalid(constant, f"({name} n ?x) takes a whole number for n, not {shown(constant)}")
-    args = tuple(ast.Const(c.value, identity(c.value), position=c.position) for c in constants)
-    return ast.FindAggregate(
-        name, args, ast.Var(rest[-1].value.name, position=rest[-1].position), position=form.position
-    )
+    for each in constants:
+        if type(each.value) is not int or each.value < 0 or each.kind != "atom":
+            raise invalid(each, f"({name} n ?x) takes a whole number for n, not {shown(each)}")
+    return ast.FindAggregate(name, tuple(map(constant, constants)), variable(rest[-1]), position=form.position)
 
 
 def _pull(form: Form) -> ast.FindPull:
@@ -96,14 +90,8 @@ def _pull(form: Form) -> ast.FindPull:
         rest = rest[1:]
     if len(rest) != 2 or not is_variable(rest[0]):
         raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
-    variable, pattern = rest
-    return ast.FindPull(
-        ast.Var(variable.value.name, position=variable.position),
-        source,
-        ast.Var(pattern.value.name, position=pattern.position) if is_variable(pattern) else parse_pull(pattern),
-        write(form.value),
-        position=form.position,
-    )
+    pattern = variable(rest[1]) if is_variable(rest[1]) else parse_pull(rest[1])
+    return ast.FindPull(variable(rest[0]), source, pattern, write(form.value), position=form.position)
 
 
 def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
@@ -120,19 +108,12 @@ def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
         if not isinstance(element, ast.FindPull):
             continue
         if element.source.name not in sources:
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"{element.source.name} is no source; :in names {' '.join(sorted(sources))}",
-                element.source.position,
-            )
+            message = f"{element.source.name} is no source; :in names {' '.join(sorted(sources))}"
+            raise AdalogError(Code.QUERY_INVALID, message, element.source.position)
         if isinstance(element.pattern, ast.Var) and element.pattern.name not in given:
             name = element.pattern.name
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"{name} is no pattern: write one there, or name it by itself in :in, as in :in $ {name}"
-                + nearest(name, given),
-                element.pattern.position,
-            )
+            hint = f"write one there, or name it by itself in :in, as in :in $ {name}{nearest(name, given)}"
+            raise AdalogError(Code.QUERY_INVALID, f"{name} is no pattern: {hint}", element.pattern.position)
 
 
 def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str) -> tuple[Any, ...] | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from adalog.datalog.edn import write
-from adalog.datalog.edn.form import Form
+from adalog.datalog import ast
+from adalog.datalog.edn import writer
+from adalog.datalog.edn.form import Form as Form
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.values import Symbol
-
-__all__ = ["Form", "invalid", "is_source", "is_symbol", "is_variable", "shown"]
+from adalog.datalog.values import Symbol, identity
 
 _SPECIAL = frozenset(("...", ".", "%"))
 
@@ -29,8 +28,26 @@ def is_variable(form: Form) -> bool:
 
 def shown(form: Form) -> str:
     """The form as text, cut short."""
-    text = write(form.value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return writer.shown(form.value)
+
+
+def variable(form: Form) -> ast.Var:
+    return ast.Var(form.value.name, position=form.position)
+
+
+def constant(form: Form) -> ast.Const:
+    return ast.Const(form.value, identity(form.value), position=form.position)
+
+
+def arguments(count: int) -> str:
+    return f"{count} argument{'' if count == 1 else 's'}"
+
+
+def unquoted(form: Form) -> Form:
+    """`(quote x)`, as `'x` reads in Clojure, is `x`."""
+    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
+        return form.items[1]
+    return form
 
 
 def invalid(form: Form, message: str) -> AdalogError:

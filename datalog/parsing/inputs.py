@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from adalog.datalog.names import targets
+from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown, variable
 
 
 def written_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
@@ -23,7 +24,7 @@ def written_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
         else:
             binding = parse_binding(form, ":in")
             each = ast.BindingInput(binding, position=form.position)
-            names = [(t.name, t.position) for t in targets_of(binding) if isinstance(t, ast.Var)]
+            names = [(t.name, t.position) for t in targets(binding) if isinstance(t, ast.Var)]
         for name, position in names:
             if name in seen:
                 raise AdalogError(Code.QUERY_INVALID, f"{name} is in :in twice", position)
@@ -41,13 +42,6 @@ def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
     return (default, *(each for each in inputs if each is not default))
 
 
-def targets_of(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
-    """What a binding binds, blanks included."""
-    if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):
-        return (binding.target,)
-    return binding.targets
-
-
 def parse_binding(form: Form, place: str) -> ast.Binding:
     """`?x`, `[?a ?b]`, `[?x ...]` or `[[?a ?b]]`."""
     if is_symbol(form):
@@ -57,10 +51,10 @@ def parse_binding(form: Form, place: str) -> ast.Binding:
     items = form.items
     spread = len(items) == 2 and is_symbol(items[1]) and items[1].value.name == "..."
     if items[0].kind == "vector" and (spread or len(items) == 1):
-        targets = tuple(_target(item, place) for item in items[0].items)
-        if not targets:
+        columns = tuple(_target(item, place) for item in items[0].items)
+        if not columns:
             raise invalid(form, f"{place} binds nothing here; write [[?a ?b]]")
-        return ast.RelationBinding(targets, position=form.position)
+        return ast.RelationBinding(columns, position=form.position)
     if spread:
         return ast.CollectionBinding(_target(items[0], place), position=form.position)
     return ast.TupleBinding(tuple(_target(item, place) for item in items), position=form.position)
@@ -71,4 +65,4 @@ def _target(form: Form, place: str) -> ast.Var | ast.Blank:
         return ast.Blank(position=form.position)
     if not is_variable(form):
         raise invalid(form, f"{place} binds variables such as ?x, not {shown(form)}")
-    return ast.Var(form.value.name, position=form.position)
+    return variable(form)

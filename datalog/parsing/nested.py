@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, shown
-from adalog.datalog.values import Symbol
+from adalog.datalog.parsing.forms import Form, arguments, invalid, is_source, is_symbol, shown, unquoted
 
 NAMES = frozenset(("q", "d/q", "datomic.api/q", "datascript.core/q"))
 """What Datomic and DataScript call it, by the namespaces it is usually required as."""
@@ -29,13 +28,6 @@ ParseInner = Callable[[Form], Inner]
 Argument = Callable[[Form], ast.Term | ast.Source]
 
 
-def unquoted(form: Form) -> Form:
-    """`(quote x)`, as `'x` reads in Clojure, is `x`."""
-    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
-        return form.items[1]
-    return form
-
-
 def nested_call(
     call: Form, parse: ParseInner, source: Callable[[Form], ast.Source], term: Argument
 ) -> tuple[ast.Query, tuple[ast.Term | ast.Source, ...]]:
@@ -48,11 +40,8 @@ def nested_call(
         raise invalid(rest[0], "a query within a query has no :timeout of its own; give it to the outer one")
     for element in inner.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"a query within a query writes its pull pattern out: {element.pattern.name} is none",
-                element.pattern.position,
-            )
+            message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
+            raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
     given = rest[1:]
     written = inner.written or (ast.SourceInput("$"),) * bool(given)
     if len(given) != len(written):
@@ -83,12 +72,8 @@ def _value(each: ast.BindingInput, form: Form, term: Argument) -> ast.Term:
 
 
 def _miscounted(written: Sequence[ast.Input], given: int) -> str:
-    names = " ".join(map(input_name, written))
-    were = f"{given} {'is' if given == 1 else 'are'} given"
-    if not written:
-        return f"this query has no :in, but {were}"
-    count = len(written)
-    return f"this query takes {count} argument{'' if count == 1 else 's'} ({names}), but {were}"
+    takes = f"takes {arguments(len(written))} ({' '.join(map(input_name, written))})" if written else "has no :in"
+    return f"this query {takes}, but {given} {'is' if given == 1 else 'are'} given"
 
 
 def input_name(each: ast.Input) -> str:
@@ -119,6 +104,5 @@ def check_binding(query: ast.Query, binding: ast.Binding, place: Form) -> None:
     fits = (ast.RelationBinding, "relation"), (ast.TupleBinding, "tuple")
     for kind, wanted in fits:
         if isinstance(binding, kind) and shape == wanted and len(binding.targets) > width:
-            raise invalid(
-                place, f"the binding has {len(binding.targets)} places, but the query within finds only {width}"
-            )
+            places = len(binding.targets)
+            raise invalid(place, f"the binding has {places} places, but the query within finds only {width}")

@@ -13,13 +13,13 @@ from adalog.datalog import ast
 from adalog.datalog.edn import read_form, write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
+from adalog.datalog.names import names_in, targets
 from adalog.datalog.parsing.clauses import ClauseParser
 from adalog.datalog.parsing.find import check_pulls, is_aggregate, parse_find
-from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown
+from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
-from adalog.datalog.parsing.nested import Inner, unquoted
+from adalog.datalog.parsing.nested import Inner
 from adalog.datalog.parsing.rules import read_rules, rule_forms
-from adalog.datalog.parsing.scope import occurring
 from adalog.datalog.values import Keyword, is_long
 
 _NAMING = ("keys", "strs", "syms")
@@ -36,8 +36,6 @@ class _Section:
 
 
 _Sections = Mapping[str, _Section]
-
-
 RULES = "the rules given for %"
 """The origin of places in a rule set that is an argument."""
 
@@ -63,12 +61,11 @@ def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Qu
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
     complete = not given or given_rules is not None
-    rule_set, arity = read_rules(found, sources, _inner_of_a_rule, complete=complete)
-
-    def inner(form: Form) -> Inner:
-        return _inner(form, found if complete else None, has_rules=given or bool(found))
-
-    clauses = ClauseParser(sources, inner, arity)
+    # The rules themselves are out of reach of a query within one of them: it would never end.
+    of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
+    rule_set, arity = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
+    refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
+    clauses = ClauseParser(sources, lambda form: _inner(form, found if complete else None, refusal), arity)
     query = ast.Query(
         find=find,
         with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
@@ -86,30 +83,15 @@ def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Qu
     return query
 
 
-def _inner(form: Form, rules: list[Form] | None, *, has_rules: bool) -> Inner:
-    """A query within a query that has these rules; None: it has rules that are not known yet."""
+def _inner(form: Form, rules: list[Form] | None, refusal: str) -> Inner:
+    """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
+    gets none, if it asks for them."""
     form = unquoted(form)
     written = written_inputs(_forms(_sections(form), "in"))
     asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
-    if asked is not None and not has_rules:
-        raise AdalogError(
-            Code.QUERY_INVALID, "the outer query has no rules to give; add :rules to either", asked.position
-        )
+    if asked is not None and refusal:
+        raise AdalogError(Code.QUERY_INVALID, refusal, asked.position)
     return Inner(_parse(form, None if asked is None else rules), written)
-
-
-def _inner_of_a_rule(form: Form) -> Inner:
-    """A query within a rule. The rules themselves are out of its reach: it would never end."""
-    form = unquoted(form)
-    written = written_inputs(_forms(_sections(form), "in"))
-    asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
-    if asked is not None:
-        raise AdalogError(
-            Code.QUERY_INVALID,
-            "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules",
-            asked.position,
-        )
-    return Inner(_parse(form, None), written)
 
 
 def _sections(form: Form) -> _Sections:
@@ -119,14 +101,12 @@ def _sections(form: Form) -> _Sections:
     elif form.kind in ("vector", "list"):
         sections = _sections_of_list(form)
     else:
-        raise invalid(
-            form, f"a query is a map {{:find … :where …}} or a vector [:find … :where …], not {shown(form)}"
-        )
+        wanted = "a map {:find … :where …} or a vector [:find … :where …]"
+        raise invalid(form, f"a query is {wanted}, not {shown(form)}")
     for name in ("find", *_NAMING, *_NUMBERS):
         if name in sections and not sections[name].forms:
-            raise invalid(
-                sections[name].key, f":{name} is empty{'; it needs at least ?x' if name == 'find' else ''}"
-            )
+            hint = "; it needs at least ?x" if name == "find" else ""
+            raise invalid(sections[name].key, f":{name} is empty{hint}")
     return sections
 
 
@@ -135,10 +115,9 @@ def _sections_of_map(form: Form) -> _Sections:
     sections: dict[str, _Section] = {}
     for key, value in zip(form.items[::2], form.items[1::2], strict=True):
         name = _section_name(key, sections)
-        single = (
-            value.kind not in ("vector", "list") or name in _NUMBERS or (name == "find" and is_aggregate(value))
-        )
-        sections[name] = _Section(key, [value] if single else list(value.items))
+        single = name in _NUMBERS or (name == "find" and is_aggregate(value))
+        several = value.kind in ("vector", "list") and not single
+        sections[name] = _Section(key, list(value.items) if several else [value])
     return sections
 
 
@@ -153,11 +132,9 @@ def _sections_of_list(form: Form) -> _Sections:
             raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}")
         else:
             section.forms.append(item)
-    order = sections.get("order-by")
-    if order is not None and len(order.forms) == 1:
-        (given,) = order.forms
-        if given.kind in ("vector", "list") and not is_aggregate(given):
-            sections["order-by"] = _Section(order.key, list(given.items))
+    match sections.get("order-by"):
+        case _Section(key, [given]) if given.kind in ("vector", "list") and not is_aggregate(given):
+            sections["order-by"] = _Section(key, list(given.items))
     return sections
 
 
@@ -187,7 +164,7 @@ def _keys(sections: _Sections) -> tuple[str, list[Form]] | None:
 def _variable(form: Form, section: str) -> ast.Var:
     if not is_variable(form):
         raise invalid(form, f"{section} takes variables such as ?x, not {shown(form)}")
-    return ast.Var(form.value.name, position=form.position)
+    return variable(form)
 
 
 def _number(sections: _Sections, name: str) -> int | None:
@@ -216,33 +193,28 @@ _DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
 
 def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
     """`?x`, `[?x :desc]`, or either with an aggregate as :find has it."""
-    variable, descending = form, False
+    key, descending = form, False
     if form.kind == "vector":
         if len(form.items) != 2:
             raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
-        variable, direction = form.items
+        key, direction = form.items
         if direction.value not in _DIRECTIONS:
             raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
         descending = _DIRECTIONS[direction.value]
-    if is_aggregate(variable):
-        asked = ast.Var(write(variable.value), position=variable.position)
-    else:
-        asked = _variable(variable, ":order-by")
+    is_call = is_aggregate(key)
+    asked = ast.Var(write(key.value), position=key.position) if is_call else _variable(key, ":order-by")
     if asked.name not in names:
-        raise invalid(
-            variable,
-            f":order-by can only use what :find returns, and {asked.name} is not there{nearest(asked.name, names)}",
-        )
+        why = f"{asked.name} is not there{nearest(asked.name, names)}"
+        raise invalid(key, f":order-by can only use what :find returns, and {why}")
     return ast.OrderKey(asked, descending)
 
 
 def _check_bound(query: ast.Query) -> None:
     """What :find and :with ask for must occur in :where or :in."""
-    known = occurring(query)
+    given = (targets(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
+    known = {each.name for bound in given for each in bound if isinstance(each, ast.Var)}
+    known.update(names_in(query.where, inside_not=True))
     for asked, section in [(e.var, ":find") for e in query.find.elements] + [(v, ":with") for v in query.with_]:
         if asked.name not in known:
-            raise AdalogError(
-                Code.UNBOUND_VARIABLE,
-                f"{asked.name} is in {section}, but nothing in :where or :in binds it{nearest(asked.name, known)}",
-                asked.position,
-            )
+            why = f"nothing in :where or :in binds it{nearest(asked.name, known)}"
+            raise AdalogError(Code.UNBOUND_VARIABLE, f"{asked.name} is in {section}, but {why}", asked.position)

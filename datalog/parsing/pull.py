@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adalog.datalog.ast import Const
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import read_form
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.forms import Form, invalid, is_symbol, shown
+from adalog.datalog.parsing.forms import Form, constant, invalid, is_symbol, shown, unquoted
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern, Recursion, Xform
-from adalog.datalog.values import Keyword, Symbol, identity, is_long
+from adalog.datalog.values import Keyword, is_long
 
 _OPTIONS = ("as", "limit", "default", "xform")
 _ENDLESS = "..."
@@ -31,8 +30,7 @@ def read_pull(text: str) -> PullPattern:
 
 def parse_pull(form: Form) -> PullPattern:
     """The pattern of a form. Raises QUERY_INVALID, at the form's place where it has one."""
-    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
-        form = form.items[1]
+    form = unquoted(form)
     if form.kind != "vector":
         raise invalid(form, f"a pull pattern is a vector such as [:person/name] or [*], not {shown(form)}")
     wildcard, attributes = False, list[PullAttribute]()
@@ -96,11 +94,7 @@ def _attribute(form: Form) -> PullAttribute:
         name = Keyword(forward if written.namespace is None else f"{written.namespace}/{forward}")
     if reverse and name == DB_ID:
         raise invalid(form, ":db/id is no attribute, so there is nothing to follow backwards")
-    return PullAttribute(name, reverse, _constant(form), position=form.position)
-
-
-def _constant(form: Form) -> Const:
-    return Const(form.value, identity(form.value), position=form.position)
+    return PullAttribute(name, reverse, constant(form), position=form.position)
 
 
 def _expression(form: Form) -> PullAttribute:
@@ -112,12 +106,10 @@ def _expression(form: Form) -> PullAttribute:
         return _with_option(_plain(items[1]), items[0], older, items[2])
     if not items:
         raise invalid(form, "an attribute with options begins with the attribute: [:person/name :as :name]")
-    attribute = _plain(items[0])
-    options = items[1:]
+    attribute, options = _plain(items[0]), items[1:]
     if not options:
-        raise invalid(
-            form, f"{shown(items[0])} has no options here; write it by itself, or [{shown(items[0])} :limit 5]"
-        )
+        name = shown(items[0])
+        raise invalid(form, f"{name} has no options here; write it by itself, or [{name} :limit 5]")
     if len(options) % 2:
         raise invalid(options[-1], f"options come in pairs, and {shown(options[-1])} has no value")
     given: set[str] = set()
@@ -150,9 +142,9 @@ def _plain(form: Form) -> PullAttribute:
 def _with_option(attribute: PullAttribute, option: Form, name: str, value: Form) -> PullAttribute:
     match name:
         case "as":
-            return replace(attribute, key=_constant(value))
+            return replace(attribute, key=constant(value))
         case "default":
-            return replace(attribute, default=_constant(value))
+            return replace(attribute, default=constant(value))
         case "limit":
             if value.value is not None and (not is_long(value.value) or value.value < 1):
                 raise invalid(value, f"a limit is a whole number from 1 on, or nil for none, not {shown(value)}")

@@ -12,7 +12,7 @@ from adalog.datalog.aggregates import FIND_AGGREGATES, HEAD_AGGREGATES
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser
-from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown
+from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.nested import ParseInner
 
 _SHAPE = "[(rule ?a ?b) clause …]"
@@ -94,7 +94,7 @@ def _place(form: Form) -> ast.Var | ast.FindAggregate:
 def _variable(form: Form) -> ast.Var:
     if not is_variable(form):
         raise invalid(form, f"a rule's head takes variables such as ?x, not {shown(form)}; bind it in a clause")
-    return ast.Var(form.value.name, position=form.position)
+    return variable(form)
 
 
 def _check_agreement(heads: Sequence[ast.Rule]) -> None:
@@ -104,7 +104,7 @@ def _check_agreement(heads: Sequence[ast.Rule]) -> None:
         other = first.setdefault(head.name, head)
         if len(other.head) != len(head.head) or len(other.required) != len(head.required):
             raise _differs(head, f"{_places(other)} elsewhere and {_places(head)} here")
-        if _aggregates(other) != _aggregates(head):
+        if other.aggregates != head.aggregates:
             raise _differs(head, "other aggregates elsewhere; every head of a rule has the same in the same places")
 
 
@@ -116,7 +116,3 @@ def _places(head: ast.Rule) -> str:
     count = len(head.head)
     required = f", {len(head.required)} of them required," if head.required else ""
     return f"{count} place{'' if count == 1 else 's'}{required}"
-
-
-def _aggregates(head: ast.Rule) -> list[str | None]:
-    return [each.name if isinstance(each, ast.FindAggregate) else None for each in head.head]

@@ -54,10 +54,8 @@ class Groups:
 
 
 def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
-    """One code column for each find element, a row for each group; none where there are no tuples.
-
-    What it needs is drawn from the query's budget before it is made.
-    """
+    """One code column for each find element, a row for each group; none where there are no tuples. What it needs is
+    drawn from the query's budget before it is made."""
     if not rows.size:
         return [np.empty(0, np.int64) for _ in elements]
     plain = sum(not isinstance(element, FindAggregate) for element in elements)
@@ -71,9 +69,8 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
-    weight = rows.weight
-    if weight is not None:
-        check_total(weight)
+    if rows.weight is not None:
+        check_total(rows.weight)
     groups = Groups(group, rows.weights(), len(first), values, cancel)
     made: list[Column] = []
     for element in elements:
@@ -81,14 +78,11 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
         elif element.reduction is Reduction.COUNT:
-            made.append(_count(groups))  # its variable may have been dropped: the weights are left
+            # Its variable may have been dropped: the weights are left.
+            made.append(_longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), values))
         else:
             made.append(_one(element, rows.columns[element.var.name], groups))
     return made
-
-
-def _count(groups: Groups) -> Column:
-    return _longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
@@ -97,8 +91,7 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
             _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
     quick = _on_longs(element, codes, groups)
-    if quick is None:
-        quick = _on_doubles(element, codes, groups)
+    quick = _on_doubles(element, codes, groups) if quick is None else quick
     return _by_values(element, codes, groups) if quick is None else quick
 
 
@@ -107,10 +100,6 @@ def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
     if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
         return values.intern_many(numbers.tolist())
     return numbers
-
-
-def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
-    return values.intern_many(numbers.tolist())
 
 
 def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
@@ -127,7 +116,7 @@ def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column |
     total = group_kernels.sum_by_group(group, codes * weight, groups.count)
     if element.reduction is Reduction.SUM:
         return _longs(total, values)
-    return _doubles(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)), values)
+    return values.intern_many(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)).tolist())
 
 
 def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -151,7 +140,7 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
         numbers = _as_doubles(codes[firsts], groups.values)[where]
         groups.cancel.check()
         sums = exact_sums(numbers, groups.group, groups.weight, groups.count, average)
-    return _doubles(sums, groups.values)
+    return groups.values.intern_many(sums.tolist())
 
 
 def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:

@@ -23,10 +23,8 @@ class Counts(Protocol):
 
     @property
     def prefixes(self) -> int: ...
-
     @property
     def rows(self) -> int: ...
-
     @property
     def skipped(self) -> int: ...
 

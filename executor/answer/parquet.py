@@ -44,7 +44,6 @@ class Output:
     stem: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def discard(self) -> None:
-        """Removes the files of an answer that was not completed."""
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if name.lstrip(".").startswith(self.stem):
@@ -73,10 +72,8 @@ def write_part(
         with pq.ParquetWriter(temporary, schema) as writer:
             for start in range(0, size, _AT_ONCE):
                 cancel.check()
-                columns = [
-                    _column(kind, column[start : start + _AT_ONCE], values)
-                    for kind, column in zip(kinds, codes, strict=True)
-                ]
+                some = [column[start : start + _AT_ONCE] for column in codes]
+                columns = [_column(kind, each, values) for kind, each in zip(kinds, some, strict=True)]
                 writer.write_batch(pa.record_batch(columns, schema=schema))
         temporary.replace(made)
     except BaseException:

@@ -18,43 +18,28 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.multiplicity import DroppedRows
+from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
-from adalog.store.values.layout import (
-    TAG_BIGDEC,
-    TAG_BIGINT,
-    TAG_BOOLEAN,
-    TAG_BYTES,
-    TAG_DOUBLE,
-    TAG_FLOAT,
-    TAG_INSTANT,
-    TAG_KEYWORD,
-    TAG_LONG,
-    TAG_STRING,
-    TAG_SYMBOL,
-    TAG_URI,
-    TAG_UUID,
-    tag_of,
-    tags_of,
-)
+from adalog.store.values.layout import TAG_STRING, tag_of, tags_of
 
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
 
 _TYPES = {
     0: "long",
-    TAG_LONG: "long",
-    TAG_STRING: "string",
-    TAG_KEYWORD: "keyword",
-    TAG_SYMBOL: "symbol",
-    TAG_DOUBLE: "double",
-    TAG_FLOAT: "float",
-    TAG_BOOLEAN: "boolean",
-    TAG_INSTANT: "instant",
-    TAG_UUID: "uuid",
-    TAG_BIGINT: "bigint",
-    TAG_BIGDEC: "bigdec",
-    TAG_URI: "uri",
-    TAG_BYTES: "bytes",
+    layout.TAG_LONG: "long",
+    layout.TAG_STRING: "string",
+    layout.TAG_KEYWORD: "keyword",
+    layout.TAG_SYMBOL: "symbol",
+    layout.TAG_DOUBLE: "double",
+    layout.TAG_FLOAT: "float",
+    layout.TAG_BOOLEAN: "boolean",
+    layout.TAG_INSTANT: "instant",
+    layout.TAG_UUID: "uuid",
+    layout.TAG_BIGINT: "bigint",
+    layout.TAG_BIGDEC: "bigdec",
+    layout.TAG_URI: "uri",
+    layout.TAG_BYTES: "bytes",
 }
 
 # Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
@@ -112,24 +97,7 @@ class Result:
     def __len__(self) -> int:
         return self.size
 
-    def under(self, columns: tuple[ResultColumn, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
-        """The same rows as another query asks for them."""
-        return Result(
-            columns,
-            self.codes,
-            self.values,
-            self.size,
-            shape,
-            keys,
-            t,
-            self.engine,
-            0.0,
-            decoded=self.decoded,
-            dropped=self.dropped,
-        )
-
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The values of one column, decoded."""
         pulled = self.pulled.get(index)
         if pulled is not None:
             stop = self.size if stop is None else min(stop, self.size)
@@ -144,14 +112,12 @@ class Result:
         return self.values.decode_many(codes)
 
     def codes_of(self, index: int, start: int, stop: int) -> Codes:
-        """The codes of one column's rows start..stop."""
         if self.decoded:
             values = self.decoded[index].values(start, stop)
             return np.array([self.values.intern(value) for value in values], np.int64)
         return self.codes[index][start:stop]
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
-        """The rows as tuples of values."""
         return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
 
     def to_arrow(self) -> pa.Table:
@@ -170,7 +136,6 @@ class Result:
 
 
 def type_of(codes: Codes) -> str:
-    """The type that all codes share, or `any`."""
     if not len(codes):
         return "any"
     first = tag_of(int(codes[0]))
@@ -179,7 +144,7 @@ def type_of(codes: Codes) -> str:
     tags = tags_of(codes)
     if (tags == first).all():
         return _TYPES.get(first, "any")
-    if np.isin(tags, (0, TAG_LONG)).all():
+    if np.isin(tags, (0, layout.TAG_LONG)).all():
         return "long"
     return "any"
 
@@ -197,34 +162,26 @@ def sorted_rows(
     first: int | None = None,
     cancel: Cancel | None = None,
 ) -> NDArray[np.int64]:
-    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
-
-    The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
-    other columns are ranked, which costs most, only where they can matter.
-    """
+    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn. The
+    order is total: by type, then by value. With `first` at least so many rows from the front, so that the other
+    columns are ranked, which costs most, only where they can matter."""
     if not codes or len(codes[0]) < 2:
         return np.arange(len(codes[0]) if codes else 0)
     cancel = cancel or Cancel()
     with Held(cancel.budget, _SORTING * len(codes[0]) * len(codes)):
-        return _sorted_rows(codes, values, keys, first, cancel)
-
-
-def _sorted_rows(
-    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None, cancel: Cancel
-) -> NDArray[np.int64]:
-    rows = np.arange(len(codes[0]))
-    ranked: list[NDArray[np.int64]] = []
-    for column, descending in keys:
-        rank = ranks(codes[column], values, cancel)
-        ranked.append(-rank if descending else rank)
-    if ranked and first is not None and first < len(rows):
-        rows = rows[np.lexsort(tuple(reversed(ranked)))]
-        last = rows[max(first - 1, 0)]
-        tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
-        rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
-    ranked = [rank[rows] for rank in ranked]
-    ranked += [ranks(codes[i][rows], values, cancel) for i in range(len(codes)) if all(i != k for k, _ in keys)]
-    return rows[np.lexsort(tuple(reversed(ranked)))]
+        rows = np.arange(len(codes[0]))
+        ranked: list[NDArray[np.int64]] = []
+        for column, descending in keys:
+            rank = ranks(codes[column], values, cancel)
+            ranked.append(-rank if descending else rank)
+        if ranked and first is not None and first < len(rows):
+            rows = rows[np.lexsort(tuple(reversed(ranked)))]
+            last = rows[max(first - 1, 0)]
+            tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
+            rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
+        others = [i for i in range(len(codes)) if all(i != k for k, _ in keys)]
+        ranked = [rank[rows] for rank in ranked] + [ranks(codes[i][rows], values, cancel) for i in others]
+        return rows[np.lexsort(tuple(reversed(ranked)))]
 
 
 def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError, Code
@@ -29,11 +30,8 @@ class Holder(Protocol):
 
 
 class Memory:
-    """What the queries of one server may hold together. Thread-safe.
-
-    `share`: what one of them may hold. `held`: what those of this process have drawn. `beside`: what those of
-    others have, never more than `total` together.
-    """
+    """What the queries of one server may hold together. Thread-safe. `share`: what one of them may hold. `held`:
+    what those of this process have drawn. `beside`: what those of others have, never more than `total` together."""
 
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total
@@ -56,8 +54,7 @@ class Memory:
         with self._lock:
             if self.held + self.beside.others() + nbytes > self.total:
                 raise AdalogError(
-                    Code.RATE_LIMITED,
-                    "other queries hold the memory that this one needs; try again shortly",
+                    Code.RATE_LIMITED, "other queries hold the memory that this one needs; try again shortly"
                 )
             self.held += nbytes
             self.beside.tell(self.held)
@@ -71,9 +68,7 @@ class Memory:
 
 class Budget:
     """What one query holds, drawn from the process's memory. Safe to use from the several threads of a query.
-
-    `held` and `most` are bytes: what it holds now, and the most it held at once.
-    """
+    `held` and `most` are bytes: what it holds now, and the most it held at once."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = memory or _APART
@@ -125,18 +120,16 @@ class Budget:
             self.close()
 
 
+@dataclass(eq=False, slots=True)
 class Lent:
     """A query's budget for the time of a block."""
 
-    __slots__ = ("_before", "_budget", "_query")
-
-    def __init__(self, query: Holder, budget: Budget) -> None:
-        self._query = query
-        self._before = query.budget
-        self._budget = budget
+    _query: Holder
+    _budget: Budget
+    _before: Budget = field(init=False)
 
     def __enter__(self) -> None:
-        self._query.budget = self._budget
+        self._before, self._query.budget = self._query.budget, self._budget
 
     def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
         self._query.budget = self._before

@@ -19,10 +19,8 @@ class StartAgain(BaseException):
 
 
 class Turn(Protocol):
-    """A query's place among others. `look_at`: the time from which on it is worth a look.
-
-    `waited`: the seconds so far in which it did not run; `lane`: what it waits among.
-    """
+    """A query's place among others. `look_at`: the time from which on it is worth a look. `waited`: the seconds so
+    far in which it did not run; `lane`: what it waits among."""
 
     look_at: float
     waited: float
@@ -132,10 +130,7 @@ class Part(Cancel):
 
 async def arrived(outcome: Future[Any], deadline: float | None) -> bool:
     """Whether the outcome of other threads is there, once it is or the deadline has passed; cancelling it, too, is
-    an outcome.
-
-    Costs a part of `asyncio.wait`, which takes the loop round twice more.
-    """
+    an outcome. Costs a part of `asyncio.wait`, which takes the loop round twice more."""
     loop = asyncio.get_running_loop()
     waiter = loop.create_future()
 

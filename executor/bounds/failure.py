@@ -6,10 +6,8 @@ import traceback
 
 
 def emptied(failure: BaseException) -> None:
-    """Drops the variables of the frames that a failure, and those it came of, has left behind; their lines stay.
-
-    A failure may be held for a while, in a future that a frame on its own way out refers to.
-    """
+    """Drops the variables of the frames that a failure, and those it came of, has left behind; their lines stay. A
+    failure may be held for a while, in a future that a frame on its own way out refers to."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [failure]
     while waiting:

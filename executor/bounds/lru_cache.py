@@ -72,9 +72,7 @@ class LruCache(Generic[K, V]):
 
 
 def weight_of_text(text: str) -> int:
-    """About how many bytes what is made of an EDN text takes, the text itself included.
-
-    Trees and plans were measured at 90 to 130 bytes for each character of dense queries, 300 to 600 for each token,
-    and at the two characters for each of a long string. A string full of spaces is taken for more than it is.
-    """
+    """About how many bytes what is made of an EDN text takes, the text itself included. Trees and plans were
+    measured at 90 to 130 bytes for each character of dense queries, 300 to 600 for each token, and at the two
+    characters for each of a long string. A string full of spaces is taken for more than it is."""
     return 4 * len(text) + _TOKEN_BYTES * (text.count(" ") + text.count("[") + text.count("(") + text.count("\n"))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError, Code
@@ -44,15 +45,13 @@ class Meter(Protocol):
         """The units of a place kept for so long."""
 
 
+@dataclass(eq=False, slots=True)
 class Charge:
     """The cost of one piece of work, which may be begun more than once. `settle` comes last, and once."""
 
-    __slots__ = ("_expected", "_meter", "_spent")
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-        self._expected = 0.0
-        self._spent = 0.0
+    _meter: Meter
+    _expected: float = 0.0
+    _spent: float = 0.0
 
     def expect(self, units: float) -> None:
         """Raises OverdrawnError where the client may not have so much now."""
@@ -108,10 +107,8 @@ class OwnFills:
 
 
 class Buckets:
-    """The buckets of all principals. Thread-safe.
-
-    `rate`: units a second; `burst`: of a full bucket. What costs more than half of that wants a bucket half full.
-    """
+    """The buckets of all principals. Thread-safe. `rate`: units a second; `burst`: of a full bucket. What costs
+    more than half of that wants a bucket half full."""
 
     def __init__(
         self,
@@ -144,10 +141,8 @@ class Buckets:
             self._put(principal, self._level(principal, now) - units, now)
 
     def take_if_there(self, principal: str, units: float, taken: float = 0.0) -> None:
-        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise.
-
-        `taken`: by the same request before, which will take them again when it comes again.
-        """
+        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise. `taken`: by the same
+        request before, which will take them again when it comes again."""
         with self._lock:
             now = self._clock()
             level = self._level(principal, now)
@@ -169,15 +164,13 @@ class Buckets:
         self._fills.put(principal, now + (self.burst - level) / self.rate, now)
 
 
+@dataclass(eq=False, slots=True)
 class Bucket:
     """One principal's, for one request."""
 
-    __slots__ = ("_admitted", "_buckets", "_principal")
-
-    def __init__(self, buckets: Buckets, principal: str) -> None:
-        self._buckets = buckets
-        self._principal = principal
-        self._admitted = 0.0
+    _buckets: Buckets
+    _principal: str
+    _admitted: float = 0.0
 
     def admit(self, units: float) -> None:
         self._buckets.take_if_there(self._principal, units, self._admitted)
@@ -190,13 +183,11 @@ class Bucket:
         return seconds * self._buckets.threads * UNITS_PER_SECOND
 
 
+@dataclass(eq=False, slots=True)
 class Tab:
     """A meter for what was admitted as a whole, as a subscription: it costs, and is not refused."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    _meter: Meter
 
     def admit(self, units: float) -> None:
         self._meter.pay(units)

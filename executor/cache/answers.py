@@ -99,11 +99,9 @@ class _Outcome:
 
 
 class ResultCache:
-    """Thread-safe; `close` ends its threads and connections.
-
-    The algorithm is written once, in coroutines. An event loop awaits them with a `_LoopDriver`. A thread runs
-    them with a `_ThreadDriver`, which never suspends, so that they end where they begin.
-    """
+    """Thread-safe; `close` ends its threads and connections. The algorithm is written once, in coroutines. An event
+    loop awaits them with a `_LoopDriver`. A thread runs them with a `_ThreadDriver`, which never suspends, so that
+    they end where they begin."""
 
     def __init__(
         self, database: Database, settings: CacheSettings, engine: AnswerEngine, turns: WorkRunner
@@ -178,7 +176,6 @@ class ResultCache:
         return _Outcome(value, computed=False)
 
     async def fetched(self, lookup: _Lookup, driver: _Driver) -> CachedValue | None:
-        """The value as this process or Redis has it."""
         # Another flight may have landed since the first look.
         value = self.memory.get(lookup.key.name)
         if value is None and self.redis is not None and self.redis.usable:
@@ -407,7 +404,6 @@ _Driver = _ThreadDriver | _LoopDriver
 
 
 def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The outcome of a coroutine that does not suspend."""
     try:
         coroutine.send(None)
     except StopIteration as done:
@@ -435,8 +431,8 @@ def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:
         ResultColumn(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
-    shape = "maps" if find.keys else find.shape
-    return kept.result.under(columns, shape, find.keys, keyed.question.snapshot.t)
+    shape, t = "maps" if find.keys else find.shape, keyed.question.snapshot.t
+    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=t)
 
 
 def _raise_unless_lost(flight: Flight[_Outcome], lookup: _Lookup, error: AdalogError) -> None:

@@ -31,7 +31,6 @@ class CachedValue:
     maps: Sequence[EdnMap | None] = ()
 
     def entry(self) -> CacheEntry:
-        """The entry that goes to Redis."""
         return CacheEntry((stored("any", self.maps),)) if self.result is None else entry_of(self.result)
 
 
@@ -51,15 +50,17 @@ def kept_rows(result: Result, codes: Codes) -> CachedValue:
                     columns[place] = columns[place].copy()
                     columns[place][shown] += np.searchsorted(used, each[shown]) - each[shown]
     nbytes = sum(column.nbytes for column in columns) + sum(map(weight, values.made()))
-    types = [
-        each.type if each.type != "map" else type_of(column)
+    shown_as = tuple(
+        ResultColumn("", type_of(column) if each.type == "map" else each.type)
         for each, column in zip(result.columns, columns, strict=True)
-    ]
-    return CachedValue(nbytes, _template(result, tuple(ResultColumn("", each) for each in types), columns, values))
+    )
+    return CachedValue(nbytes, _template(shown_as, columns, values, result.size, result))
 
 
-def _template(result: Result, columns: tuple[ResultColumn, ...], codes: Sequence[Any], values: Scratch) -> Result:
-    return Result(columns, codes, values, result.size, "", None, 0, result.engine, 0.0, dropped=result.dropped)
+def _template(
+    columns: tuple[ResultColumn, ...], codes: Sequence[Any], values: Scratch, size: int, of: Result | CacheEntry
+) -> Result:
+    return Result(columns, codes, values, size, "", None, 0, of.engine, 0.0, dropped=of.dropped)
 
 
 def fetched_rows(entry: CacheEntry, width: int, codes: Codes) -> CachedValue | None:
@@ -67,25 +68,12 @@ def fetched_rows(entry: CacheEntry, width: int, codes: Codes) -> CachedValue | N
     if len(entry.columns) != width:
         return None
     columns = tuple(ResultColumn("", column.type) for column in entry.columns)
-    size = len(entry.columns[0])
-    made = Result(
-        columns,
-        (),
-        Scratch(codes),
-        size,
-        "",
-        None,
-        0,
-        entry.engine,
-        0.0,
-        decoded=entry.columns,
-        dropped=entry.dropped,
-    )
+    made = _template(columns, (), Scratch(codes), len(entry.columns[0]), entry)
+    made.decoded = entry.columns
     return CachedValue(entry.nbytes, made)
 
 
 def kept_maps(maps: Sequence[EdnMap | None]) -> CachedValue:
-    """What a pull showed."""
     return CachedValue(_Scale().weigh(tuple(maps)), maps=maps)
 
 

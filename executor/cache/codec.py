@@ -73,7 +73,6 @@ class StoredColumn:
         return len(self.array)
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The values of rows start..stop."""
         stop = len(self.array) if stop is None else min(stop, len(self.array))
         values: list[Any] = self.array.slice(start, max(0, stop - start)).to_pylist()
         read = _KINDS[self.type].read
@@ -156,7 +155,6 @@ UNSIGNED: Final = Checksum()
 
 
 def encode(key: bytes, entry: CacheEntry, seal: Seal = UNSIGNED) -> bytes:
-    """The bytes of an entry under a key."""
     names = [f"{place} {column.type}" for place, column in enumerate(entry.columns)]
     batch = pa.record_batch([column.array for column in entry.columns], names=names)
     metadata = {"engine": entry.engine}
@@ -186,9 +184,8 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
             batch = reader.read_next_batch()
         batch.validate(full=True)
         kinds = [name.partition(" ")[2] for name in batch.schema.names]
-        columns = tuple(
-            StoredColumn(kind, _checked(kind, array)) for kind, array in zip(kinds, batch.columns, strict=True)
-        )
+        pairs = zip(kinds, batch.columns, strict=True)
+        columns = tuple(StoredColumn(kind, _checked(kind, array)) for kind, array in pairs)
         metadata = batch.schema.metadata or {}
         engine = metadata[b"engine"].decode()
         dropped = _dropped(json.loads(metadata.get(b"dropped", b"{}")))

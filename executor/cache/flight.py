@@ -15,11 +15,8 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Flight(Generic[T]):
-    """A computation that is not done. It runs under `cancel`, which has the latest deadline of all waiters.
-
-    `text`: the query text that started it; its refusals point into that text. `abandon`: called when no waiter is
-    left.
-    """
+    """A computation that is not done. It runs under `cancel`, which has the latest deadline of all waiters. `text`:
+    the query text that started it; its refusals point into that text. `abandon`: called when no waiter is left."""
 
     key: bytes
     text: str

@@ -51,7 +51,6 @@ class KeyedQuestion:
 
     @property
     def pulls(self) -> list[int]:
-        """The places of the find spec that pull."""
         elements = self.question.query.find.elements
         return [place for place, element in enumerate(elements) if isinstance(element, ast.FindPull)]
 
@@ -75,7 +74,6 @@ class _Begun:
     newest: int
 
     def holds(self, said: tuple[bool, int | None, str], databases: Mapping[str, Snapshot]) -> bool:
-        """Whether it is that of this question."""
         return self.said == said and all(self.databases[name]() is each for name, each in databases.items())
 
 
@@ -93,11 +91,9 @@ class CacheKeys:
     def asked(self, question: Question) -> KeyedQuestion | None:
         """The question with its key; None if its answer must not be kept."""
         request, now = question.request, self.database.snapshot()
-        if (
-            not request.cached
-            or request.options != _PLAIN
-            or not all(_committed(each, now) for each in question.databases.values())
-        ):
+        if not request.cached or request.options != _PLAIN:
+            return None
+        if not all(_committed(each, now) for each in question.databases.values()):
             return None
         shape = self._shape(question.text, question.rules, question.query)
         if shape.reads.chance:
@@ -118,9 +114,8 @@ class CacheKeys:
         databases = question.databases
         try:
             for each, value in matched(question.query, question.args):
-                if isinstance(each, ast.BindingInput) or (
-                    isinstance(each, ast.SourceInput) and each.name not in databases
-                ):
+                is_relation = isinstance(each, ast.SourceInput) and each.name not in databases
+                if is_relation or isinstance(each, ast.BindingInput):
                     given.append(pack_as_written(value))
                     named.update(lookups_in(value))
         except (TypeError, ValueError, OverflowError):
@@ -137,11 +132,8 @@ class CacheKeys:
         last = shape.begun
         if last is not None and not named and last.holds(said, databases):
             return last
-        nothing = Reads()
-        tokens = {
-            name: token_of(snapshot, shape.reads.sources.get(name, nothing), named)
-            for name, snapshot in databases.items()
-        }
+        sources, nothing = shape.reads.sources, Reads()
+        tokens = {name: token_of(each, sources.get(name, nothing), named) for name, each in databases.items()}
         texts = sorted((name, token.text) for name, token in tokens.items())
         digest = _Digest("rows", shape.form, repr((*said, self.database.schema, texts)))
         newest = max((token.newest for token in tokens.values()), default=0)
@@ -188,13 +180,11 @@ class _Digest:
         self.add(RELEASE, *parts)
 
     def copy(self) -> _Digest:
-        """Another one with the same parts so far."""
         other = _Digest.__new__(_Digest)
         other._made = self._made.copy()
         return other
 
     def add(self, *parts: str | bytes) -> None:
-        """Appends parts."""
         for part in parts:
             data = part.encode() if isinstance(part, str) else part
             self._made.update(len(data).to_bytes(8, "big"))
@@ -202,5 +192,4 @@ class _Digest:
 
     @property
     def name(self) -> bytes:
-        """The digest of the parts."""
         return self._made.digest()

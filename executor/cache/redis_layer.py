@@ -103,7 +103,6 @@ class RedisLayer:
         return self._usable.is_set()
 
     def ready(self, seconds: float) -> bool:
-        """Waits until it is usable, at most so long."""
         return self._usable.wait(seconds)
 
     # Looking up
@@ -121,7 +120,6 @@ class RedisLayer:
             return None
 
     async def aget(self, key: bytes) -> CacheEntry | None:
-        """`get` for an event loop."""
         future = self._asked(key)
         if future is None:
             return None
@@ -142,8 +140,7 @@ class RedisLayer:
 
     def _give_up(self, future: Future[CacheEntry | None]) -> None:
         future.cancel()
-        self._tally.add("redis", "error")
-        self._open("no answer in time")
+        self._failed(TimeoutError("no answer in time"))
 
     def _look_up(self, key: bytes) -> CacheEntry | None:
         if not self.usable:
@@ -153,13 +150,8 @@ class RedisLayer:
         try:
             # GETRANGE, so that no value can be larger than an entry may be.
             data: bytes = self._client.getrange(self._name(key), 0, limit)  # type: ignore[assignment]
-        except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
-            self._tally.add("redis", "error")
-            self._open(str(error))
-            return None
-        except redis.RedisError:
-            # Of the key, not of the server: a value of another type, for one.
-            self._tally.add("redis", "error")
+        except (redis.RedisError, OSError) as error:
+            self._failed(error)
             return None
         seconds = self._clock() - started
         if not data:
@@ -194,7 +186,6 @@ class RedisLayer:
             self._tally.add("redis", "dropped")
 
     def flush(self) -> None:
-        """Waits until everything put so far is written or given up."""
         self._writes.join()
 
     def _run(self) -> None:
@@ -222,6 +213,12 @@ class RedisLayer:
             self._usable.set()
             _LOGGER.info("Redis answers")
         return True
+
+    def _failed(self, error: Exception) -> None:
+        self._tally.add("redis", "error")
+        # Other errors are of the key, a value of another type, or of a server that is full or read-only.
+        if isinstance(error, redis.ConnectionError | redis.TimeoutError | OSError):
+            self._open(str(error))
 
     def _open(self, why: str) -> None:
         """Opens the circuit breaker: requests do not use Redis until it answers again."""
@@ -271,12 +268,8 @@ class RedisLayer:
         started = self._clock()
         try:
             self._client.set(self._name(write.key), data, ex=ttl)
-        except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
-            self._tally.add("redis", "error")
-            self._open(str(error))
-            return
-        except redis.RedisError:
-            self._tally.add("redis", "error")  # full, or read-only: look-ups go on
+        except (redis.RedisError, OSError) as error:
+            self._failed(error)
             return
         self.cost.carried(self._clock() - started, len(data))
         self._tally.add("redis", "stored")
@@ -296,6 +289,5 @@ def _client(url: str) -> redis.Redis:
         )
     except ValueError:
         # What was given stays unsaid: there may be a password in it.
-        raise AdalogError(
-            Code.ARG_INVALID, "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
-        ) from None
+        message = "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
+        raise AdalogError(Code.ARG_INVALID, message) from None

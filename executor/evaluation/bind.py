@@ -25,7 +25,7 @@ from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
-from adalog.executor.facts.facts import DerivedRelation, FactRows
+from adalog.executor.facts.facts import DerivedRelation, Relations
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.conjunction import Conjunction
@@ -37,21 +37,7 @@ from adalog.executor.join.negation import NotExtender
 from adalog.executor.join.protocol import START, Extender
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.explain.nodes import describe
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    LevelPlan,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    Subquery,
-    Term,
-    UnnestAtom,
-)
+from adalog.planner.model import logical
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.planner.model.version import Version
 from adalog.planner.scope.comparisons import NARROWING, equated, tied
@@ -103,9 +89,9 @@ class Binding:
 
     def join_of(
         self,
-        items: Sequence[Node],
+        items: Sequence[logical.Node],
         given: Sequence[str],
-        levels: Sequence[LevelPlan],
+        levels: Sequence[logical.LevelPlan],
         weighted: bool,
         seed: bool = False,
     ) -> GenericJoin | None:
@@ -120,20 +106,15 @@ class Binding:
                 return None
             body = Conjunction(())
         extra = frozenset((ORIGIN,)) if seed else frozenset()
-        return GenericJoin(
-            body,
-            [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
-            weighted,
-            self.plan.options.budget,
-            check=self._check,
-        )
+        bound = [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels]
+        return GenericJoin(body, bound, weighted, self.plan.options.budget, self._check)
 
     @property
     def _check(self) -> Callable[[], None]:
         """Raises when the run should stop."""
         return self.run.cancel.check
 
-    def _conjunction(self, items: Sequence[Node]) -> Conjunction | bool:
+    def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
         parts: list[Extender] = []
         for item in items:
             part = self.extender(item)
@@ -145,43 +126,43 @@ class Binding:
                 parts.append(part)  # type: ignore[arg-type]
         return Conjunction(parts) if parts else HOLDS
 
-    def extender(self, node: Node) -> Bound:
+    def extender(self, node: logical.Node) -> Bound:
         """The extender of one node of the tree."""
         match node:
-            case DatomAtom():
+            case logical.DatomAtom():
                 return self._pattern(node)
-            case RelationAtom():
+            case logical.RelationAtom():
                 return self._relation(node)
-            case PredicateAtom():
+            case logical.PredicateAtom():
                 return self._predicate(node)
-            case FunctionAtom(subquery=Subquery() as inner):
+            case logical.FunctionAtom(subquery=logical.Subquery() as inner):
                 return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
-            case FunctionAtom():
+            case logical.FunctionAtom():
                 terms = equated(node)
                 if terms is not None and all(isinstance(term, str) for term in terms):
                     return self._equality(terms, nil_fits=False)
                 return FunctionExtender(self._call(node), node.out, self.rank)
-            case UnnestAtom():
+            case logical.UnnestAtom():
                 self.lasting = False
                 return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
-            case AndNode():
+            case logical.AndNode():
                 return self._conjunction(node.items)
-            case OrNode():
+            case logical.OrNode():
                 return self._disjunction(node)
-            case NotNode():
+            case logical.NotNode():
                 return self._negation(node)
-            case RuleAtom():
+            case logical.RuleAtom():
                 raise AssertionError(f"{describe(node)} is a relation by now")
 
     # Patterns and relations
 
-    def _pattern(self, atom: DatomAtom) -> Bound:
+    def _pattern(self, atom: logical.DatomAtom) -> Bound:
         if atom.version is Version.ALL:
             return Patterns(self.databases[atom.source], self.rank, self.run.strict).extender(atom)
         self.lasting = False
         return self.moments[atom.source].extender(atom, self.rank, self.run.strict)
 
-    def _relation(self, atom: RelationAtom) -> Bound:
+    def _relation(self, atom: logical.RelationAtom) -> Bound:
         if atom.subquery is not None:
             columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
         else:
@@ -200,26 +181,28 @@ class Binding:
                 f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}",
                 atom.position,
             )
-        if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
+        if all(term is None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
         return rows_extender(terms, columns, self.rank)
 
-    def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
+    def _kept(self, atom: logical.RelationAtom, held: MaintainedFacts) -> Bound:
         terms = [term if isinstance(term, str) else None for term in atom.terms]
         bound = held.extender(terms, atom.version, self.rank)
         if not isinstance(bound, MaintainedExtender):
             self.lasting = False
         return bound
 
-    def _derived(self, atom: RelationAtom, held: DerivedRelation) -> Bound:
+    def _derived(self, atom: logical.RelationAtom, held: DerivedRelation) -> Bound:
         """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
         terms = [term if isinstance(term, str) else None for term in atom.terms]
         names = [term for term in terms if term is not None]
         plain = len(names) == len(set(names)) > 0
+        order = sorted(names, key=self.rank.__getitem__)
+        places = tuple(map(terms.index, order))
         found: list[RelationExtender] = []
         for part in held.versions[atom.version]:
             if plain:
-                bound: Bound = self._levels(atom, terms, part)
+                bound: Bound = RelationExtender(order, part.levels(places), self.rank)
             else:
                 bound = rows_extender(terms, part.columns, self.rank)
             if bound is HOLDS:
@@ -228,24 +211,13 @@ class Binding:
                 found.append(bound)
         if len(found) == 1:
             if plain:
-                self.readers.append(
-                    RecentReader(atom.relation, atom.version, found[0], self._places(found[0], terms))
-                )
+                self.readers.append(RecentReader(atom.relation, atom.version, found[0], places))
             return found[0]
         return UnionExtender(found) if found else DEAD
 
-    def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: FactRows) -> RelationExtender:
-        order = sorted(filter(None, terms), key=self.rank.__getitem__)
-        levels = part.levels(tuple(terms.index(name) for name in order))
-        return RelationExtender(order, levels, self.rank)
-
-    @staticmethod
-    def _places(extender: RelationExtender, terms: Sequence[str | None]) -> tuple[int, ...]:
-        return tuple(terms.index(name) for name in extender.order)
-
     # Calls
 
-    def _predicate(self, node: PredicateAtom) -> Bound:
+    def _predicate(self, node: logical.PredicateAtom) -> Bound:
         terms = equated(node)
         if terms is not None and any(isinstance(term, str) for term in terms):
             return self._equality(terms, nil_fits=True)
@@ -257,26 +229,22 @@ class Binding:
             return ComparisonExtender(call, self.rank)
         return FilterExtender(call, self.rank)
 
-    def _equality(self, terms: tuple[Term, Term], *, nil_fits: bool) -> EqualityExtender:
+    def _equality(self, terms: tuple[logical.Term, logical.Term], *, nil_fits: bool) -> EqualityExtender:
         left, right = self._values(terms)
         if not isinstance(left, str):
             left, right = right, left
         assert isinstance(left, str), "of two constants nothing is left to ask for"
         return EqualityExtender(left, right, self.rank, nil_fits=nil_fits)
 
-    def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
-        sources = [argument for argument in node.args if isinstance(argument, Source)]
+    def _call(self, node: logical.PredicateAtom | logical.FunctionAtom) -> Call:
+        sources = (argument for argument in node.args if isinstance(argument, Source))
         access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
-        apply = self._applied(node, access)
-        return Call(node.name, self._values(node.args), apply, self, node.position)
+        return Call(node.name, self._values(node.args), self._applied(node, access), self, node.position)
 
-    def _values(self, args: Sequence[Term | Source]) -> tuple[str | int, ...]:
+    def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
         """Variables by name, constants as codes."""
-        return tuple(
-            self._code(argument) if isinstance(argument, Const | LookupRef) else argument
-            for argument in args
-            if isinstance(argument, str | Const | LookupRef)
-        )
+        given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
+        return tuple(each if isinstance(each, str) else self._code(each) for each in given)
 
     def _code(self, term: Const | LookupRef) -> int:
         code = self.run.values.intern(plain_value(term))
@@ -284,7 +252,7 @@ class Binding:
             self.lasting = False
         return code
 
-    def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+    def _database(self, name: str, node: logical.PredicateAtom | logical.FunctionAtom) -> Snapshot:
         if node.version is not Version.ALL:
             return self.moments[name].at(node.version)
         if name not in self.databases:
@@ -295,26 +263,24 @@ class Binding:
             )
         return self.databases[name]
 
-    def _nested(self, inner: Subquery, args: Sequence[Term | Source], position: Position | None) -> NestedCall:
+    def _nested(
+        self, inner: logical.Subquery, args: Sequence[logical.Term | Source], position: Position | None
+    ) -> NestedCall:
         self.lasting = False
         databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
-        lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
-        given = {
-            name: list(held)
-            for name, held in lists.items()
-            if not isinstance(held, DerivedRelation | MaintainedFacts)
-        }
-
+        lists = ((name, self.relations.get(outer, DEAD)) for name, outer in inner.sources)
+        given = {name: list(held) for name, held in lists if isinstance(held, Sequence)}
         plan = inner_plan(inner)
 
-        def bind(relations: Mapping[str, Sequence[Column] | DerivedRelation]) -> GenericJoin | None:
-            binding = Binding(plan, databases, relations, self.run, derive=self.derive)
-            return binding.join(seeded=True)
+        def bind(relations: Relations) -> GenericJoin | None:
+            return Binding(plan, databases, relations, self.run, derive=self.derive).join(seeded=True)
 
         inputs = Inputs(None, given, databases)
         return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)
 
-    def _applied(self, node: PredicateAtom | FunctionAtom, access: list[SnapshotAccess]) -> Callable[..., Any]:
+    def _applied(
+        self, node: logical.PredicateAtom | logical.FunctionAtom, access: list[SnapshotAccess]
+    ) -> Callable[..., Any]:
         if node.name == "%nth":
             return _nth
         built_in = BUILTINS[node.name]
@@ -326,47 +292,41 @@ class Binding:
 
     # Connectives
 
-    def _disjunction(self, node: OrNode) -> Bound:
+    def _disjunction(self, node: logical.OrNode) -> Bound:
         outer = self._nest
         nest = self._nest = outer or Nest(self._nests, ABSENT)
         self._nests += outer is None
         branches: list[OrBranch] = []
-        holds = False
+        bound: Conjunction | bool = DEAD
         for branch in node.branches:
             first = nest.bit()
             bound = self._conjunction(branch.items)
+            if bound is HOLDS:
+                break
             if isinstance(bound, Conjunction):
                 branches.append(OrBranch(bound, range(first, nest.used)))
-            elif bound is HOLDS:
-                holds = True
-                break
         self._nest = outer
-        if holds:
-            return HOLDS
-        if not branches:
-            return DEAD
+        if bound is HOLDS or not branches:
+            return bound is HOLDS
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = frozenset(name for name, _ in node.local_to)
         return OrExtender(nest, branches, local, self.rank, self._check)
 
-    def _negation(self, node: NotNode) -> Bound:
+    def _negation(self, node: logical.NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
         if inner is None:
             return HOLDS
         if not node.shared:
             self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
-
         apart = self._tied(node)
-        return NotExtender(
-            node.shared,
-            lambda batch: self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch),
-            self.rank,
-            self._check,
-            distinct=bool(inner.levels),
-        )
 
-    def _tied(self, node: NotNode) -> TiedJoin | None:
+        def matches(batch: Batch) -> Mask:
+            return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
+
+        return NotExtender(node.shared, matches, self.rank, self._check, distinct=bool(inner.levels))
+
+    def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""
         found = tied(node)
         if not node.apart or found is None:

@@ -30,10 +30,8 @@ class Compiler:
     plans: LruCache[Any, Plan | FeedsPlan] = field(default_factory=lambda: LruCache(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
-        """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
-
-        `share`: a query with rules is planned for tasks that each have a share of one variable's values.
-        """
+        """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics. `share`: a
+        query with rules is planned for tasks that each have a share of one variable's values."""
         sizes = sizes_of(question.query, question.args)
         options = question.request.options
         key = (share, *_key(question, sizes))
@@ -63,17 +61,10 @@ class Compiler:
 
 def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
     """What a plan depends on: text, schemas, and sizes by their order of magnitude."""
-    return (
-        question.text,
-        question.rules,
-        question.request.options,
-        question.relations,
-        tuple((name, size.bit_length()) for name, size in sizes.items()),
-        tuple(
-            (name, each.statistics_epoch, each.schema_key, each.is_history)
-            for name, each in question.databases.items()
-        ),
-    )
+    magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
+    databases = question.databases.items()
+    states = tuple((name, each.statistics_epoch, each.schema_key, each.is_history) for name, each in databases)
+    return question.text, question.rules, question.request.options, question.relations, magnitudes, states
 
 
 def _weight(question: Question) -> int:

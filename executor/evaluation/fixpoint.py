@@ -27,6 +27,7 @@ from adalog.executor.facts.facts import (
     FactRows,
     Facts,
     RecursiveRule,
+    Relations,
     RowFacts,
     check_size,
     rounds,
@@ -84,7 +85,7 @@ class Fixpoint:
     def __post_init__(self) -> None:
         self.relations = dict(self.inputs.relations)
 
-    def relations_read(self) -> Mapping[str, Sequence[Column] | DerivedRelation]:
+    def relations_read(self) -> Relations:
         """The relations that the query's join reads: its inputs and what the rules derive."""
         for stratum in self.plan.program.strata:
             began = time.perf_counter()
@@ -103,13 +104,16 @@ class Fixpoint:
                 if relation.aggregates and not stratum.recursive:
                     rules = [rule for rule in once if rule.plan.target == relation.name]
                     self._count_dropped(relation, held, rules)
-                    held = FactRows(
-                        aggregated_head(relation.aggregates, held.columns, self.run.values, self.run.cancel)
-                    )
+                    values, cancel = self.run.values, self.run.cancel
+                    held = FactRows(aggregated_head(relation.aggregates, held.columns, values, cancel))
                 self.relations[relation.name] = DerivedRelation.of([held] if len(held) else [])
                 self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
+
+    def binding(self, rank: dict[str, int]) -> Binding:
+        """The plan bound to what is derived by now."""
+        return Binding(self.plan, self.inputs.databases, self.relations, self.run, rank=rank, derive=derived)
 
     def domain(self, sharing: ShareVariable) -> Column:
         """Every value that the shared variable can have, ascending."""
@@ -132,9 +136,7 @@ class Fixpoint:
 
     def _begun(self, leaf: DatomAtom, variable: str, values: Column) -> NDArray[np.int64] | int:
         rank = {name: place for place, name in enumerate((variable, *sorted(variables(leaf) - {variable})))}
-        databases, relations = self.inputs.databases, self.relations
-        binding = Binding(self.plan, databases, relations, self.run, rank=rank, derive=derived)
-        bound = binding.extender(leaf)
+        bound = self.binding(rank).extender(leaf)
         if not isinstance(bound, PairExtender):
             return 0
         return (bound.forward() if bound.first == variable else bound.backward()).counts(values)
@@ -164,10 +166,8 @@ class Fixpoint:
                     self.relations[name] = DerivedRelation({each: facts[name].parts(each) for each in versions})
 
     def _settled(self, stratum: Stratum, facts: Mapping[str, GrowingFacts]) -> Mapping[str, GrowingFacts]:
-        """The plain relations of a stratum with aggregates, derived again from the values that these came to.
-
-        On the way there they were also derived from values that better ones have displaced since.
-        """
+        """The plain relations of a stratum with aggregates, derived again from the values that these came to. On
+        the way there they were also derived from values that better ones have displaced since."""
         plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
         if not stratum.recursive or not plain or not any(each.aggregates for each in stratum.relations):
             return {}
@@ -220,15 +220,7 @@ class Fixpoint:
 
     def _step(self, closure: Closure) -> Trie:
         """The step as a trie from where it starts to where it ends."""
-        binding = Binding(
-            self.plan,
-            self.inputs.databases,
-            self.relations,
-            self.run,
-            rank={closure.start: 0, closure.end: 1},
-            derive=derived,
-        )
-        bound = binding.extender(closure.step)
+        bound = self.binding({closure.start: 0, closure.end: 1}).extender(closure.step)
         match bound:
             case PairExtender():
                 return bound.forward() if bound.first == closure.start else bound.backward()
@@ -239,9 +231,7 @@ class Fixpoint:
                 return Trie(EMPTY)
 
 
-def derived(
-    plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
-) -> Mapping[str, Sequence[Column] | DerivedRelation]:
+def derived(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun) -> Relations:
     """The relations that a plan's join reads, its rules evaluated for a first batch."""
     return Fixpoint(plan, inputs, start, run.on_one_thread).relations_read()
 
@@ -294,8 +284,7 @@ class _Rule:
     def run(self) -> None:
         """Adds what the rule derives from what is known now."""
         own = self.fixpoint
-        binding = Binding(own.plan, own.inputs.databases, own.relations, own.run, derive=derived)
-        join = self._join(binding)
+        join = self._join(own.binding({}))
         if join is None:
             return
         self.counts = join.counts
@@ -327,9 +316,6 @@ class _Rule:
 def _reads_only_recent(stratum: Stratum, plan: RulePlan) -> bool:
     """Whether the recent rows of one relation are all that changes for the rule from round to round."""
     names = {each.name for each in stratum.relations}
-    reads = [
-        (leaf.relation, leaf.version)
-        for leaf in everything(plan.body)
-        if isinstance(leaf, RelationAtom) and leaf.relation in names
-    ]
+    atoms = (leaf for leaf in everything(plan.body) if isinstance(leaf, RelationAtom))
+    reads = [(atom.relation, atom.version) for atom in atoms if atom.relation in names]
     return plan.delta is not None and reads == [(plan.delta, Version.RECENT)]

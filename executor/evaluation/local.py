@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from adalog.executor.facts.facts import DerivedRelation
+from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.level import LevelCounts
@@ -36,12 +36,9 @@ _UNSETTLED = 1 << 21
 
 @dataclass
 class Collector:
-    """Takes finished batches, keeps the answer's columns, and says when it has enough.
-
-    `distinct`: rows may repeat, and are kept once. `weighted`: they have weights, so that merging those that repeat
-    only makes them fewer. `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it
-    keeps is of the budget.
-    """
+    """Takes finished batches, keeps the answer's columns, and says when it has enough. `distinct`: rows may repeat,
+    and are kept once. `weighted`: they have weights, so that merging those that repeat only makes them fewer.
+    `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it keeps is of the budget."""
 
     names: tuple[str, ...]
     distinct: bool
@@ -135,7 +132,7 @@ def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None) -> 
     collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
-    relations: Mapping[str, Sequence[Column] | DerivedRelation] = inputs.relations
+    relations: Relations = inputs.relations
     strata: list[StratumCounts] = []
     fallen: Mapping[str, DroppedRows] = {}
     if plan.program.strata:
@@ -176,15 +173,7 @@ def answer_columns(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel) -> 
 
 
 def shape_result(
-    plan: Plan,
-    rows: Batch,
-    values: Scratch,
-    cancel: Cancel,
-    *,
-    t: int,
-    engine: str,
-    started: float,
-    ordered: bool,
+    plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, t: int, engine: str, started: float, ordered: bool
 ) -> Result:
     """Aggregates, order, offset and limit over the distinct tuples."""
     query = plan.query
@@ -201,14 +190,6 @@ def shape_result(
         ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
         for element, column in zip(elements, codes, strict=True)
     )
-    return Result(
-        columns,
-        codes,
-        values,
-        len(codes[0]) if codes else 0,
-        "maps" if query.find.keys else query.find.shape,
-        query.find.keys,
-        t,
-        engine,
-        (time.perf_counter() - started) * 1000,
-    )
+    size, find = len(codes[0]) if codes else 0, query.find
+    shape, elapsed_ms = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
+    return Result(columns, codes, values, size, shape, find.keys, t, engine, elapsed_ms)

@@ -7,26 +7,13 @@ and limit are then taken number by number.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from adalog.datalog.ast import (
-    Binding,
-    BindingInput,
-    Blank,
-    CollectionBinding,
-    FindAggregate,
-    FindElement,
-    FindPull,
-    FindVar,
-    RelationBinding,
-    ScalarBinding,
-    TupleBinding,
-    Var,
-)
+from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
@@ -35,12 +22,12 @@ from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.functions import Argument
-from adalog.executor.facts.facts import DerivedRelation
+from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
-from adalog.executor.pull.find import pull_shown
+from adalog.executor.pull.find import FindPulls
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
 from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
@@ -93,26 +80,19 @@ class Gathered:
         return whole
 
 
-class Derive(Protocol):
-    """Runs a plan's rules."""
-
-    def __call__(
-        self, plan: Plan, inputs: Inputs, start: Batch, run: QueryRun
-    ) -> Mapping[str, Sequence[Column] | DerivedRelation]:
-        """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
+Derive = Callable[[Plan, Inputs, Batch, QueryRun], Relations]
+"""Runs a plan's rules for a first batch: the relations that the plan's join reads."""
 
 
 @dataclass
 class NestedCall:
-    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads.
-
-    `bind` gives the inner plan over relations, or None where a part of it without variables already fails;
-    `inputs` are its sources by their names within; `derive` runs its rules.
-    """
+    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads. `bind` gives the
+    inner plan over relations, or None where a part of it without variables already fails; `inputs` are its sources
+    by their names within; `derive` runs its rules."""
 
     subquery: Subquery
     arguments: tuple[Argument, ...]
-    bind: Callable[[Mapping[str, Sequence[Column] | DerivedRelation]], GenericJoin | None]
+    bind: Callable[[Relations], GenericJoin | None]
     inputs: Inputs
     run: QueryRun
     position: Position | None
@@ -122,14 +102,14 @@ class NestedCall:
     _database: Snapshot | None = field(init=False)
     _join: GenericJoin | None = field(init=False)
     # Of each argument, where idents and lookup refs in it name entities.
-    _bindings: tuple[Binding | None, ...] = field(init=False)
+    _bindings: tuple[ast.Binding | None, ...] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.plan = inner_plan(self.subquery)
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
-        bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, BindingInput))
+        bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, ast.BindingInput))
         self._bindings = tuple(each if self._has_entities(each) else None for each in bindings)
         self.arguments = tuple(
             argument if binding is None or isinstance(argument, str) else self._named(binding, argument)
@@ -189,7 +169,7 @@ class NestedCall:
     def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> list[int]:
         seeds, *columns = self._ordered(self._found(rows))
         find = self.plan.query.find
-        if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
+        if find.shape == "scalar" and not isinstance(find.elements[0], ast.FindPull):
             made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
             return [int(code) for code in made]
@@ -209,9 +189,8 @@ class NestedCall:
         query = self.plan.query
         size = len(columns[0])
         result = Result((), columns, self.run.values, size, query.find.shape, None, 0, "", 0.0)
-        pulls = pull_shown(
-            query, (), self.inputs.databases, result, (0, None), self.run.cancel, strict=self.run.strict
-        )
+        pulled = FindPulls(query, (), self.inputs.databases, (0, None), self.run.strict)
+        pulls = pulled.columns(result, self.run.cancel)
         return [
             pulls[i].maps if i in pulls else self.run.values.decode_many(column) for i, column in enumerate(columns)
         ]
@@ -235,8 +214,8 @@ class NestedCall:
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
         query = self.plan.query
-        elements: tuple[FindElement, ...] = (FindVar(Var(ORIGIN)), *query.find.elements)
-        if any(isinstance(element, FindAggregate) for element in elements):
+        elements: tuple[ast.FindElement, ...] = (ast.FindVar(ast.Var(ORIGIN)), *query.find.elements)
+        if any(isinstance(element, ast.FindAggregate) for element in elements):
             return aggregated(rows, elements, self.run.values, self.run.cancel)
         names = [element.var.name for element in elements]
         if query.with_:
@@ -246,11 +225,8 @@ class NestedCall:
     def _ordered(self, found: list[Column]) -> list[Column]:
         """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
         query = self.plan.query
-        keys = [
-            (0, False),
-            *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
-        ]
-        order = sorted_rows(found, self.run.values, keys, None, self.run.cancel)
+        keys = ((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by)
+        order = sorted_rows(found, self.run.values, [(0, False), *keys], None, self.run.cancel)
         found = [column[order] for column in found]
         limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
         if limit is None and not query.offset:
@@ -264,48 +240,40 @@ class NestedCall:
     def _joined(self, tuples: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
         gathered = Gathered(frozenset((ORIGIN, *self.plan.answer)), most, self.position, held)
-        columns = {
-            name: np.array(codes, np.int64)
-            for name, codes in zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
-        }
+        given = zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
+        columns = {name: np.array(codes, np.int64) for name, codes in given}
         constants = constant_codes(self.plan, self._database, self.run.values)
         columns.update((name, np.full(len(tuples), code, np.int64)) for name, code in constants.items())
         start = Batch(len(tuples), {**columns, ORIGIN: np.arange(len(tuples))})
-        join = self._join_from(start)
+        join = self._join
+        if self.plan.program.strata:
+            join = self.bind(self.derive(self.plan, self.inputs, start, self.run))
         if join is not None:
             Driver(join, gathered, self.run.cancel).run(start)
         return gathered.rows()
 
-    def _join_from(self, start: Batch) -> GenericJoin | None:
-        """The inner join; where it has rules, over what those derive for this first batch."""
-        plan = self.plan
-        if not plan.program.strata:
-            return self._join
-        return self.bind(self.derive(plan, self.inputs, start, self.run))
-
-    def _has_entities(self, binding: Binding) -> bool:
+    def _has_entities(self, binding: ast.Binding) -> bool:
         """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
         if self._database is None:
             return False
         match binding:
-            case ScalarBinding(target=target) | CollectionBinding(target=target):
-                targets: tuple[Var | Blank, ...] = (target,)
-            case TupleBinding(targets=targets) | RelationBinding(targets=targets):
+            case ast.ScalarBinding(target=target) | ast.CollectionBinding(target=target):
+                targets: tuple[ast.Var | ast.Blank, ...] = (target,)
+            case ast.TupleBinding(targets=targets) | ast.RelationBinding(targets=targets):
                 pass
-        return any(isinstance(each, Var) and each.name in self.plan.entities for each in targets)
+        return any(isinstance(each, ast.Var) and each.name in self.plan.entities for each in targets)
 
-    def _named(self, binding: Binding, code: int) -> int:
+    def _named(self, binding: ast.Binding, code: int) -> int:
         """The code of an argument with entities in place of what names them."""
         assert self._database is not None
         values, value = self.run.values, self.run.values.decode(code)
         named = entities_named(self._database, self.plan.entities, binding, value)
         return code if named is value else values.intern(named)
 
-    def _named_column(self, binding: Binding | None, column: Column) -> Column:
-        if binding is None or (isinstance(binding, ScalarBinding) and not tags_of(column).any()):
+    def _named_column(self, binding: ast.Binding | None, column: Column) -> Column:
+        if binding is None or (isinstance(binding, ast.ScalarBinding) and not tags_of(column).any()):
             return column
         codes, places = np.unique(column, return_inverse=True)
-        named = np.array(
-            [self._named(binding, code) for code in WatchedList(codes.tolist(), self.run.cancel.check)]
-        )
+        watched = WatchedList(codes.tolist(), self.run.cancel.check)
+        named = np.array([self._named(binding, code) for code in watched])
         return named[places].astype(np.int64)

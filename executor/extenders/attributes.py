@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -10,54 +11,41 @@ from numpy.typing import NDArray
 
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.join.batch import Batch, Column, Mask, run_starts
-from adalog.executor.join.protocol import START
+from adalog.executor.join.protocol import OnVariables
 from adalog.store.tries.trie import distinct
 
 # Entities whose attributes are looked up, at most.
 _FEW: Final = 1024
 
 
-class AttributesExtender:
-    """`[?e ?a ?v]`: `pairs` holds one binary extender for each attribute, by the code of its ident.
+@dataclass(eq=False)
+class AttributesExtender(OnVariables):
+    """`[?e ?a ?v]`: `pairs` holds one binary extender for each attribute, by the code of its ident. `attribute` is
+    None for a blank. Bound attributes send each prefix to its own pair; unbound ones ask all. `entity`: its
+    variable. `near` finds the attributes, by the codes of their idents, that may have datoms of some entities,
+    which are sorted and distinct. `pairs` may make each one when it is asked for."""
 
-    `attribute` is None for a blank. Bound attributes send each prefix to its own pair; unbound ones ask all.
-    """
+    attribute: str | None
+    ends: frozenset[str]
+    pairs: Mapping[int, PairExtender]
+    rank: dict[str, int]
+    entity: str | None = None
+    near: Callable[[Column], Iterable[int]] | None = None
+    _codes: Sequence[int] | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        attribute: str | None,
-        ends: frozenset[str],
-        pairs: Mapping[int, PairExtender],
-        rank: dict[str, int],
-        entity: str | None = None,
-        near: Callable[[Column], Iterable[int]] | None = None,
-    ) -> None:
-        """entity: its variable. near: finds the attributes, by the codes of their idents, that may have datoms of
-        some entities, which are sorted and distinct. pairs: may make each one when it is asked for."""
-        self.attribute = attribute
-        self.variables = ends | ({attribute} if attribute is not None else frozenset())
-        self.ends = ends
-        self.pairs = pairs
-        self.rank = rank
-        self._entity = entity
-        self._near = near
-        self._codes: Sequence[int] | None = None
+    def __post_init__(self) -> None:
+        self.variables = self.ends | ({self.attribute} if self.attribute is not None else frozenset())
 
     def _candidates(self, batch: Batch) -> Iterator[tuple[int, PairExtender]]:
         """The attributes that prefixes may have, in order: few, where few entities are bound."""
-        if self._near is not None and self._entity is not None and self._entity in batch.columns:
-            entities = distinct(batch.columns[self._entity])
+        if self.near is not None and self.entity is not None and self.entity in batch.columns:
+            entities = distinct(batch.columns[self.entity])
             if len(entities) <= _FEW:
-                codes: Iterable[int] = sorted(code for code in self._near(entities) if code in self.pairs)
+                codes: Iterable[int] = sorted(code for code in self.near(entities) if code in self.pairs)
                 return ((code, self.pairs[code]) for code in codes)
         if self._codes is None:
             self._codes = sorted(self.pairs)
         return ((code, self.pairs[code]) for code in self._codes)
-
-    def participates(self, variable: str) -> bool:
-        if variable == START:
-            return all(self.rank[name] < 0 for name in self.variables)
-        return variable in self.variables
 
     def _known(self, batch: Batch) -> str | None:
         """The bound end that is bound last: what each pair is checked at."""

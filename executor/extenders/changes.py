@@ -33,18 +33,12 @@ class Moments:
     new: Snapshot
     _differences: dict[tuple[int, bool], Difference] = field(default_factory=dict)
 
-    def changed(self, attribute: int) -> Difference:
-        """The pairs of an attribute that came and went."""
-        difference = self._differences.get((attribute, False))
+    def changed(self, attribute: int, *, stamped: bool = False) -> Difference:
+        """The pairs of an attribute that came and went; `stamped`: its rows with their transactions."""
+        difference = self._differences.get((attribute, stamped))
         if difference is None:
-            difference = self._differences[attribute, False] = pairs_between(self.old, self.new, attribute)
-        return difference
-
-    def restamped(self, attribute: int) -> Difference:
-        """Its rows with their transactions that came and went."""
-        difference = self._differences.get((attribute, True))
-        if difference is None:
-            difference = self._differences[attribute, True] = rows_between(self.old, self.new, attribute)
+            between = rows_between if stamped else pairs_between
+            difference = self._differences[attribute, stamped] = between(self.old, self.new, attribute)
         return difference
 
     def touches(self, attribute: int) -> bool:
@@ -78,7 +72,7 @@ class Moments:
         for attribute, terms in self._sides(atom, strict, came):
             # Where the pattern means something else at the other moment, all its rows may be new.
             if other.get(attribute.id) == (attribute.ident_code, terms):
-                between = self.restamped(attribute.id) if is_stamped else self.changed(attribute.id)
+                between = self.changed(attribute.id, stamped=is_stamped)
                 e, v, *stamp = between.added if came else between.removed
             else:
                 columns = (self.new if came else self.old).columns(attribute)

@@ -12,23 +12,21 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.extenders.functions import Call, FilterExtender, level_of
+from adalog.executor.extenders.functions import Call, FilterExtender
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
 from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.protocol import AtLevel, level_of
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.join.shortcuts.narrowing import Narrowing, Within
-from adalog.store.tries.trie import EMPTY
 from adalog.store.values.layout import NIL
 
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
 
 
-class EqualityExtender(RangeExtender):
+class EqualityExtender(AtLevel, RangeExtender):
     """`[(= ?a ?b)]`, `[(= ?a 1)]`, `[(identity ?a) ?b]`: the variable that is bound last has the other's value.
-
-    `nil_fits`: whether nil equals nil; what a function gives is never nil.
-    """
+    `nil_fits`: whether nil equals nil; what a function gives is never nil."""
 
     def __init__(self, left: str, right: str | int, rank: dict[str, int], *, nil_fits: bool) -> None:
         self.terms: Sequence[str | int] = (left, right)
@@ -38,9 +36,6 @@ class EqualityExtender(RangeExtender):
         self.level = level_of(self.variables, rank)
         fixed = [] if right == NIL and not nil_fits else [right]
         self._fixed = None if isinstance(right, str) else np.array(fixed, np.int64)
-
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
 
     def _other(self, variable: str) -> str:
         left, right = self.terms
@@ -55,14 +50,7 @@ class EqualityExtender(RangeExtender):
         column = batch.columns[self._other(variable)]
         at = np.arange(batch.size)
         fits = True if self.nil_fits else column != NIL
-        return Ranges(
-            column,
-            EMPTY.values,
-            np.zeros(batch.size, np.uint8),
-            at,
-            at + fits,
-            lambda: (int(column.min()), int(column.max())) if len(column) else (0, 0),
-        )
+        return Ranges.within(column, at, at + fits)
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         left, right = (batch.columns[term] if isinstance(term, str) else term for term in self.terms)

@@ -20,7 +20,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Batch, Column, Mask, stack
-from adalog.executor.join.protocol import START, UNBOUNDED, Check
+from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
 from adalog.executor.kernels import group_kernels
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
@@ -103,10 +103,8 @@ class Call:
         group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables), self.cancel.check)
         codes = np.empty(len(first), np.int64)
         for start in range(0, len(first), _DECODED):
-            rows = first[start : start + _DECODED]
-            self._call(
-                codes[start : start + _DECODED], [self.values.decode_many(column[rows]) for column in columns]
-            )
+            decoded = [self.values.decode_many(column[first[start : start + _DECODED]]) for column in columns]
+            self._call(codes[start : start + _DECODED], decoded)
         return codes[group]
 
     def _call(self, codes: Column, decoded: Sequence[Sequence[Any]]) -> None:
@@ -153,28 +151,19 @@ def _all_longs(codes: Column) -> bool:
     return bool(((codes >= LONG_MIN) & (codes <= LONG_MAX)).all())
 
 
-def level_of(variables: frozenset[str], rank: dict[str, int]) -> str:
-    """The level at which the last of the variables is bound."""
-    last = max(variables, key=rank.__getitem__, default=START)
-    return START if last == START or rank[last] < 0 else last
-
-
-class FilterExtender(Check):
+class FilterExtender(AtLevel, Check):
     """`[(pred …)]`: keeps the rows whose result is neither nil nor false."""
 
     def __init__(self, call: Call, rank: dict[str, int]) -> None:
         self.call = call
         self.level = level_of(call.variables, rank)
 
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
-
     def intersect(self, batch: Batch, variable: str) -> Batch:
         codes = self.call.results(batch)
         return batch.keep((codes != FALSE) & (codes != NIL))
 
 
-class FunctionExtender:
+class FunctionExtender(AtLevel):
     """`[(f …) ?out]`: proposes its one value where the arguments are bound first, else compares."""
 
     def __init__(self, call: Results, out: str, rank: dict[str, int]) -> None:
@@ -182,9 +171,6 @@ class FunctionExtender:
         self.out = out
         self.level = level_of(call.variables | {out}, rank)
         self.proposes = self.level == out and out not in call.variables
-
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         return np.full(batch.size, 1 if self.proposes else UNBOUNDED, np.int64)
@@ -198,16 +184,11 @@ class FunctionExtender:
         return batch.keep((codes == batch.columns[self.out]) & (codes != NIL))
 
 
-class UnnestExtender:
+class UnnestExtender(AtLevel):
     """One row for each element of a collection value: the bindings `[?x ...]` and `[[?a ?b]]`."""
 
     def __init__(
-        self,
-        collection: str,
-        out: str,
-        values: Scratch,
-        position: Position | None,
-        rank: dict[str, int],
+        self, collection: str, out: str, values: Scratch, position: Position | None, rank: dict[str, int]
     ) -> None:
         self.collection = collection
         self.out = out
@@ -217,28 +198,20 @@ class UnnestExtender:
         self.proposes = self.level == out
         self._known: dict[int, Column] = {}
 
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
-
     def _elements(self, code: int) -> Column:
         """The distinct codes of a collection's elements, sorted; nil has none."""
         found = self._known.get(code)
         if found is None:
             value = self.values.decode(code)
-            if isinstance(value, EdnMap):
-                value = tuple(value.items())
-            if value is None:
-                value = ()
+            value = () if value is None else tuple(value.items()) if isinstance(value, EdnMap) else value
             if not isinstance(value, tuple | EdnSet):
                 raise AdalogError(
                     Code.QUERY_INVALID,
                     f"this binding takes apart a collection, not the {type_name(value)} {write(value)}",
                     self.position,
                 )
-            elements = list(value)
-            codes = np.array([self.values.intern(e) for e in elements], np.int64)
-            found = distinct(codes[codes != NIL])
-            self._known[code] = found
+            codes = np.array([self.values.intern(element) for element in value], np.int64)
+            found = self._known[code] = distinct(codes[codes != NIL])
         return found
 
     def _runs(self, batch: Batch) -> list[Column]:
@@ -259,8 +232,5 @@ class UnnestExtender:
     def intersect(self, batch: Batch, variable: str) -> Batch:
         runs = self._runs(batch)
         wanted = batch.columns[self.out].tolist()
-        return batch.keep(
-            np.fromiter(
-                (bool(np.isin(x, run)) for x, run in zip(wanted, runs, strict=True)), np.bool_, count=batch.size
-            )
-        )
+        held = [bool(np.isin(x, run)) for x, run in zip(wanted, runs, strict=True)]
+        return batch.keep(np.array(held, np.bool_))

@@ -5,6 +5,7 @@ pairs above it. What the join asks of a trie is here: per key its range of value
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -38,9 +39,8 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
                 # So many touched rows were written one by one that it is time to write all of them.
                 _ = trie.over
                 return trie_ranges(trie, keys)
-            return _with_touched(
-                trie, keys, touched, Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
-            )
+            ranges = Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
+            return _with_touched(trie, keys, touched, ranges)
     return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
 
 
@@ -94,8 +94,7 @@ def touched_rows(trie: Trie, keys: Column) -> Csr:
 
 def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
     """Mask of the pairs (keys[i], values[i]) that the trie has."""
-    base = trie.base
-    mask = range_kernels.holds_pairs(base.keys, base.dense, base.offsets, base.values, keys, values)
+    mask = range_kernels.holds_pairs(*trie.base.arrays, keys, values)
     for level in reversed(trie.levels):
         filter_ = _filter(level, len(keys))
         range_kernels.decide(level.keys, filter_, level.offsets, level.values, level.added, keys, values, mask)
@@ -104,35 +103,27 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
 
 def keys_hold(trie: Trie, keys: Column) -> Mask:
     """Mask of the keys that have values."""
-    base = trie.base
-    mask = range_kernels.contains_key(base.keys, base.dense, keys)
+    mask = range_kernels.contains_key(trie.base.keys, trie.base.dense, keys)
     for level in reversed(trie.levels):
         range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)
     return mask
 
 
+@dataclass(eq=False)
 class PairExtender(RangeExtender):
-    """`[?e :attribute ?v]`: a binary relation read through its two tries.
+    """`[?e :attribute ?v]`: a binary relation read through its two tries. Either end is a variable's name, a
+    constant's code, or None for a blank. `forward` gives the trie from first to second, `backward` the other; both
+    are asked for only when needed, since a snapshot builds them lazily."""
 
-    Either end is a variable's name, a constant's code, or None for a blank. `forward` gives the trie from first to
-    second, `backward` the other; both are asked for only when needed, since a snapshot builds them lazily.
-    """
+    first: str | int | None
+    second: str | int | None
+    forward: Callable[[], Trie]
+    backward: Callable[[], Trie]
+    rank: dict[str, int]
+    _fixed: dict[str, Column | Unwritten] = field(default_factory=dict, init=False)
 
-    def __init__(
-        self,
-        first: str | int | None,
-        second: str | int | None,
-        forward: Callable[[], Trie],
-        backward: Callable[[], Trie],
-        rank: dict[str, int],
-    ) -> None:
-        self.first = first
-        self.second = second
-        self.forward = forward
-        self.backward = backward
-        self.rank = rank
-        self.variables = frozenset(end for end in (first, second) if isinstance(end, str))
-        self._fixed: dict[str, Column | Unwritten] = {}
+    def __post_init__(self) -> None:
+        self.variables = frozenset(end for end in (self.first, self.second) if isinstance(end, str))
 
     def forget(self) -> None:
         """Drops rows that were read: the tries may be others by now."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -72,13 +73,10 @@ class Patterns:
 
     def extender(self, atom: DatomAtom) -> Bound:
         """The extender of a pattern, or what is decided already."""
-        snapshot = self.snapshot
         if not isinstance(atom.attribute, Const):
             return self._any_attribute(atom)
-        attribute = attribute_of(snapshot, atom.attribute)
+        attribute = self._named(atom.attribute)
         if attribute is None:
-            if self.strict:
-                raise unknown_attribute(snapshot, atom.attribute)
             return DEAD
         first = self._entity(atom.entity)
         second = self._value(attribute, atom.value)
@@ -89,12 +87,15 @@ class Patterns:
             if found is not None:
                 return found
             columns = self._columns(attribute, first, second)
-            return rows_extender(
-                (first, second, _transaction(atom.tx), _added(atom.added)),
-                (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
-                self.rank,
-            )
+            places = columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)
+            return rows_extender((first, second, _transaction(atom.tx), _added(atom.added)), places, self.rank)
         return self._pair(attribute, first, second)
+
+    def _named(self, ident: Const) -> Attribute | None:
+        attribute = attribute_of(self.snapshot, ident)
+        if attribute is None and self.strict:
+            raise unknown_attribute(self.snapshot, ident)
+        return attribute
 
     def _with_transaction(
         self, attribute: Attribute, atom: DatomAtom, first: str | int | None, second: str | int | None
@@ -103,15 +104,12 @@ class Patterns:
         tx = atom.tx
         if not (isinstance(first, str) and isinstance(second, str) and isinstance(tx, str)):
             return None
-        only_holds = _added(atom.added) in (None, TRUE) and self.snapshot.is_plain
-        if (
-            not only_holds
-            or len({first, second, tx}) < 3
-            or self.rank[tx] < max(self.rank[first], self.rank[second])
-        ):
+        if _added(atom.added) not in (None, TRUE) or not self.snapshot.is_plain or len({first, second, tx}) < 3:
+            return None
+        if self.rank[tx] < max(self.rank[first], self.rank[second]):
             return None
         stamps = Stamps(self.snapshot, attribute, first, second)
-        return Conjunction([self._named_pair(attribute, first, second), FunctionExtender(stamps, tx, self.rank)])
+        return Conjunction([self.named_pair(attribute, first, second), FunctionExtender(stamps, tx, self.rank)])
 
     def _columns(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> Columns:
         """The attribute's datoms, those of a constant's entities where there is one."""
@@ -124,7 +122,7 @@ class Patterns:
 
     def _pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender | bool:
         snapshot = self.snapshot
-        pair = self._named_pair(attribute, first, second)
+        pair = self.named_pair(attribute, first, second)
         if pair.variables:
             return pair
         if isinstance(first, int):
@@ -134,11 +132,10 @@ class Patterns:
             return snapshot.ve(attribute).count(second) > 0
         return snapshot.ev(attribute).rows > 0
 
-    def _named_pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender:
-        snapshot = self.snapshot
-        return PairExtender(
-            first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
-        )
+    def named_pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender:
+        """The pairs of an attribute between two ends: variables, codes of constants, or blanks."""
+        ev, ve = self.snapshot.ev, self.snapshot.ve
+        return PairExtender(first, second, lambda: ev(attribute), lambda: ve(attribute), self.rank)
 
     def _any_attribute(self, atom: DatomAtom) -> Bound:
         snapshot = self.snapshot
@@ -197,45 +194,27 @@ class Patterns:
         seconds: Mapping[int, str | int | None],
     ) -> Bound:
         """A pattern with a transaction place over every attribute: one relation of five columns."""
-        parts: list[list[Column]] = [[], [], [], [], []]
+        parts: list[list[Column]] = [[np.empty(0, np.int64)] * 5]
         for each in attributes:
             if isinstance(first, int):
                 columns = self.snapshot.columns_of_entities(each.id, np.array([first], np.int64))
             else:
                 columns = self.snapshot.columns(each)
-            keep = np.ones(len(columns.e), np.bool_)
             second = seconds[each.id]
             if isinstance(second, int):
-                keep &= columns.v == second
-            rows = np.flatnonzero(keep)
-            parts[0].append(columns.e[rows])
-            parts[1].append(np.full(len(rows), each.ident_code, np.int64))
-            parts[2].append(columns.v[rows])
-            parts[3].append(columns.t[rows] + TX_BASE)
-            parts[4].append(np.where(columns.added[rows], TRUE, FALSE))
-        whole = tuple(np.concatenate(part) if part else np.empty(0, np.int64) for part in parts)
-        names = (
-            atom.entity if isinstance(atom.entity, str) else None,
-            atom.attribute if isinstance(atom.attribute, str) else None,
-            atom.value if isinstance(atom.value, str) else None,
-            _transaction(atom.tx),
-            _added(atom.added),
-        )
-        return rows_extender(names, whole, self.rank)
-
-    def named_pair(self, attribute: Attribute, first: str, second: str | None) -> PairExtender:
-        """The pairs of an attribute, between two variables or a variable and a blank."""
-        return self._named_pair(attribute, first, second)
+                columns = columns.take(np.flatnonzero(columns.v == second))
+            named, added = np.full(len(columns), each.ident_code), np.where(columns.added, TRUE, FALSE)
+            parts.append([columns.e, named, columns.v, columns.t + TX_BASE, added])
+        places = (atom.entity, atom.attribute, atom.value)
+        names = [place if isinstance(place, str) else None for place in places]
+        whole = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        return rows_extender([*names, _transaction(atom.tx), _added(atom.added)], whole, self.rank)
 
     def sides(self, atom: DatomAtom) -> list[tuple[Attribute, Terms]]:
         """The attributes that a pattern may be about, each with the pattern's terms for datoms of it."""
         if isinstance(atom.attribute, Const):
-            found = attribute_of(self.snapshot, atom.attribute)
-            if found is None:
-                if self.strict:
-                    raise unknown_attribute(self.snapshot, atom.attribute)
-                return []
-            attributes: tuple[Attribute, ...] = (found,)
+            found = self._named(atom.attribute)
+            attributes: tuple[Attribute, ...] = () if found is None else (found,)
             value = self._value
         else:
             attributes = self.snapshot.attributes()
@@ -277,17 +256,10 @@ class _Pairs(Mapping[int, PairExtender]):
         self, attributes: Mapping[int, Attribute], patterns: Patterns, first: str, second: str | None
     ) -> None:
         self._attributes = attributes
-        self._patterns = patterns
-        self._ends = first, second
-        self._made: dict[int, PairExtender] = {}
+        self._made = cache(lambda code: patterns.named_pair(attributes[code], first, second))
 
     def __getitem__(self, code: int) -> PairExtender:
-        found = self._made.get(code)
-        if found is None:
-            pair = self._patterns.named_pair(self._attributes[code], *self._ends)
-            # Two threads may both make it; either is right.
-            found = self._made.setdefault(code, pair)
-        return found
+        return self._made(code)
 
     def __contains__(self, code: object) -> bool:
         return code in self._attributes
@@ -317,10 +289,8 @@ def _added(term: Term) -> str | int | None:
 
 
 def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], rank: dict[str, int]) -> Bound:
-    """A relation restricted by its constants and repeated variables, over its variables.
-
-    terms: of each column a variable, the code of a constant, or None; columns past the terms are left out.
-    """
+    """A relation restricted by its constants and repeated variables, over its variables. terms: of each column a
+    variable, the code of a constant, or None; columns past the terms are left out."""
     named, size = selected(terms, columns)
     if not named:
         return size > 0
@@ -328,10 +298,8 @@ def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], 
 
 
 def selected(terms: Sequence[str | int | None], columns: Sequence[Column]) -> tuple[dict[str, Column], int]:
-    """(a column for each variable, how many rows): the rows that constants and repeated variables leave.
-
-    Terms past the columns, and columns past the terms, are left out.
-    """
+    """(a column for each variable, how many rows): the rows that constants and repeated variables leave. Terms past
+    the columns, and columns past the terms, are left out."""
     keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
     named: dict[str, Column] = {}
     for term, column in zip(terms, columns, strict=False):

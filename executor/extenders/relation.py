@@ -15,7 +15,7 @@ from adalog.executor.join.batch import Batch, Column, Mask, run_starts
 from adalog.executor.join.protocol import START
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.kernels import group_kernels, range_kernels
-from adalog.store.tries.trie import EMPTY, Csr
+from adalog.store.tries.trie import Csr
 
 _MOST_PACKED = 1 << 62
 
@@ -99,16 +99,7 @@ class RelationExtender(RangeExtender):
 
     def ranges(self, batch: Batch, variable: str) -> Ranges:
         depth = self.order.index(variable)
-        lo, hi = self.under(batch, depth)
-        values = self.levels.values[depth]
-        return Ranges(
-            values,
-            EMPTY.values,
-            np.zeros(batch.size, np.uint8),
-            lo,
-            hi,
-            lambda: (int(values.min()), int(values.max())) if len(values) else (0, 0),
-        )
+        return Ranges.within(self.levels.values[depth], *self.under(batch, depth))
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         depth = len(self.order) - 1 if variable == START else self.order.index(variable)
@@ -117,10 +108,8 @@ class RelationExtender(RangeExtender):
 
 
 class UnionExtender:
-    """Several disjoint sets of rows over the same variables: a derived relation in the parts it grew by.
-
-    Each part holds whole rows, so what a part knows of a prefix is enough: a row is in the union when it is in one.
-    """
+    """Several disjoint sets of rows over the same variables: a derived relation in the parts it grew by. Each part
+    holds whole rows, so what a part knows of a prefix is enough: a row is in the union when it is in one."""
 
     def __init__(self, parts: Sequence[RelationExtender]) -> None:
         self._parts = tuple(parts)

@@ -91,10 +91,6 @@ def _among_several(column: Column, probes: Column, is_number: NDArray[np.bool_],
         return None
     places = order.places(probes, run.values)
     own = len(order.codes) + np.arange(len(probes))
-    return Within(
-        np.concatenate((order.codes, probes)),
-        is_sorted=False,
-        first=np.where(is_number, places.below, own),
-        end=np.where(is_number, places.above, own + 1),
-        is_inside=False,
-    )
+    codes = np.concatenate((order.codes, probes))
+    first, end = np.where(is_number, places.below, own), np.where(is_number, places.above, own + 1)
+    return Within(codes, is_sorted=False, first=first, end=end, is_inside=False)

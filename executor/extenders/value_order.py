@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -79,13 +80,12 @@ class ValueOrder(ABC):
         """Where the values of some codes stand."""
 
 
+@dataclass
 class _Longs(ValueOrder):
     """Longs that are their own codes."""
 
+    codes: Column
     is_sorted = True
-
-    def __init__(self, codes: Column) -> None:
-        self.codes = codes
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
@@ -104,10 +104,8 @@ class _Longs(ValueOrder):
                 below, above = self._around(whole.astype(np.int64), whole == numbers)
                 found.put(rows, 0, below, above, end)
             elif tag in NUMBERS:
-                numbers_of = [
-                    (row, v) for row, v in zip(rows.tolist(), values.decode_many(probes[rows]), strict=True)
-                ]
-                left = [(row, v) for row, v in numbers_of if v == v]
+                decoded = values.decode_many(probes[rows])
+                left = [(row, v) for row, v in zip(rows.tolist(), decoded, strict=True) if v == v]
                 limited = [_floor(v) for _, v in left]
                 whole = np.array([each for each, _ in limited], np.int64)
                 below, above = self._around(whole, np.array([exact for _, exact in limited], np.bool_))
@@ -130,13 +128,12 @@ def _floor(value: Any) -> tuple[int, bool]:
     return whole, whole == value
 
 
+@dataclass
 class _Instants(ValueOrder):
     """Instants, whose codes hold the milliseconds."""
 
+    codes: Column
     is_sorted = True
-
-    def __init__(self, codes: Column) -> None:
-        self.codes = codes
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
@@ -202,7 +199,7 @@ class _Objects(ValueOrder):
         self._groups: dict[str, tuple[int, list[Any]]] = {}
         order: list[int] = []
         for name, members in groups.items():
-            members.sort(key=_first)
+            members.sort(key=itemgetter(0))
             self._groups[name] = (len(order), [key for key, _ in members])
             order.extend(at for _, at in members)
         order.extend(loose)
@@ -220,10 +217,6 @@ class _Objects(ValueOrder):
                     _bisected(few, np.array([row]), [ordered[1]], keys, start)
         found.put(np.arange(len(probes)), few.start[where], few.below[where], few.above[where], few.end[where])
         return found
-
-
-def _first(member: tuple[Any, int]) -> Any:
-    return member[0]
 
 
 def _ordered(value: Any) -> tuple[str, Any] | None:

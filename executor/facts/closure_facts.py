@@ -6,13 +6,13 @@ follows along an edge of the graph from a fact that holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.facts import RowTable, resized
+from adalog.executor.facts.facts import RowTable, Take, resized
 from adalog.executor.facts.maintained import DerivationClock, MaintainedFacts, Marks
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import walk_kernels
@@ -33,9 +33,7 @@ class Edges(RowTable):
 
     def __init__(self, ahead: Trie, back: Trie) -> None:
         self._tries = ahead, back
-        self.ahead, self.back = (
-            (trie.base.keys, trie.base.dense, trie.base.offsets, trie.base.values) for trie in self._tries
-        )
+        self.ahead, self.back = ahead.base.arrays, back.base.arrays
         super().__init__(2, 2, lambda _: None)
         self._holds: Marks = np.zeros(self.rows.shape[1], np.uint8)
         self._chains: Ints = np.empty(self.rows.shape, np.int64)
@@ -57,8 +55,7 @@ class Edges(RowTable):
 
     def nbytes(self) -> int:
         """Bytes of what differs; the tries are the database's."""
-        own = (self.rows, self._holds, self._chains, self.table, self._heads)
-        return sum(each.nbytes for each in own)
+        return sum(each.nbytes for each in (self.rows, self._holds, self._chains, self.table, self._heads))
 
     def put(self, starts: Column, ends: Column, holds: int) -> None:
         """Says of pairs whether they hold from now on."""
@@ -81,9 +78,7 @@ class Edges(RowTable):
 class ClosureFacts(MaintainedFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(
-        self, fixed: int, clock: DerivationClock | None = None, take: Callable[[int], None] = lambda _: None
-    ) -> None:
+    def __init__(self, fixed: int, clock: DerivationClock | None = None, take: Take = lambda _: None) -> None:
         super().__init__(2, clock, take)
         self._fixed = fixed
         self._chain: Ints = np.empty(self.rows.shape[1], np.int64)
@@ -153,21 +148,11 @@ class ClosureFacts(MaintainedFacts):
             cancel.check()
             self._link()
             at = done
-            done, tail, count, self.clock.time = walk_kernels.gain(
-                self._facts,
-                self._heads,
-                self._chain,
-                edges.ahead,
-                overlay,
-                queue,
-                done,
-                tail,
-                self.count,
-                self.clock.time,
-                _STEPS,
-                SEED,
+            reached = queue, done, tail, self.count, self.clock.time
+            done, tail, self.count, self.clock.time = walk_kernels.gain(
+                self._facts, self._heads, self._chain, edges.ahead, overlay, *reached, _STEPS, SEED
             )
-            self.count = self._linked = count
+            self._linked = self.count
             if done == at:
                 # The next fact leads to more than there was room for.
                 more = max(2 * more, self.count)

@@ -36,13 +36,12 @@ STRIDE = 1 << 18
 _MOST_FRONTIERS = 32
 
 T = TypeVar("T", bound=np.generic)
+Take = Callable[[int], None]
 
 
 class Facts(Protocol):
-    """The rows of one derived relation, which a semi-naive evaluation adds to and reads.
-
-    A row that `add` takes is pending until `turn`, then recent for one round, and older after that.
-    """
+    """The rows of one derived relation, which a semi-naive evaluation adds to and reads. A row that `add` takes is
+    pending until `turn`, then recent for one round, and older after that."""
 
     arity: int
 
@@ -69,11 +68,9 @@ class RecursiveRule:
 
 
 def rounds(facts: Mapping[str, Facts], rules: Sequence[RecursiveRule], check: Callable[[], None]) -> Iterator[int]:
-    """The semi-naive evaluation: runs rules round by round until a round adds nothing.
-
-    Yields how many rows each round added, first those that were pending; between two rounds the caller may publish
-    the new versions. `check` raises when the evaluation should stop.
-    """
+    """The semi-naive evaluation: runs rules round by round until a round adds nothing. Yields how many rows each
+    round added, first those that were pending; between two rounds the caller may publish the new versions. `check`
+    raises when the evaluation should stop."""
     while True:
         recent = {name: each.turn() for name, each in facts.items()}
         added = sum(recent.values())
@@ -123,14 +120,16 @@ class DerivedRelation:
         return sum(map(len, self.versions[Version.ALL]))
 
 
+Relations = Mapping[str, Sequence[Column] | DerivedRelation]
+"""What the join of a plan reads: columns of its inputs, and what its rules derive."""
+
+
 def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
     """The columns of a relation, of a derived one in one piece."""
     if not isinstance(held, DerivedRelation):
         return list(held)
-    return [
-        np.concatenate(columns)
-        for columns in zip(*(part.columns for part in held.versions[Version.ALL]), strict=True)
-    ]
+    parts = (part.columns for part in held.versions[Version.ALL])
+    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
 
 
 def check_size(rows: int) -> None:
@@ -143,10 +142,8 @@ def check_size(rows: int) -> None:
 
 
 class SortedParts:
-    """The rows of growing columns in disjoint parts, each with its own sorted levels.
-
-    A part takes in those before it that are at most `share` times as long, so there are few.
-    """
+    """The rows of growing columns in disjoint parts, each with its own sorted levels. A part takes in those before
+    it that are at most `share` times as long, so there are few."""
 
     def __init__(self, share: int) -> None:
         self._share = share
@@ -166,17 +163,12 @@ class SortedParts:
 
 
 class RowTable:
-    """Rows in growing columns, found by a hash of their first `keys` columns.
-
-    `take` is told how many bytes are about to be held, and may refuse them. `beside`: bytes of a row that are not
-    of its columns.
-    """
+    """Rows in growing columns, found by a hash of their first `keys` columns. `take` is told how many bytes are
+    about to be held, and may refuse them. `beside`: bytes of a row that are not of its columns."""
 
     beside = 0
 
-    def __init__(
-        self, arity: int, keys: int, take: Callable[[int], None], check: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, arity: int, keys: int, take: Take, check: Callable[[], None] = lambda: None) -> None:
         self.arity = arity
         self.keys = keys
         self.check = check
@@ -300,7 +292,7 @@ class RowFacts:
 
     def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
-        base, store = step.base, self._store
+        store = self._store
         if self._dense is not None:
             self._dense = None
             self._bits.become(0)
@@ -319,24 +311,9 @@ class RowFacts:
                 else:
                     limit = store.count
                     over = touched_rows(step, distinct(store.rows[moving, done:limit]))
-            done, store.count = row_kernels.walk(
-                base.keys,
-                base.dense,
-                base.offsets,
-                base.values,
-                over.keys,
-                over.offsets,
-                over.values,
-                moving,
-                store.table,
-                store.rows,
-                done,
-                limit,
-                store.count,
-                store.count + room,
-                at_once,
-                SEED,
-            )
+            graph = *step.base.arrays, over.keys, over.offsets, over.values
+            rows = store.table, store.rows, done, limit, store.count, store.count + room
+            done, store.count = row_kernels.walk(*graph, moving, *rows, at_once, SEED)
         self.turn()
 
     def replace(self, columns: Sequence[Column]) -> None:

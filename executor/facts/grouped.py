@@ -70,11 +70,9 @@ def aggregated_head(
 
 
 class BestFacts:
-    """The least or greatest value of each group, as in `(p ?x (min ?d))` in a recursion: of longs or of doubles.
-
-    A better value replaces the one before it. `place` is the value's column; what is compared is its rank, a number
-    in the values' order, kept beside it.
-    """
+    """The least or greatest value of each group, as in `(p ?x (min ?d))` in a recursion: of longs or of doubles. A
+    better value replaces the one before it. `place` is the value's column; what is compared is its rank, a number
+    in the values' order, kept beside it."""
 
     def __init__(self, arity: int, place: int, sign: int, values: Scratch, cancel: Cancel) -> None:
         self.arity = arity

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from adalog.executor.extenders.patterns import Bound, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
-from adalog.executor.facts.facts import FactRows, RowTable, SortedParts, resized
+from adalog.executor.facts.facts import FactRows, RowTable, SortedParts, Take, resized
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.protocol import START
 from adalog.executor.kernels import kept_kernels
@@ -25,6 +25,7 @@ from adalog.planner.model.version import Version
 from adalog.store.tries.trie import distinct
 
 Marks = NDArray[np.uint8]
+Ranks = Callable[[Column], Column]
 
 NOW: Final = 1
 """The mark of a row that holds now."""
@@ -57,18 +58,13 @@ class DerivationClock:
 
 class MaintainedFacts(RowTable):
     """The rows of one relation. `size`: how many hold now. `recent`: the numbers of those that the last round
-    added.
-
-    Between `settle` and the next, OLD are the rows that held then, NEW those that hold now. A fact that `add` takes
-    holds at once, with a time later than all facts that it can have been derived from.
-    """
+    added. Between `settle` and the next, OLD are the rows that held then, NEW those that hold now. A fact that
+    `add` takes holds at once, with a time later than all facts that it can have been derived from."""
 
     # A time and marks.
     beside = 9
 
-    def __init__(
-        self, arity: int, clock: DerivationClock | None = None, take: Callable[[int], None] = lambda _: None
-    ) -> None:
+    def __init__(self, arity: int, clock: DerivationClock | None = None, take: Take = lambda _: None) -> None:
         """`take` is told how many bytes are about to be held, and may refuse them."""
         super().__init__(arity, arity, take)
         self.size = 0
@@ -306,18 +302,16 @@ class MaintainedFacts(RowTable):
 
 
 class BestMaintained(MaintainedFacts):
-    """Of each group the row with the best value, where a recursion goes through `min` or `max`.
-
-    `place`: the value's column. `ranks`: numbers in the order of the values of codes, where the least is the best.
-    """
+    """Of each group the row with the best value, where a recursion goes through `min` or `max`. `place`: the
+    value's column. `ranks`: numbers in the order of the values of codes, where the least is the best."""
 
     def __init__(
         self,
         arity: int,
         place: int,
-        ranks: Callable[[Column], Column],
+        ranks: Ranks,
         clock: DerivationClock | None = None,
-        take: Callable[[int], None] = lambda _: None,
+        take: Take = lambda _: None,
     ) -> None:
         super().__init__(arity, clock, take)
         self._place = place
@@ -355,10 +349,7 @@ class BestMaintained(MaintainedFacts):
         own, others = ranks[: len(value)], ranks[len(value) :]
         best = np.lexsort((own, *keys))
         first = np.ones(len(best), np.bool_)
-        if keys:
-            first[1:] = np.logical_or.reduce([key[best][1:] != key[best][:-1] for key in keys])
-        else:
-            first[1:] = False
+        first[1:] = np.logical_or.reduce([key[best][1:] != key[best][:-1] for key in keys])
         best = best[first]
         best = best[~is_held[best] | (own[best] < others[best])]
         displaced = held[best][is_held[best]]
@@ -385,10 +376,8 @@ class BestMaintained(MaintainedFacts):
 
 
 class MaintainedExtender(UnionExtender):
-    """A pattern with a variable in each place over a version of maintained facts.
-
-    Sorted parts propose, of rows that hold and rows that do not; where the last variable is bound the marks decide.
-    """
+    """A pattern with a variable in each place over a version of maintained facts. Sorted parts propose, of rows
+    that hold and rows that do not; where the last variable is bound the marks decide."""
 
     def __init__(
         self, facts: MaintainedFacts, names: Sequence[str], version: Version, rank: dict[str, int]

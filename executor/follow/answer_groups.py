@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,8 @@ Ask = Callable[[Batch], Batch]
 """From groups, by the columns of their keys, to their tuples, with weights where a row stands for several."""
 
 
-class Tuples(Protocol):
-    """The same at one of two moments."""
-
-    def __call__(self, keys: Batch, *, new: bool) -> Batch: ...
+Tuples = Callable[[Batch, bool], Batch]
+"""The same at the second or at the first of two moments."""
 
 
 @dataclass(slots=True)
@@ -110,13 +108,11 @@ class AnswerGroups:
 
     def __post_init__(self) -> None:
         aggregates = [each for each in self.elements if isinstance(each, FindAggregate)]
-        self._plain = {
-            each.var.name: i for i, each in enumerate(self.elements) if not isinstance(each, FindAggregate)
-        }
+        plain = ((each.var.name, i) for i, each in enumerate(self.elements) if not isinstance(each, FindAggregate))
+        self._plain = dict(plain)
         self.follows = all(each.reduction in INVERTIBLE for each in aggregates)
-        self.summed = tuple(
-            dict.fromkeys(each.var.name for each in aggregates if each.reduction is not Reduction.COUNT)
-        )
+        summed = (each.var.name for each in aggregates if each.reduction is not Reduction.COUNT)
+        self.summed = tuple(dict.fromkeys(summed))
 
     def forget(self) -> None:
         """Forgets all groups: something happened that their numbers do not show."""
@@ -147,13 +143,13 @@ class AnswerGroups:
         """What the groups that these tuples entered and left showed before, and show now."""
         touched = self.touched(entered, left)
         if self.can_follow(touched):
-            moved = self.moved(entered, left, lambda keys: tuples(keys, new=False), values, cancel)
+            moved = self.moved(entered, left, lambda keys: tuples(keys, False), values, cancel)
             if moved is not None:
                 return moved
         # Those among them whose numbers are kept move, too.
         for key in zip(*(touched.columns[name].tolist() for name in self.keys), strict=True):
             self._numbers.pop(key, None)
-        before, after = (self._shown(tuples(touched, new=new), values, cancel) for new in (False, True))
+        before, after = (self._shown(tuples(touched, new), values, cancel) for new in (False, True))
         return before, after
 
     def _shown(self, rows: Batch, values: Scratch, cancel: Cancel) -> dict[Key, Row]:

@@ -40,24 +40,13 @@ _PART_BYTES: Final = 800
 
 @dataclass
 class _Binding(Binding):
-    """Binds data patterns to the moments that it has when they are read.
-
-    `pairs`, `kept`: what may hold rows of the step. `names`: by database, the attributes by which constants that
-    were bound name entities.
-    """
+    """Binds data patterns to the moments that it has when they are read. `pairs`, `kept`: what may hold rows of the
+    step. `names`: by database, the attributes by which constants that were bound name entities."""
 
     pairs: list[PairExtender] = field(default_factory=list, init=False)
     kept: list[MaintainedExtender] = field(default_factory=list, init=False)
     names: dict[str, set[int]] = field(default_factory=dict, init=False)
     parts: int = field(default=0, init=False)
-
-    @property
-    def _check(self) -> Callable[[], None]:
-        return self._look
-
-    def _look(self) -> None:
-        """Raises when the run that is under way should stop."""
-        self.run.cancel.check()
 
     def _pattern(self, atom: DatomAtom) -> Bound:
         self.parts += 1
@@ -77,23 +66,16 @@ class _Binding(Binding):
             self.lasting = False
             return bound
         self.names.setdefault(atom.source, set()).update(names)
-        pair = PairExtender(
-            bound.first,
-            bound.second,
-            self._trie(atom, attribute, inverse=False),
-            self._trie(atom, attribute, inverse=True),
-            self.rank,
-        )
+        forward, backward = (self._trie(atom, attribute, inverse=inverse) for inverse in (False, True))
+        pair = PairExtender(bound.first, bound.second, forward, backward, self.rank)
         if not isinstance(pair.first, str) or not isinstance(pair.second, str) or pair.first == pair.second:
             self.pairs.append(pair)
         return pair
 
     def _trie(self, atom: DatomAtom, attribute: Attribute, *, inverse: bool) -> Callable[[], Trie]:
         """Asks for a trie of the attribute at the moment that the pattern reads."""
-        source, id_ = atom.source, attribute.id
-        if atom.version in (Version.OLD, Version.WENT):
-            return lambda: self.moments[source].old.trie(id_, inverse=inverse)
-        return lambda: self.moments[source].new.trie(id_, inverse=inverse)
+        source, version, id_ = atom.source, atom.version, attribute.id
+        return lambda: self.moments[source].at(version).trie(id_, inverse=inverse)
 
     def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
         self.parts += 1
@@ -104,10 +86,8 @@ class _Binding(Binding):
 
 
 class LastingJoins:
-    """The joins of one program or query.
-
-    `go` begins a step and `rest` ends it; in between `join` gives the joins of that step.
-    """
+    """The joins of one program or query. `go` begins a step and `rest` ends it; in between `join` gives the joins
+    of that step."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

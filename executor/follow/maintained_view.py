@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +34,7 @@ from adalog.executor.follow.recomputed import PASSING, changed
 from adalog.executor.follow.result_changes import ResultChanges
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest
-from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.batch import Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
@@ -230,10 +231,7 @@ class MaintainedView:
         if self._groups is None:
             found = showing.heads(heads.entered, heads.left)
         else:
-
-            def tuples(keys: Batch, *, new: bool) -> Batch:
-                return self._reactions.tuples(keys, tick, run, new=new)
-
+            tuples = partial(self._reactions.tuples, tick, run)
             before, after = self._groups.step(heads.entered, heads.left, tuples, run.values, cancel)
             found = showing.groups(before, after, feeds=has_feeds)
         if not has_feeds:

@@ -45,11 +45,8 @@ class UnmaintainableError(Exception):
 
 
 class MaintainedProgram:
-    """The relations of one plan's program. Not thread-safe.
-
-    After an exception from `begin` or `step` it must `begin` again. `relations`: everything that a join over them
-    reads, by name.
-    """
+    """The relations of one plan's program. Not thread-safe. After an exception from `begin` or `step` it must
+    `begin` again. `relations`: everything that a join over them reads, by name."""
 
     def __init__(
         self, plan: Plan, *, inputs: Mapping[str, int] | None = None, sources: frozenset[str] = frozenset(("$",))
@@ -116,10 +113,8 @@ class MaintainedProgram:
         constants: Mapping[str, int],
     ) -> None:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
-        code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`).
-
-        Raises LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once.
-        """
+        code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`). Raises
+        LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once."""
         if self._pause:
             self._pause -= 1
             raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
@@ -163,18 +158,14 @@ class MaintainedProgram:
         came: Mapping[str, Rows] | None = None,
         went: Mapping[str, Rows] | None = None,
     ) -> None:
-        """Goes from one moment to another. `came`, `went`: rows of the relations that are named in `inputs`.
-
-        `run` is used by all that reads the relations until the next step: codes of values that the database does
-        not hold are those of its Scratch.
-        """
-
+        """Goes from one moment to another. `came`, `went`: rows of the relations that are named in `inputs`. `run`
+        is used by all that reads the relations until the next step: codes of values that the database does not hold
+        are those of its Scratch."""
         self._settle()
         self._recode(run.values)
         for name, rows in (went or {}).items():
             kept = self._kept[name]
-            found = kept.find(rows)
-            kept.remove(kept.holding(found))
+            kept.remove(kept.holding(kept.find(rows)))
         for name, rows in (came or {}).items():
             if len(rows[0]):
                 self._kept[name].add(rows)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import numpy as np
-
 from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
@@ -23,6 +21,7 @@ from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.derivation import Derivation
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.follow.rule_joins import with_columns
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -65,11 +64,8 @@ class ReactionJoins:
         self._options = question.request.options
         self._still = {name: each for name, each in question.databases.items() if name != source}
         self._sizes = sizes_of(query, question.args)
-        self._plan = replace(
-            engine.compiler.compile(question),
-            constants=tuple(maintenance.constants.items()),
-            entities=maintenance.entities,
-        )
+        constants = tuple(maintenance.constants.items())
+        self._plan = replace(engine.compiler.compile(question), constants=constants, entities=maintenance.entities)
         widths = {
             f"in {place}": len(each.binding.targets) if isinstance(each.binding, ast.RelationBinding) else 1
             for place, each in enumerate(query.inputs)
@@ -80,11 +76,8 @@ class ReactionJoins:
         self._derivation = None if rules is None else Derivation(rules, self._arguments, source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
-        self._lists = {
-            name: self._arguments.own(columns, given)
-            for name, columns in inputs.relations.items()
-            if name in question.relations
-        }
+        lists = [(name, columns) for name, columns in inputs.relations.items() if name in question.relations]
+        self._lists = {name: self._arguments.own(columns, given) for name, columns in lists}
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}
         self._lasting = LastingJoins(self._plan)
@@ -119,9 +112,8 @@ class ReactionJoins:
     def begin(self, at: Snapshot, run: QueryRun) -> None:
         """Makes what is kept from step to step, where something is."""
         if self._derivation is not None:
-            self._derivation.go(
-                Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values)
-            )
+            constants = self.constants(at, run.values)
+            self._derivation.go(Moments(at, at), self._databases(at), self._lists, run, constants)
 
     def rest(self) -> None:
         """Lets go of the moments of the last step."""
@@ -157,9 +149,8 @@ class ReactionJoins:
         """What the joins of one step have in common."""
         learned = self._arguments.learn()
         if learned:
-            self._lists = {
-                name: [recoded(column, learned) for column in columns] for name, columns in self._lists.items()
-            }
+            lists = self._lists.items()
+            self._lists = {name: [recoded(column, learned) for column in columns] for name, columns in lists}
             # What was derived from an argument or a list has its old code.
             self.forget()
         means = self._engine.means
@@ -180,10 +171,9 @@ class ReactionJoins:
                 self._check_plans(tick.new)
                 self._lasting.go({self._source: tick}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
-            with_constants = _with_constants(batch, fixed)
-            if with_constants is None:
+            batch = with_columns(batch, fixed)
+            if not batch.size:
                 continue
-            batch = with_constants
             key = place, _is_sure(reaction, tick)
             plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
@@ -222,7 +212,7 @@ class ReactionJoins:
         join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
         return self._driven(plan, join, keys, at, run)
 
-    def tuples(self, keys: Batch, tick: Moments, run: QueryRun, *, new: bool) -> Batch:
+    def tuples(self, tick: Moments, run: QueryRun, keys: Batch, new: bool) -> Batch:
         """The same at one of the two moments of a step whose heads were found."""
         at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
         plan = self._group_plan_of(at, run.cancel)
@@ -234,8 +224,8 @@ class ReactionJoins:
 
     def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         collector = collector_for(plan, None, run.cancel)
-        start = _with_constants(keys, self.constants(at, run.values))
-        if start is not None and join is not None:
+        start = with_columns(keys, self.constants(at, run.values))
+        if start.size and join is not None:
             Driver(join, collector, run.cancel, run.threads).run(start)
         return collector.rows()
 
@@ -290,11 +280,9 @@ class ReactionJoins:
         return {name: max(size, _FEW).bit_length() for name, size in sizes.items()}
 
     def _group_plan_of(self, at: Snapshot, cancel: Cancel) -> Plan:
-        plan = self._group_plan
-        if plan is None:
-            options = self._options
-            plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
-        return plan
+        if self._group_plan is None:
+            self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), self._options)
+        return self._group_plan
 
 
 def _is_sure(reaction: Reaction, tick: Moments) -> bool:
@@ -307,14 +295,3 @@ def _is_sure(reaction: Reaction, tick: Moments) -> bool:
 def _are_alike(one: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> bool:
     """Whether no size has become several times another."""
     return one.keys() == other.keys() and all(abs(bits - other[name]) <= 1 for name, bits in one.items())
-
-
-def _with_constants(batch: Batch, fixed: Mapping[str, int]) -> Batch | None:
-    """The batch with columns for constants, without rows that say otherwise."""
-    for name, code in fixed.items():
-        column = batch.columns.get(name)
-        if column is None:
-            batch = batch.having(name, np.full(batch.size, code, np.int64))
-        else:
-            batch = batch.keep(column == code)
-    return batch if batch.size else None

@@ -62,7 +62,8 @@ class RecomputedView:
         for question in followed:
             for name, snapshot in _moving(question, at):
                 read = reads.get(name, Reads())
-                pulls = _patterns(question.at(at, _go_on), name)
+                # No deadline: few arguments are looked at.
+                pulls = _patterns(question.at(at, lambda: None), name)
                 # What a pull takes may be a lookup ref as a value.
                 read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
                 ids = touched_attributes(at, read, question.lookups())
@@ -181,10 +182,6 @@ def _nbytes(result: Result) -> int:
 # What it reads
 
 
-def _go_on() -> None:
-    """No deadline: few arguments are looked at."""
-
-
 def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:
     """The databases that may look different after the next transaction."""
     moving = []
@@ -202,8 +199,5 @@ def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot
 
 
 def _patterns(question: Question, source: str) -> list[PullPattern]:
-    return [
-        pattern_of(element, question.query, question.args)
-        for element in question.query.find.elements
-        if isinstance(element, FindPull) and element.source.name == source
-    ]
+    pulls = (element for element in question.query.find.elements if isinstance(element, FindPull))
+    return [pattern_of(each, question.query, question.args) for each in pulls if each.source.name == source]

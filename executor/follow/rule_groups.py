@@ -15,10 +15,8 @@ from adalog.planner.model.version import Version
 
 
 class RuleGroups:
-    """A relation with aggregates outside of a recursion: the distinct rows under it, and a row for each group.
-
-    A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
-    """
+    """A relation with aggregates outside of a recursion: the distinct rows under it, and a row for each group. A
+    group that a row came to or went from is aggregated again. `name`: the rows', for joins."""
 
     def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: RuleJoins) -> None:
         self.name = f"{relation.name} ungrouped"
@@ -28,12 +26,9 @@ class RuleGroups:
         self.joins = joins
         self.names = tuple(f"place·{i}" for i in range(relation.arity))
         self.keys = tuple(name for name, each in zip(self.names, relation.aggregates, strict=True) if each is None)
-        self._own, self._shown = (
-            BodyJoin(
-                AndNode((RelationAtom(name, self.names, derived=True, version=Version.NEW),)), self.keys, self.names
-            )
-            for name in (self.name, relation.name)
-        )
+        names = self.name, relation.name
+        atoms = (RelationAtom(name, self.names, derived=True, version=Version.NEW) for name in names)
+        self._own, self._shown = (BodyJoin(AndNode((atom,)), self.keys, self.names) for atom in atoms)
 
     def group(self, step: Step) -> None:
         """Aggregates the groups that changed."""

@@ -53,10 +53,8 @@ class _Ready:
 
 
 class RuleJoins:
-    """The bodies of a program, planned when they are first run and bound to the moments of a step.
-
-    Bodies and atoms are known by their identity: they live as long as the program.
-    """
+    """The bodies of a program, planned when they are first run and bound to the moments of a step. Bodies and atoms
+    are known by their identity: they live as long as the program."""
 
     def __init__(self, plan: Plan, sources: frozenset[str]) -> None:
         """`sources`: the databases that move."""
@@ -181,14 +179,9 @@ class RuleJoins:
 
 def _is_of_pairs(atom: DatomAtom) -> bool:
     """Whether an attribute is all that a pattern names, and its places differ."""
-    return (
-        isinstance(atom.attribute, Const)
-        and isinstance(atom.entity, str | None)
-        and isinstance(atom.value, str | None)
-        and atom.tx is None
-        and atom.added is None
-        and (atom.entity != atom.value)
-    )
+    is_open = isinstance(atom.entity, str | None) and isinstance(atom.value, str | None)
+    is_named = isinstance(atom.attribute, Const) and atom.tx is None and atom.added is None
+    return is_open and is_named and atom.entity != atom.value
 
 
 def _size_of(held: Held) -> int:
@@ -236,10 +229,15 @@ def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
 
 def with_constants(batch: Batch, joined: BodyJoin, step: Step) -> Batch:
     """The rows of a first batch that suit the variables with one value, which all have a column then."""
-    for name in joined.constants:
+    return with_columns(batch, {name: step.constants[name] for name in joined.constants})
+
+
+def with_columns(batch: Batch, constants: Mapping[str, int]) -> Batch:
+    """The batch with columns for constants, without rows that say otherwise."""
+    for name, code in constants.items():
         column = batch.columns.get(name)
         if column is None:
-            batch = batch.having(name, np.full(batch.size, step.constants[name]))
+            batch = batch.having(name, np.full(batch.size, code, np.int64))
         else:
-            batch = batch.keep(column == step.constants[name])
+            batch = batch.keep(column == code)
     return batch

@@ -55,17 +55,10 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     answers: list[Result | None] = []
     for number, question in enumerate(questions):
         cancel.check()
+        own, ordered, most = found.get(number, nothing), question.request.ordered, question.request.max_rows
         answer = shape_result(
-            shown,
-            found.get(number, nothing),
-            values,
-            cancel,
-            t=snapshot.t,
-            engine=str(place),
-            started=started,
-            ordered=question.request.ordered,
+            shown, own, values, cancel, t=snapshot.t, engine=str(place), started=started, ordered=ordered
         )
-        most = question.request.max_rows
         answers.append(answer if most is None or len(answer) <= most else None)
     return answers
 
@@ -90,10 +83,7 @@ def _relations(
     if scalars is not None:
         given = [(number, inputs.start) for number, inputs in enumerate(bound) if inputs.start is not None]
         numbers = np.array([number for number, _ in given], np.int64)
-        found[SCALARS] = [
-            numbers,
-            *(_joined([start.columns[name] for _, start in given]) for name in scalars),
-        ]
+        found[SCALARS] = [numbers, *(_joined([start.columns[name] for _, start in given]) for name in scalars)]
     return found
 
 

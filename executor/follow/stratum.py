@@ -144,10 +144,8 @@ class MaintainedStratum:
         self._complete(step)
 
     def _complete(self, step: Step) -> None:
-        """Runs rounds until they add nothing.
-
-        A fact that was derived from a displaced value stays only if it has another derivation.
-        """
+        """Runs rounds until they add nothing. A fact that was derived from a displaced value stays only if it has
+        another derivation."""
         onward = [self._onward(rule, start, step) for rule in self.rules for start in rule.onward]
         while True:
             for _ in rounds(self._facts, onward, step.run.cancel.check):

@@ -35,9 +35,8 @@ class UndatedQuestion:
     @staticmethod
     def of(question: Question) -> UndatedQuestion:
         """What is kept of a question."""
-        return UndatedQuestion(
-            replace(question.request, snapshot=None), question.rules, question.outline, question.arguments_cost
-        )
+        request = replace(question.request, snapshot=None)
+        return UndatedQuestion(request, question.rules, question.outline, question.arguments_cost)
 
     @property
     def query(self) -> ast.Query:
@@ -46,9 +45,7 @@ class UndatedQuestion:
 
     def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
         """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
-
-        Raises ARG_INVALID where an argument no longer names what it has to.
-        """
+        Raises ARG_INVALID where an argument no longer names what it has to."""
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
@@ -59,19 +56,9 @@ class UndatedQuestion:
 
     def _settled(self, pairs: Matched, snapshot: Snapshot, check: Callable[[], None]) -> Question:
         made = settled(self.outline, pairs, snapshot, check)
+        own, given = (self.request, self.rules, self.outline), (made.args, made.databases)
         started = time.perf_counter()
-        return Question(
-            self.request,
-            self.rules,
-            self.outline,
-            made.args,
-            made.databases,
-            snapshot,
-            made.suspected,
-            started,
-            None,
-            self.arguments_cost,
-        )
+        return Question(*own, *given, snapshot, made.suspected, started, None, self.arguments_cost)
 
     def answer(self, engine: QueryEngine, at: Snapshot, cancel: Cancel) -> Result:
         """The answer at a moment, with its pulls."""
@@ -109,24 +96,12 @@ def is_limited(query: ast.Query) -> bool:
 def view_key(question: Question) -> Hashable:
     """Equal for questions that one view can keep up to date: all but the values given for variables."""
     request = question.request
-    given = [
-        _key(value)
-        for each, value in matched(question.query, request.args)
-        if isinstance(each, ast.SourceInput) and value is not None
-    ]
-    return (
-        question.text,
-        question.rules,
-        question.relations,
-        request.options,
-        request.engine,
-        request.max_rows,
-        request.shown,
-        request.ordered or is_limited(question.query),
-        question.snapshot.since_t,
-        question.snapshot.is_history,
-        *given,
-    )
+    inputs = matched(question.query, request.args)
+    given = (_key(value) for each, value in inputs if isinstance(each, ast.SourceInput) and value is not None)
+    options = request.options, request.engine, request.max_rows, request.shown
+    ordered = request.ordered or is_limited(question.query)
+    at = question.snapshot.since_t, question.snapshot.is_history
+    return (question.text, question.rules, question.relations, *options, ordered, *at, *given)
 
 
 def feed_key(question: Question, shared: Hashable) -> Hashable:

@@ -52,10 +52,8 @@ class LiveView(Protocol):
         """Frees what is kept for a feed."""
 
     def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        """What became of each feed's answer between two moments, where it changed or can no longer be told.
-
-        A view is at the first moment: what was written since its last step does not touch it.
-        """
+        """What became of each feed's answer between two moments, where it changed or can no longer be told. A view
+        is at the first moment: what was written since its last step does not touch it."""
 
     def nbytes(self) -> int:
         """Bytes kept."""

@@ -8,6 +8,7 @@ level have the same columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -27,18 +28,14 @@ ORIGIN: Final = "#origin"
 _MOST = float(1 << 62)
 
 
+@dataclass(eq=False, slots=True)
 class Batch:
     """`columns`: a name to int64[size]. `weight`: int64[size], all positive, or None where each row counts once.
+    Immutable by convention: every method returns a new batch."""
 
-    Immutable by convention: every method returns a new batch.
-    """
-
-    __slots__ = ("columns", "size", "weight")
-
-    def __init__(self, size: int, columns: Mapping[str, Column], weight: Column | None = None) -> None:
-        self.size = size
-        self.columns = columns
-        self.weight = weight
+    size: int
+    columns: Mapping[str, Column]
+    weight: Column | None = None
 
     @staticmethod
     def of(columns: Sequence[Column]) -> Batch:
@@ -141,11 +138,6 @@ def run_starts(first: Column, second: Column) -> Mask:
 def stack(columns: Iterable[Column]) -> NDArray[np.int64]:
     """Columns as one contiguous int64[k, n], the shape the kernels take."""
     return np.ascontiguousarray(np.stack(list(columns)))
-
-
-def unit() -> Batch:
-    """The batch of one empty prefix, where a join without inputs starts."""
-    return Batch(1, {})
 
 
 def concatenate(batches: list[Batch]) -> Batch:

@@ -24,15 +24,9 @@ from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
 
 
-def _unchecked() -> None:
-    """The check of a join that nothing cancels."""
-
-
 class States:
     """When the state of each nest of `or`s is a column: from the first level that it takes part in to the last.
-
-    `kept`: the columns that a level keeps, states among them (None: all but the states that end there).
-    """
+    `kept`: the columns that a level keeps, states among them (None: all but the states that end there)."""
 
     def __init__(self, body: Conjunction, levels: Sequence[Level]) -> None:
         self._begin: dict[int, tuple[str, ...]] = {}
@@ -64,15 +58,13 @@ class States:
 @dataclass
 class GenericJoin:
     """One conjunction and the order in which to bind its variables. Safe to run from several threads at once.
-
-    `check` is called within the levels that make one batch of very many extensions, and may raise.
-    """
+    `check` is called within the levels that make one batch of very many extensions, and may raise."""
 
     body: Conjunction
     levels: Sequence[Level]
     weighted: bool = False
     budget: int = BUDGET
-    check: Callable[[], None] = _unchecked
+    check: Callable[[], None] = lambda: None
     counts: list[LevelCounts] = field(init=False)
     _states: States = field(init=False)
     _bound: list[BoundLevel] = field(init=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Final
 
 import numpy as np
@@ -19,11 +19,9 @@ BUDGET: Final = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What binding one variable comes to.
-
-    `keep`: the variables needed afterwards (None: all). `merge`: rows may be equal after dropping, so make them
-    distinct. `counted`: the variable itself is only counted, so its values need not be written out.
-    """
+    """What binding one variable comes to. `keep`: the variables needed afterwards (None: all). `merge`: rows may be
+    equal after dropping, so make them distinct. `counted`: the variable itself is only counted, so its values need
+    not be written out."""
 
     variable: str
     keep: frozenset[str] | None = None
@@ -43,44 +41,29 @@ class LevelCounts:
     skipped: int = 0
 
 
+@dataclass(eq=False, slots=True)
 class BoundLevel:
-    """A level with the parts of the join's body that take part in it: those with ranges, and the others.
+    """A level with the parts of the join's body that take part in it: those with ranges, and the others. `kept`:
+    the columns kept after it, states of `or`s among them (None: all). Threads share it and change only `counts`."""
 
-    `kept`: the columns kept after it, states of `or`s among them (None: all). Threads share it and change only
-    `counts`.
-    """
+    level: InitVar[Level]
+    parts: InitVar[tuple[list[RangeExtender], list[Extender]]]
+    kept: frozenset[str] | None
+    counts: LevelCounts
+    budget: int
+    check: Callable[[], None]
+    variable: str = field(init=False)
+    counted: bool = field(init=False)
+    drops: bool = field(init=False)
+    is_ranged: bool = field(init=False)
+    ranged: list[RangeExtender] = field(init=False)
+    others: list[Extender] = field(init=False)
 
-    __slots__ = (
-        "budget",
-        "check",
-        "counted",
-        "counts",
-        "drops",
-        "is_ranged",
-        "kept",
-        "others",
-        "ranged",
-        "variable",
-    )
-
-    def __init__(
-        self,
-        level: Level,
-        parts: tuple[list[RangeExtender], list[Extender]],
-        kept: frozenset[str] | None,
-        counts: LevelCounts,
-        budget: int,
-        check: Callable[[], None],
-    ) -> None:
-        self.variable = level.variable
-        self.counted = level.counted
+    def __post_init__(self, level: Level, parts: tuple[list[RangeExtender], list[Extender]]) -> None:
+        self.variable, self.counted = level.variable, level.counted
         self.ranged, self.others = parts
         self.is_ranged = bool(self.ranged) and all(isinstance(part, Check) for part in self.others)
-        self.kept = kept
-        self.drops = kept is not None and level.variable not in kept
-        self.counts = counts
-        self.budget = budget
-        self.check = check
+        self.drops = self.kept is not None and level.variable not in self.kept
 
     def only_asks(self, batch: Batch, checks: Sequence[Extender]) -> bool:
         """Whether a value only has to exist: nothing reads it, here or later, and nothing is counted."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field
 
 from adalog.executor.join.batch import Batch, Mask, stack
-from adalog.executor.join.protocol import START, Check
+from adalog.executor.join.protocol import AtLevel, Check, level_of
 from adalog.executor.kernels import group_kernels
 
 
-class NotExtender(Check):
+@dataclass(eq=False)
+class NotExtender(AtLevel, Check):
     """`not` / `not-join`: removes the prefixes whose shared bindings the inner join extends to a match.
 
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
@@ -17,24 +19,14 @@ class NotExtender(Check):
     once, which pays if the inner join has variables of its own, and costs more than it saves if it only looks up.
     """
 
-    def __init__(
-        self,
-        shared: Sequence[str],
-        matches: Callable[[Batch], Mask],
-        rank: dict[str, int],
-        check: Callable[[], None],
-        *,
-        distinct: bool,
-    ) -> None:
-        self.check = check
-        self.distinct = distinct
-        self.shared = tuple(shared)
-        self.matches = matches
-        last = max(shared, key=rank.__getitem__)
-        self.level = START if rank[last] < 0 else last
+    shared: Sequence[str]
+    matches: Callable[[Batch], Mask]
+    rank: InitVar[dict[str, int]]
+    check: Callable[[], None]
+    distinct: bool = field(kw_only=True)
 
-    def participates(self, variable: str) -> bool:
-        return variable == self.level
+    def __post_init__(self, rank: dict[str, int]) -> None:
+        self.level = level_of(frozenset(self.shared), rank)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         shared = Batch(batch.size, {name: batch.columns[name] for name in self.shared})

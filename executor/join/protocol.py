@@ -8,7 +8,7 @@ extenders, so they nest. The protocol is Ngo, Ré and Rudra's Generic Join (arXi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 import numpy as np
@@ -37,6 +37,33 @@ class Extender(Protocol):
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         """The rows it accepts, of a batch in which `variable` is bound already; repeats stay."""
+
+
+def level_of(variables: frozenset[str], rank: Mapping[str, int]) -> str:
+    """The level at which the last of the variables is bound."""
+    last = max(variables, key=rank.__getitem__, default=START)
+    return START if last == START or rank[last] < 0 else last
+
+
+class AtLevel:
+    """An extender that acts at one level: where the last of its variables is bound."""
+
+    level: str
+
+    def participates(self, variable: str) -> bool:
+        return variable == self.level
+
+
+class OnVariables:
+    """An extender that takes part wherever one of its variables is bound; at START where all are bound already."""
+
+    variables: frozenset[str]
+    rank: dict[str, int]
+
+    def participates(self, variable: str) -> bool:
+        if variable != START:
+            return variable in self.variables
+        return all(self.rank[name] < 0 for name in self.variables)
 
 
 class Check:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.executor.join.protocol import START
+from adalog.executor.join.protocol import OnVariables
 from adalog.executor.kernels import range_kernels
 
 NO_VALUES: Final = np.empty(0, np.int64)
@@ -61,6 +62,7 @@ def is_worth_writing(unwritten: int, candidates: int) -> bool:
     return unwritten <= _FEW_CANDIDATES * candidates
 
 
+@dataclass(eq=False, slots=True)
 class Ranges:
     """Per prefix a sorted range of candidate values: `over[lo:hi]` where src is 1, else `base[lo:hi]`.
 
@@ -69,54 +71,42 @@ class Ranges:
     `is_sorted` they are ranges of another order, to be read by `expand` alone.
     """
 
-    __slots__ = ("_known", "_over", "base", "hi", "is_sorted", "lo", "span", "src")
-
-    def __init__(
-        self,
-        base: Column,
-        over: Column | Unwritten,
-        src: NDArray[np.uint8],
-        lo: Column,
-        hi: Column,
-        span: Callable[[], tuple[int, int]],
-        known: tuple[int, bool] | None = None,
-        *,
-        is_sorted: bool = True,
-    ) -> None:
-        self._known = known
-        self.is_sorted = is_sorted
-        self.base = base
-        self._over = over
-        self.src = src
-        self.lo = lo
-        self.hi = hi
-        self.span = span
+    base: Column
+    _over: Column | Unwritten
+    src: NDArray[np.uint8]
+    lo: Column
+    hi: Column
+    span: Callable[[], tuple[int, int]]
+    _known: tuple[int, bool] | None = None
+    is_sorted: bool = field(default=True, kw_only=True)
 
     @staticmethod
-    def constant(
-        values: Column | Unwritten, size: int, span: Callable[[], tuple[int, int]] | None = None
-    ) -> Ranges:
+    def within(column: Column, lo: Column, hi: Column, *, is_sorted: bool = True) -> Ranges:
+        """`column[lo:hi]`, whose values may be in any order."""
+
+        def span() -> tuple[int, int]:
+            return (int(column.min()), int(column.max())) if len(column) else (0, 0)
+
+        return Ranges(column, NO_VALUES, np.zeros(len(lo), np.uint8), lo, hi, span, is_sorted=is_sorted)
+
+    @staticmethod
+    def constant(values: Column | Unwritten, size: int) -> Ranges:
         """The same range for every prefix."""
 
-        def own_span() -> tuple[int, int]:
-            column = values.column() if isinstance(values, Unwritten) else values
+        def span() -> tuple[int, int]:
+            column = written(values)
             return (int(column[0]), int(column[-1])) if len(column) else (0, 0)
 
         unwritten = isinstance(values, Unwritten)
-        return Ranges(
-            NO_VALUES if isinstance(values, Unwritten) else values,
-            values if unwritten else NO_VALUES,
-            np.full(size, unwritten, np.uint8),
-            np.zeros(size, np.int64),
-            np.full(size, len(values), np.int64),
-            span or own_span,
-            (size * len(values), len(values) == 1 and not unwritten),
-        )
+        base = NO_VALUES if isinstance(values, Unwritten) else values
+        src, lo, hi = np.full(size, unwritten, np.uint8), np.zeros(size, np.int64), np.full(size, len(values))
+        known = size * len(values), len(values) == 1 and not unwritten
+        return Ranges(base, values if unwritten else NO_VALUES, src, lo, hi, span, known)
 
     @property
     def over(self) -> Column:
         """The column of the ranges whose src is 1."""
-        return self._over.column() if isinstance(self._over, Unwritten) else self._over
+        return written(self._over)
 
     @property
     def unwritten(self) -> int:
@@ -147,21 +137,13 @@ class Ranges:
         return Ranges(self.base, self._over, src, lo, hi, self.span, is_sorted=self.is_sorted)
 
 
-class RangeExtender(ABC):
+class RangeExtender(OnVariables, ABC):
     """An extender whose candidates lie in sorted ranges, so that the join can intersect several at once.
 
     A subclass says where the ranges are. `whole(variable)` is the sorted column of all candidates when nothing it
     shares with the prefix narrows them: such an extender proposes only as a last resort and else answers
     `holds`, which may be quicker than a search in that column.
     """
-
-    variables: frozenset[str]
-    rank: dict[str, int]
-
-    def participates(self, variable: str) -> bool:
-        if variable != START:
-            return variable in self.variables
-        return all(self.rank[name] < 0 for name in self.variables)
 
     @abstractmethod
     def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:

@@ -19,9 +19,7 @@ def extend(
     parts: Sequence[Extender], batch: Batch, variable: str, counts: Sequence[NDArray[np.int64]], row: str = "#row"
 ) -> Batch:
     """Each prefix with each value of `variable` that all parts accept: sorted per prefix, in the prefixes' order.
-
-    counts: each part's own. row: the name of a column for the number of the prefix, which no batch has yet.
-    """
+    counts: each part's own. row: the name of a column for the number of the prefix, which no batch has yet."""
     if not batch.size:
         return batch.having(variable, np.empty(0, np.int64))
     winner = np.argmin(np.stack(counts), axis=0)

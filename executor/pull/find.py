@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,55 +24,40 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import tags_of
 
 
-def pull_shown(
-    query: ast.Query,
-    args: Sequence[Any],
-    databases: Mapping[str, Snapshot],
-    result: Result,
-    shown: tuple[int, int | None],
-    cancel: Cancel,
-    *,
-    strict: bool,
-) -> dict[int, PulledColumn]:
-    """What the query's pulls show in the result's rows `shown`, by the number of their column."""
-    return {
-        number: pulled_column(query, args, databases, result, number, shown, cancel, strict=strict)
-        for number, element in enumerate(query.find.elements)
-        if isinstance(element, ast.FindPull)
-    }
+@dataclass(frozen=True, slots=True)
+class FindPulls:
+    """The pulls of a query with its arguments. `shown`: of the result, the rows that they are for."""
 
+    query: ast.Query
+    args: Sequence[Any]
+    databases: Mapping[str, Snapshot]
+    shown: tuple[int, int | None]
+    strict: bool
 
-def pulled_column(
-    query: ast.Query,
-    args: Sequence[Any],
-    databases: Mapping[str, Snapshot],
-    result: Result,
-    number: int,
-    shown: tuple[int, int | None],
-    cancel: Cancel,
-    *,
-    strict: bool,
-) -> PulledColumn:
-    """What one pull, the find spec's element `number`, shows in the rows `shown`."""
-    element = query.find.elements[number]
-    assert isinstance(element, ast.FindPull)
-    start, stop = window(shown, len(result))
-    source = databases.get(element.source.name)
-    if source is None:
-        raise AdalogError(
-            Code.QUERY_INVALID,
-            f"{element.source.name} is a relation here; pull takes a database",
-            element.source.position or element.position,
-        )
-    pattern = pattern_of(element, query, args)
-    try:
-        puller = Puller(source, cancel, strict=strict)
-        ids, known = _entities(source, result, number, start, stop)
-        found, _ = puller.pull(pattern, ids[known])
-    except AdalogError as error:
-        raise AdalogError(error.code, error.message, error.position or element.position) from error
-    maps = iter(found)
-    return PulledColumn(start, [next(maps) if each else None for each in known.tolist()])
+    def columns(self, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
+        """What the pulls show in a result, by the number of their column."""
+        elements = enumerate(self.query.find.elements)
+        places = [number for number, element in elements if isinstance(element, ast.FindPull)]
+        return {number: self.column(result, number, cancel) for number in places}
+
+    def column(self, result: Result, number: int, cancel: Cancel) -> PulledColumn:
+        """What one pull, the find spec's element `number`, shows."""
+        element = self.query.find.elements[number]
+        assert isinstance(element, ast.FindPull)
+        start, stop = window(self.shown, len(result))
+        source = self.databases.get(element.source.name)
+        if source is None:
+            message = f"{element.source.name} is a relation here; pull takes a database"
+            raise AdalogError(Code.QUERY_INVALID, message, element.source.position or element.position)
+        pattern = pattern_of(element, self.query, self.args)
+        try:
+            puller = Puller(source, cancel, strict=self.strict)
+            ids, known = _entities(source, result, number, start, stop)
+            found, _ = puller.pull(pattern, ids[known])
+        except AdalogError as error:
+            raise AdalogError(error.code, error.message, error.position or element.position) from error
+        maps = iter(found)
+        return PulledColumn(start, [next(maps) if each else None for each in known.tolist()])
 
 
 def window(shown: tuple[int, int | None], size: int) -> tuple[int, int]:
@@ -101,18 +87,13 @@ def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> 
 
 
 def takes_patterns(query: ast.Query) -> bool:
-    """Whether a pattern of a pull is an argument."""
-    return any(
-        isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var)
-        for element in query.find.elements
-    )
+    elements = query.find.elements
+    return any(isinstance(each, ast.FindPull) and isinstance(each.pattern, ast.Var) for each in elements)
 
 
 def given_patterns(question: Question) -> Iterator[tuple[str, PullPattern, Snapshot]]:
     """The patterns that are arguments: (the variable's name, the pattern, the database that it is pulled from).
-
-    None of those that are wrong: the answer says why.
-    """
+    None of those that are wrong: the answer says why."""
     for element in question.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
             database = question.databases.get(element.source.name)

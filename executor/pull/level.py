@@ -26,9 +26,7 @@ MOST_LEVELS: Final = 100
 @dataclass(frozen=True, slots=True)
 class PullLevel:
     """The maps of some entities, None where there is nothing to show, with what each comes to when written out.
-
-    sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most.
-    """
+    sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most."""
 
     maps: list[EdnMap | None]
     sizes: NDArray[np.float64]
@@ -42,16 +40,10 @@ def enter(row: Row, step: PullStep, value: Value) -> None:
 
 
 def too_large(most: int) -> AdalogError:
-    """The refusal of a pull that shows too much."""
-    return AdalogError(
-        Code.LIMIT_EXCEEDED,
-        f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth",
-    )
+    message = f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth"
+    return AdalogError(Code.LIMIT_EXCEEDED, message)
 
 
 def too_deep() -> AdalogError:
-    """The refusal of a pull that goes too deep."""
-    return AdalogError(
-        Code.LIMIT_EXCEEDED,
-        f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}",
-    )
+    message = f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}"
+    return AdalogError(Code.LIMIT_EXCEEDED, message)

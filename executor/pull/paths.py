@@ -42,10 +42,8 @@ class AttributeReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """hits: entities that the path had come through and that the map therefore shows by their ids only.
-
-    within: the entities it leads to that may be on a cycle, itself included; None where they are too many.
-    """
+    """hits: entities that the path had come through and that the map therefore shows by their ids only. within: the
+    entities it leads to that may be on a cycle, itself included; None where they are too many."""
 
     map: EdnMap | None
     size: float
@@ -68,15 +66,12 @@ class Paths:
         self._kept: dict[tuple[int, Depths], _Shown] = {}
 
     def level(self) -> PullLevel:
-        """The maps of the entities."""
         self._begin()
         return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
 
     def level_below(self, parents: Ids, children: Ids) -> PullLevel:
-        """The maps of entities on paths that begin with others.
-
-        parents: int64[n], ids. children: int64[n], places among the entities.
-        """
+        """The maps of entities on paths that begin with others. parents: int64[n], ids. children: int64[n], places
+        among the entities."""
         self._begin()
         places = np.searchsorted(self._known, self._entities)[children].tolist()
         before = np.minimum(np.searchsorted(self._known, parents), len(self._known) - 1)
@@ -114,10 +109,8 @@ class Paths:
         )
 
     def _reach(self) -> tuple[Ids, list[tuple[Ids, Ids]]]:
-        """(all entities within reach, per loop the places of parents and children among them, in order).
-
-        Nothing is read of the entities that only as many steps as there are rounds lead to: their paths end there.
-        """
+        """(all entities within reach, per loop the places of parents and children among them, in order). Nothing is
+        read of the entities that only as many steps as there are rounds lead to: their paths end there."""
         loops = self._node.loops
         rounds = MOST_LEVELS
         if all(step.depth is not None for step in loops):

@@ -43,11 +43,9 @@ _ASSIGNED = 1 << 15
 
 
 class Puller:
-    """Pulls from one snapshot, until the flag or the deadline says otherwise.
-
-    strict: refuse attributes that no schema declares. Raises ARG_INVALID over a history, which holds several
-    moments and so no one state of an entity; LIMIT_EXCEEDED past `most` values or MOST_LEVELS levels.
-    """
+    """Pulls from one snapshot, until the flag or the deadline says otherwise. strict: refuse attributes that no
+    schema declares. Raises ARG_INVALID over a history, which holds several moments and so no one state of an
+    entity; LIMIT_EXCEEDED past `most` values or MOST_LEVELS levels."""
 
     def __init__(
         self, snapshot: Snapshot, cancel: Cancel, *, strict: bool = False, most: int = MOST_VALUES

@@ -43,7 +43,6 @@ class PullStep:
 
     @property
     def key_identity(self) -> Hashable:
-        """The typed identity of `key`."""
         return self.asked.key.key  # type: ignore[no-any-return]
 
     @property
@@ -92,11 +91,7 @@ class PullNode:
         return EdnMap.told_apart(row) if row else None
 
 
-def _shown_id() -> PullAttribute:
-    return PullAttribute(DB_ID, False, Const(DB_ID, identity(DB_ID)))
-
-
-_ID = PullStep(_shown_id(), None, many=False)
+_ID = PullStep(PullAttribute(DB_ID, False, Const(DB_ID, identity(DB_ID))), None, many=False)
 BARE = PullNode((_ID,), (), ())
 """`{:db/id n}`: all that is shown of an entity that is only referred to."""
 
@@ -111,7 +106,6 @@ class PullResolver:
         self._defaults: dict[int, PullStep] = {}
 
     def node(self, pattern: PullPattern) -> PullNode:
-        """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
         steps: list[PullStep] = []
@@ -160,9 +154,8 @@ class PullResolver:
         """What `*` shows of an attribute."""
         step = self._defaults.get(attribute.id)
         if step is None:
-            step = self._defaults[attribute.id] = self._implied(
-                _asked(attribute), attribute, many=attribute.is_many
-            )
+            step = self._implied(_asked(attribute), attribute, many=attribute.is_many)
+            self._defaults[attribute.id] = step
         return step
 
     def _implied(self, asked: PullAttribute, attribute: Attribute, *, many: bool) -> PullStep:
@@ -185,12 +178,9 @@ class PullResolver:
         if (asked.reverse or asked.sub is not None) and not attribute.is_ref:
             if attribute.value_type is None:
                 return PullStep(asked, None, many=False)
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so "
-                + ("nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"),
-                asked.position,
-            )
+            so = "nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"
+            message = f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so {so}"
+            raise AdalogError(Code.QUERY_INVALID, message, asked.position)
         many = not attribute.component if asked.reverse else attribute.is_many
         if isinstance(asked.sub, Recursion):
             return PullStep(asked, attribute, many, loops=True, depth=asked.sub.depth)
@@ -224,6 +214,5 @@ def _told_apart(
 
 
 def _asked(attribute: Attribute) -> PullAttribute:
-    return PullAttribute(
-        attribute.ident, False, Const(attribute.ident, identity(attribute.ident)), limit=DEFAULT_LIMIT
-    )
+    ident = attribute.ident
+    return PullAttribute(ident, False, Const(ident, identity(ident)), limit=DEFAULT_LIMIT)

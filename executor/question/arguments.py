@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
-from adalog.datalog.edn import write
+from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding, shown
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot
@@ -31,8 +31,6 @@ _SHOWN: Final = 100
 
 
 class _Unbound:
-    """The type of `UNBOUND`."""
-
     def __repr__(self) -> str:
         return "UNBOUND"
 
@@ -44,10 +42,8 @@ UNBOUND: Final = _Unbound()
 @dataclass(frozen=True, slots=True)
 class BasisArgument:
     """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
-
     `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
-    from others.
-    """
+    from others."""
 
     key: str
     open: Callable[[Snapshot], Snapshot]
@@ -87,9 +83,8 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
             raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
-        raise AdalogError(
-            Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
-        )
+        message = f"the query takes {len(wanted)} after $ ({names}), but {were}"
+        raise AdalogError(Code.ARG_INVALID, message, wanted[0].position)
     return list(zip(inputs, (None, *args), strict=True))
 
 
@@ -135,24 +130,18 @@ class SettledArguments:
 def settled(
     outline: Outline, pairs: Matched, snapshot: Snapshot, check: Callable[[], None] = lambda: None
 ) -> SettledArguments:
-    """The arguments as the places in which their variables stand want them.
-
-    `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
-    Raises ARG_INVALID for a basis where a value is wanted, and for what is no value.
-    """
+    """The arguments as the places in which their variables stand want them. `outline` is that of the query with the
+    rules given for `%`. `check` is called now and then, and may raise. Raises ARG_INVALID for a basis where a value
+    is wanted, and for what is no value."""
     opened = [(each, _opened(each, value, snapshot)) for each, value in pairs[1:]]
     databases = {pairs[0][0].name: snapshot} if isinstance(pairs[0][0], ast.SourceInput) else {}
-    databases |= {
-        each.name: value
-        for each, value in opened
-        if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
-    }
+    sources = [(each.name, value) for each, value in opened if isinstance(each, ast.SourceInput)]
+    databases |= {name: value for name, value in sources if isinstance(value, Snapshot)}
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
     for each, value in pairs[1:]:
         if isinstance(value, BasisArgument) and isinstance(each, ast.SourceInput):
-            settling.suspected += (
-                PendingWarning(found.code, found.message, each.position) for found in value.suspicions()
-            )
+            found = value.suspicions()
+            settling.suspected += (PendingWarning(one.code, one.message, each.position) for one in found)
     made = []
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):
@@ -178,11 +167,8 @@ def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
     if isinstance(each, ast.SourceInput):
         return value.open(snapshot) if isinstance(value, BasisArgument) else value
     if isinstance(value, Snapshot) or (isinstance(value, BasisArgument) and value.value is None):
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
-            each.position,
-        )
+        message = f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old"
+        raise AdalogError(Code.ARG_INVALID, message, each.position)
     return value.value if isinstance(value, BasisArgument) else value
 
 
@@ -216,10 +202,8 @@ class _Settling:
                 items = _items(value)
                 if items is None or len(items) < len(targets):
                     return value
-                read = [
-                    self._read(item, self._of(target), json, target)
-                    for item, target in zip(items, targets, strict=False)
-                ]
+                pairs = zip(items, targets, strict=False)
+                read = [self._read(item, self._of(target), json, target) for item, target in pairs]
                 return (*read, *items[len(targets) :])
             case ast.CollectionBinding(target=target):
                 places = self._known(self.outline.places.columns.get((f"in {place}", 0), ()))
@@ -271,11 +255,8 @@ class _Settling:
         rows = _items(list(pairs()) if pairs is not None else value)
         if not rows:
             return value
-        columns = {
-            number: self._known(places)
-            for (name, number), places in self.outline.places.columns.items()
-            if name == relation
-        }
+        listed = self.outline.places.columns.items()
+        columns = {number: self._known(places) for (name, number), places in listed if name == relation}
         chosen = _chosen_by_rows(columns, named)
         readings: dict[int, Interpretation] = {}
         for number, places in columns.items():
@@ -386,7 +367,6 @@ def _chosen_by_rows(columns: Mapping[int, Sequence[VariablePlace]], named: Seque
 
 
 def _with_attribute(places: Sequence[VariablePlace], attribute: Keyword) -> list[VariablePlace]:
-    """The places with the attribute that was chosen."""
     return [
         replace(each, attribute=attribute) if isinstance(each.attribute, AttributeVariable) else each
         for each in places

@@ -37,9 +37,8 @@ def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
     for place, (each, value) in enumerate(matched(query, args)):
         if isinstance(each, ast.SourceInput) and place > 0 and not isinstance(value, Snapshot):
             sizes[each.name] = len(value) if hasattr(value, "__len__") else 1
-        elif isinstance(each, ast.BindingInput) and isinstance(
-            each.binding, ast.CollectionBinding | ast.RelationBinding
-        ):
+        binding = each.binding if isinstance(each, ast.BindingInput) else None
+        if isinstance(binding, ast.CollectionBinding | ast.RelationBinding):
             sizes[f"in {place}"] = len(value) if hasattr(value, "__len__") else 1
     return sizes
 
@@ -56,11 +55,7 @@ def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> di
 
 
 def bind_inputs(
-    plan: Plan,
-    args: Sequence[Any],
-    snapshot: Snapshot,
-    values: Scratch,
-    check: Callable[[], None] = lambda: None,
+    plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scratch, check: Callable[[], None] = lambda: None
 ) -> Inputs:
     """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. Of what is
     UNBOUND there is nothing. `check` is called now and then, and may raise."""
@@ -93,9 +88,8 @@ def bind_inputs(
                     case ast.ScalarBinding():
                         _bind(inputs, start, binding.target, code(binding.target, value))
                     case ast.TupleBinding():
-                        for target, item in zip(
-                            binding.targets, _tuple(each, binding.targets, value), strict=False
-                        ):
+                        items = _tuple(each, binding.targets, value)
+                        for target, item in zip(binding.targets, items, strict=False):
                             _bind(inputs, start, target, code(target, item))
                     case ast.CollectionBinding():
                         items = _sequence(each, value)
@@ -114,9 +108,8 @@ def _bind(inputs: Inputs, start: dict[str, int], target: ast.Var | ast.Blank, co
 
 def entity_named(snapshot: Snapshot, value: Any) -> Any:
     """Idents and lookup refs as entity ids; what names nothing stays, and matches nothing."""
-    if isinstance(value, Keyword) or (
-        isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword)
-    ):
+    is_lookup = isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword)
+    if is_lookup or isinstance(value, Keyword):
         found = snapshot.entid(tuple(value) if isinstance(value, list) else value)
         return value if found is None else found
     return value
@@ -186,8 +179,5 @@ def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
         wanted = "a basis or a list of tuples"
     shown = write(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "…"
-    return AdalogError(
-        Code.ARG_INVALID,
-        f"{input_name(each)} takes {wanted}, but was given {shown} (a {type_name(value)})",
-        each.position,
-    )
+    message = f"{input_name(each)} takes {wanted}, but was given {shown} (a {type_name(value)})"
+    return AdalogError(Code.ARG_INVALID, message, each.position)

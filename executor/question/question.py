@@ -94,31 +94,22 @@ class Questions:
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 
     def of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
-        """The question of a request; `snapshot` is read where the request names none.
-
-        Raises what is wrong with the text, the rules or the arguments.
-        """
+        """The question of a request; `snapshot` is read where the request names none. Raises what is wrong with the
+        text, the rules or the arguments."""
         with tracing.span("adalog.parse"):
-            return self._of(request, snapshot, cancel)
-
-    def _of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
-        started, arrived = time.perf_counter(), time.monotonic()
-        cost = arguments_cost(request.args)
-        cancel.expect(_CHARACTER_COST * len(request.query) + cost)
-        snapshot = request.snapshot or snapshot
-        query = self._parsed(request.query, cancel)
-        pairs = matched(query, request.args)
-        rules = rules_text(pairs)
-        outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
-        made = settled(outline, pairs, snapshot, cancel.check)
-        deadline = cancel.deadline
-        for allowed in (request.timeout_ms, query.timeout_ms):
-            if allowed is not None:
-                due = arrived + allowed / 1000
-                deadline = due if deadline is None else min(deadline, due)
-        return Question(
-            request, rules, outline, made.args, made.databases, snapshot, made.suspected, started, deadline, cost
-        )
+            started, arrived = time.perf_counter(), time.monotonic()
+            cost = arguments_cost(request.args)
+            cancel.expect(_CHARACTER_COST * len(request.query) + cost)
+            now = request.snapshot or snapshot
+            query = self._parsed(request.query, cancel)
+            pairs = matched(query, request.args)
+            rules = rules_text(pairs)
+            outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
+            made = settled(outline, pairs, now, cancel.check)
+            dues = [] if cancel.deadline is None else [cancel.deadline]
+            dues += (arrived + ms / 1000 for ms in (request.timeout_ms, query.timeout_ms) if ms is not None)
+            args, databases, suspected, due = made.args, made.databases, made.suspected, min(dues, default=None)
+            return Question(request, rules, outline, args, databases, now, suspected, started, due, cost)
 
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""

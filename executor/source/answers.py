@@ -26,7 +26,9 @@ from adalog.executor.source.pieces import AnswerPiece, SourceQuery, pieces
 from adalog.store.snapshot.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16
-_ENTITY, _ATTRIBUTE, _VALUE, _TRANSACTION, _ADDED = range(5)
+_ATTRIBUTE: Final = 1
+# Of the places entity, attribute, transaction, and whether it was added.
+_FIXED: Final = {0: "long", _ATTRIBUTE: "keyword", 3: "long", 4: "boolean"}
 
 
 def schema_of(place: DataFolder, query: str) -> types.StructType:
@@ -76,12 +78,8 @@ def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
 
 def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
     """The type of a place of a pattern."""
-    if place in (_ENTITY, _TRANSACTION):
-        return "long"
-    if place == _ATTRIBUTE:
-        return "keyword"
-    if place == _ADDED:
-        return "boolean"
+    if place in _FIXED:
+        return _FIXED[place]
     named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None
     ident = named.value if isinstance(named, Const) else None
     attribute = snapshot.attribute(ident) if isinstance(ident, Keyword) else None

@@ -140,16 +140,11 @@ class DatomsReader(DataSourceReader):
         value_type = EDN if self._attribute is None else type_of(attribute)
 
         def column(field: Any) -> pa.Array:
-            match field.name:
-                case "e":
-                    return pa.array(rows.e).cast(field.type)
-                case "a":
-                    return pa.repeat(str(attribute.ident), len(rows)).cast(field.type)
-                case "t":
-                    return pa.array(rows.t).cast(field.type)
-                case "added":
-                    return pa.array(rows.added).cast(field.type)
-            return arrow_column(snapshot.codes, rows.v, value_type, field.type)
+            if field.name == "v":
+                return arrow_column(snapshot.codes, rows.v, value_type, field.type)
+            if field.name == "a":
+                return pa.repeat(str(attribute.ident), len(rows)).cast(field.type)
+            return pa.array({"e": rows.e, "t": rows.t, "added": rows.added}[field.name]).cast(field.type)
 
         return pa.record_batch([column(field) for field in kinds], schema=kinds)
 

@@ -113,12 +113,8 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
         shares = divided(plan, inputs, inputs.start, QueryRun(values, cancel, strict=False), wanted).shares
         if not are_apart(plan, shares) or not all(share.prefixes.columns for share in shares):
             return ()
-        return [
-            AnswerPiece(
-                plan, share.depth, {name: _sent(own, values) for name, own in share.prefixes.columns.items()}
-            )
-            for share in shares
-        ]
+        sent = ({name: _sent(own, values) for name, own in share.prefixes.columns.items()} for share in shares)
+        return [AnswerPiece(plan, share.depth, columns) for share, columns in zip(shares, sent, strict=True)]
 
 
 def _sent(codes: Column, values: Scratch) -> Int64s | list[Any]:

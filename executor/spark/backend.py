@@ -28,12 +28,5 @@ class SparkBackend(Protocol):
     def close(self) -> None: ...
 
     def run_join(
-        self,
-        plan: Plan,
-        inputs: Inputs,
-        run: QueryRun,
-        *,
-        most: int | None,
-        ordered: bool = False,
-        output: Output | None = None,
+        self, plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, ordered: bool, output: Output | None
     ) -> JoinOutcome: ...

@@ -57,11 +57,9 @@ def _first(
 
 
 def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindElement], cancel: Cancel) -> Batch:
-    """A few rows for each group.
-
-    They are rows that were there. The first two of a group share its weight, and its sums are in the first; where
-    rows of different tasks may be the same one, neither is known, and only least and greatest values are.
-    """
+    """A few rows for each group. They are rows that were there. The first two of a group share its weight, and its
+    sums are in the first; where rows of different tasks may be the same one, neither is known, and only least and
+    greatest values are."""
     aggregates = [element for element in elements if isinstance(element, FindAggregate)]
     reductions = {element.reduction for element in aggregates}
     additive = plan.weighted or not plan.distinct

@@ -93,20 +93,11 @@ class SparkEngine:
         self.session.close()
 
     def run_join(
-        self,
-        plan: Plan,
-        inputs: Inputs,
-        run: QueryRun,
-        *,
-        most: int | None,
-        ordered: bool = False,
-        output: Output | None = None,
+        self, plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, ordered: bool, output: Output | None
     ) -> JoinOutcome:
         """As `run_join` in this process, of rows in an order or in groups only those that the answer can need.
-
         ordered: they are shown by the total order of values. output: where the tasks are to write the rows, if that
-        can be. Raises BACKEND_UNAVAILABLE where there is no session, or it ends.
-        """
+        can be. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
         cancel = run.cancel
         if inputs.start is None:
             return nothing(plan, most, cancel)
@@ -118,24 +109,13 @@ class SparkEngine:
         parts = divided(plan, inputs, inputs.start, replace(run, threads=threads), wanted)
         if not parts.shares:
             return nothing(plan, most, cancel, parts)
-        ways = None
-        if output is not None:
-            ways = exchanges(plan, len(parts.shares), apart=are_apart(plan, parts.shares))
+        apart = are_apart(plan, parts.shares)
+        ways = None if output is None else exchanges(plan, len(parts.shares), apart=apart)
         with _scratch_errors(live):
             databases = {name: live.ship(each, cancel.check) for name, each in inputs.databases.items()}
-        job = Job(
-            uuid.uuid4().hex,
-            plan,
-            databases,
-            parts.relations,
-            inputs.start,
-            run.values.made(),
-            run.strict,
-            most,
-            cancel.left_ms,
-            live.cancellation.address,
-            ordered,
-        )
+        given = databases, parts.relations, inputs.start, run.values.made(), run.strict
+        bounds = most, cancel.left_ms
+        job = Job(uuid.uuid4().hex, plan, *given, *bounds, live.cancellation.address, ordered)
         if output is None or ways is None:
             tasks = self._tasks(live, job, parts.shares, cancel)
             return gathered(plan, parts, tasks, run.values, most, cancel)
@@ -153,15 +133,9 @@ class SparkEngine:
         ran = gathered(plan, parts, tasks, run.values, job.most, cancel)
         for number, way in enumerate(ways):
             arrived = arrived_of(tasks, way, len(shares), run.values, cancel)
-            job = replace(
-                job,
-                key=uuid.uuid4().hex,
-                made=run.values.made(),
-                timeout_ms=cancel.left_ms,
-                arrived=arrived,
-                exchange=ways[number + 1] if number + 1 < len(ways) else None,
-                round=number + 1,
-            )
+            onward = ways[number + 1] if number + 1 < len(ways) else None
+            job = replace(job, key=uuid.uuid4().hex, made=run.values.made(), timeout_ms=cancel.left_ms)
+            job = replace(job, arrived=arrived, exchange=onward, round=number + 1)
             tasks = self._tasks(live, job, [Share(0, job.start, 1.0)] * arrived.tasks, cancel)
             remove(output, f"{number}-")
         query = plan.query
@@ -183,12 +157,8 @@ class SparkEngine:
 
     def _run(self, live: Cluster, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
         """The shares' answers. Looks at the cancel flag and at the session; leaves no task running."""
-        values = column_of(
-            [
-                to_bytes(share.prefixes, {"depth": share.depth, "number": number})
-                for number, share in enumerate(shares)
-            ]
-        )
+        said = ({"depth": share.depth, "number": number} for number, share in enumerate(shares))
+        values = column_of([to_bytes(share.prefixes, own) for share, own in zip(shares, said, strict=True)])
         ending = 0.0 if job.output is None else _ENDING_SECONDS
         work = partial(run_tasks, values=values, work=runner(job))
         try:

@@ -80,17 +80,13 @@ class ByOrder:
         return [*keys, *(sort_key(row[place]) for place in others)]
 
     def edges(self, samples: Iterable[tuple[Batch, float]], parts: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The first rows of all parts but the first, for at most `parts` parts of about equal size.
-
-        samples: some rows of each file, and how many rows each of them stands for.
-        """
+        """The first rows of all parts but the first, for at most `parts` parts of about equal size. samples: some
+        rows of each file, and how many rows each of them stands for."""
         held = [(rows, each) for rows, each in samples if rows.size]
         if not held:
             return Batch(0, {})
-        rows, weights = (
-            concatenate([rows for rows, _ in held]),
-            np.repeat([each for _, each in held], [rows.size for rows, _ in held]),
-        )
+        weights = np.repeat([each for _, each in held], [rows.size for rows, _ in held])
+        rows = concatenate([rows for rows, _ in held])
         order = sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)
         ends = np.cumsum(weights[order])
         marks = np.searchsorted(ends, np.linspace(0, float(ends[-1]), parts + 1)[1:-1])
@@ -101,11 +97,9 @@ Exchange = ByHash | ByOrder
 
 
 def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | None:
-    """The exchanges between the join's tasks and those that write the answer; () if the former can write it.
-
-    None if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks.
-    apart: no row can be of two tasks.
-    """
+    """The exchanges between the join's tasks and those that write the answer; () if the former can write it. None
+    if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks. apart: no
+    row can be of two tasks."""
     query = plan.query
     elements = query.find.elements
     plain = tuple(each.var.name for each in elements if not isinstance(each, FindAggregate))

@@ -24,22 +24,14 @@ _ROWS_OF_A_TASK: Final = 1 << 17
 
 def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> JoinOutcome:
     """The run of a query without rows. divided: its counts so far."""
-    counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
     rows = collector_for(plan, most, cancel).rows()
-    return (
-        JoinOutcome(rows, counts)
-        if divided is None
-        else JoinOutcome(rows, counts, divided.strata, dropped=divided.dropped)
-    )
+    if divided is None:
+        return JoinOutcome(rows, [LevelCounts() for _ in plan.levels])
+    return JoinOutcome(rows, divided.counts, divided.strata, dropped=divided.dropped)
 
 
 def gathered(
-    plan: Plan,
-    divided: SharedQuery,
-    tasks: Sequence[TaskAnswer],
-    values: Scratch,
-    most: int | None,
-    cancel: Cancel,
+    plan: Plan, divided: SharedQuery, tasks: Sequence[TaskAnswer], values: Scratch, most: int | None, cancel: Cancel
 ) -> JoinOutcome:
     """The run of the tasks together, without rows that they wrote. Raises a task's error, unless another had enough
     rows for the whole answer."""
@@ -52,11 +44,8 @@ def gathered(
             # Nothing has no weights, where other rows have them.
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
-    done = [
-        TaskCounts(share.work, *(task.said[name] for name in ("seconds", "rows", "worker")))
-        for share, task in zip(divided.shares, tasks, strict=True)
-        if task.error is None
-    ]
+    ran = [(share, task.said) for share, task in zip(divided.shares, tasks, strict=True) if task.error is None]
+    done = [TaskCounts(share.work, said["seconds"], said["rows"], said["worker"]) for share, said in ran]
     return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 

@@ -105,14 +105,7 @@ class RemoteSpark:
         """The session is not ours."""
 
     def run_join(
-        self,
-        plan: Plan,
-        inputs: Inputs,
-        run: QueryRun,
-        *,
-        most: int | None,
-        ordered: bool = False,
-        output: Output | None = None,
+        self, plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, ordered: bool, output: Output | None
     ) -> JoinOutcome:
         """As `SparkEngine.run_join`."""
         values, cancel = run.values, run.cancel
@@ -120,31 +113,16 @@ class RemoteSpark:
         if inputs.start is None:
             return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
         known = len(values.made())
-        sent = RemoteJoin(
-            plan,
-            {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()},
-            inputs.relations,
-            inputs.start,
-            values.made(),
-            run.strict,
-            run.threads,
-            most,
-            cancel.left_ms,
-            ordered,
-            output,
-        )
+        databases = {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()}
+        given = databases, inputs.relations, inputs.start, values.made(), run.strict, run.threads
+        sent = RemoteJoin(plan, *given, most, cancel.left_ms, ordered, output)
         back = self._back(sent, cancel)
         if back.rows.size:
             numbers = range(known, known + len(back.made))
             collector(translated(back.rows, numbers, back.made, values))
-        return JoinOutcome(
-            collector.rows(),
-            list(back.levels),
-            list(back.strata),
-            list(back.tasks),
-            None if back.parts is None else list(back.parts),
-            back.dropped,
-        )
+        levels, strata, tasks = list(back.levels), list(back.strata), list(back.tasks)
+        parts = None if back.parts is None else list(back.parts)
+        return JoinOutcome(collector.rows(), levels, strata, tasks, parts, back.dropped)
 
     def _manifest(self, snapshot: Snapshot) -> bytes:
         payload = self._shipping.ship(snapshot).payload
@@ -186,20 +164,13 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callab
     cancel = _Watched(sent.timeout_ms, gone)
     with memory.lent(cancel):
         # Written by a process of our own.
-        databases = {
-            name: Snapshot.from_manifest(pickle.loads(manifest))  # noqa: S301
-            for name, manifest in sent.databases.items()
-        }
+        manifests = {name: pickle.loads(each) for name, each in sent.databases.items()}  # noqa: S301
+        databases = {name: Snapshot.from_manifest(each) for name, each in manifests.items()}
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(sent.made)
-        relations = {name: list(columns) for name, columns in sent.relations.items()}
-        ran = engine.run_join(
-            sent.plan,
-            Inputs(sent.start, relations, databases),
-            QueryRun(values, cancel, sent.strict, sent.threads),
-            most=sent.most,
-            ordered=sent.ordered,
-            output=sent.output,
-        )
+        inputs = Inputs(sent.start, {name: list(each) for name, each in sent.relations.items()}, databases)
+        run = QueryRun(values, cancel, sent.strict, sent.threads)
+        most, ordered, output = sent.most, sent.ordered, sent.output
+        ran = engine.run_join(sent.plan, inputs, run, most=most, ordered=ordered, output=output)
         made = values.made()[len(sent.made) :]
         return RemoteAnswer(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, made, ran.dropped)

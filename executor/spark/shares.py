@@ -60,11 +60,8 @@ class SharedQuery:
 
 
 def divided(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun, wanted: int) -> SharedQuery:
-    """Divides a query into about `wanted` shares. start: the first batch.
-
-    With a variable to share out the rules run in the tasks, each for its share of the variable's values; otherwise
-    here, before the join is cut.
-    """
+    """Divides a query into about `wanted` shares. start: the first batch. With a variable to share out the rules
+    run in the tasks, each for its share of the variable's values; otherwise here, before the join is cut."""
     nothing = [LevelCounts() for _ in plan.levels]
     if plan.sharing is not None:
         fixpoint = Fixpoint(plan, inputs, start, run.on_one_thread)
@@ -84,12 +81,9 @@ def divided(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun, wanted: int
 def is_rows(plan: Plan) -> bool:
     """Whether the answer is the rows of the join, in any order."""
     query = plan.query
-    return (
-        all(isinstance(element, FindVar) for element in query.find.elements)
-        and not (query.order_by or query.with_ or query.offset or plan.weighted)
-        and query.limit is None
-        and not query.find.takes_one
-    )
+    if query.order_by or query.with_ or query.offset or plan.weighted or query.limit is not None:
+        return False
+    return all(isinstance(element, FindVar) for element in query.find.elements) and not query.find.takes_one
 
 
 def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
@@ -127,10 +121,8 @@ def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[
 
 
 def dealt(variable: str, values: Column, work: NDArray[np.float64], wanted: int) -> list[Share]:
-    """At most `wanted` shares of a variable's values, of about equal work, the largest first.
-
-    Values with much of it are dealt out one by one, the others in packets of a few from everywhere.
-    """
+    """At most `wanted` shares of a variable's values, of about equal work, the largest first. Values with much of
+    it are dealt out one by one, the others in packets of a few from everywhere."""
     hands = min(wanted, len(values))
     if not hands:
         return []
@@ -158,11 +150,8 @@ def _hands(work: NDArray[np.float64], hands: int) -> NDArray[np.int64]:
 
 
 def cut(prefixes: Batch, depth: int, work: NDArray[np.float64], most: float) -> list[Share]:
-    """Shares of up to about `most` work.
-
-    Packets of neighbours are dealt out, so that each share has some of everywhere: where the work is estimated
-    wrongly it is so for whole stretches of prefixes.
-    """
+    """Shares of up to about `most` work. Packets of neighbours are dealt out, so that each share has some of
+    everywhere: where the work is estimated wrongly it is so for whole stretches of prefixes."""
     ends = np.cumsum(work)
     total = float(ends[-1])
     pieces = max(1, min(prefixes.size, round(total / most))) if most > 0 else prefixes.size

@@ -148,10 +148,8 @@ def runner(job: Job) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
 
 def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
     """The answer for `answered`: a share's distinct rows, level counts and made-up values; or an error, which ends
-    the other tasks.
-
-    An error is an answer, too: Spark would retry a task that raises, and takes seconds to report it.
-    """
+    the other tasks. An error is an answer, too: Spark would retry a task that raises, and takes seconds to report
+    it."""
     began = perf_counter()
     cancel = _watching(job)
     try:

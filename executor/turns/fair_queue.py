@@ -74,7 +74,6 @@ class FairQueue(Generic[T]):
             share.waiting.append(item)
 
     def remove(self, item: T) -> None:
-        """Forgets an item that waits no more."""
         for client in self._filed.pop(item, ()):
             principal, share = self._shares(client)
             principal.waiting -= 1
@@ -130,7 +129,6 @@ class FairQueue(Generic[T]):
         return own + sum(min(each.waiting, own) for each in self._principals.values() if each is not principal)
 
     def waiting_by_principal(self) -> dict[str, int]:
-        """The number of items that wait for each."""
         return {name: each.waiting for name, each in self._principals.items() if each.waiting}
 
     def newest_first(self, principal: str) -> Iterator[T]:

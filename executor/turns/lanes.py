@@ -9,8 +9,6 @@ from enum import StrEnum
 
 
 class Lane(StrEnum):
-    """What a query waits among."""
-
     LIGHT = "LIGHT"
     HEAVY = "HEAVY"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -89,7 +90,6 @@ class Scheduler:
         return self._away + sum(map(len, self._running.values()))
 
     def figures(self) -> SchedulerFigures:
-        """What the metrics show."""
         with self._lock:
             return SchedulerFigures(
                 {lane: len(self._running[lane]) for lane in Lane},
@@ -163,7 +163,6 @@ class Scheduler:
                 self._queues[ticket.lane].add(ticket, client)
 
     def ended(self, ticket: Ticket[Any]) -> None:
-        """Its work is done."""
         with self._lock:
             lane = self._lanes[ticket.lane]
             if ticket.state is TicketState.RUNNING:
@@ -176,18 +175,14 @@ class Scheduler:
     # The rest is done with the lock held
 
     def _admit(self, ticket: Ticket[Any], lane: Lane) -> Ticket[Any] | None:
-        """Starts it or lets it wait; returns another that lost its place in the queue to it.
-
-        Raises RATE_LIMITED where it has to be refused.
-        """
+        """Starts it or lets it wait; returns another that lost its place in the queue to it. Raises RATE_LIMITED
+        where it has to be refused."""
         ticket.lane, ticket.state = lane, TicketState.WAITING
         if not self._queues[lane] and len(self._running[lane]) < self._most[lane]:
             self._start(ticket, ticket.client)
             return None
         self._check_in_time(ticket)
-        evicted = None
-        if self.waiting >= self.places.waiting:
-            evicted = self._evicted(ticket)
+        evicted = self._evicted(ticket) if self.waiting >= self.places.waiting else None
         self._queues[lane].add(ticket, ticket.client, soon=ticket.surprising)
         if lane is Lane.LIGHT:
             # A thread has to watch that light slots are not kept for long.
@@ -201,9 +196,8 @@ class Scheduler:
         expected = self._expected(ticket.lane, self._queues[ticket.lane].ahead_of(ticket.client))
         if time.monotonic() + expected > deadline:
             self._lanes[ticket.lane].refused += 1
-            raise _rate_limited(
-                "the query would have to wait longer than its timeout allows; try again later", expected
-            )
+            message = "the query would have to wait longer than its timeout allows; try again later"
+            raise _rate_limited(message, expected)
 
     def _expected(self, lane: Lane, number: int) -> float:
         """The seconds before so many will have been given a place."""
@@ -212,13 +206,11 @@ class Scheduler:
     def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
         """The ticket to refuse if too many wait: the last one of the principal that has most. Raises if it is this
         one."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for each in self._queues.values():
-            for name, count in each.waiting_by_principal().items():
-                counts[name] = counts.get(name, 0) + count
+            counts.update(each.waiting_by_principal())
         most = max(counts, key=lambda name: counts[name], default="")
-        own = counts.get(ticket.client.principal, 0)
-        if counts.get(most, 0) > own + 1:
+        if counts[most] > counts[ticket.client.principal] + 1:
             for lane in (Lane.HEAVY, Lane.LIGHT):
                 for other in self._queues[lane].newest_first(most):
                     if other.state is TicketState.WAITING:
@@ -230,10 +222,8 @@ class Scheduler:
         raise self._too_many(ticket.lane)
 
     def _too_many(self, lane: Lane) -> AdalogError:
-        return _rate_limited(
-            f"{self.places.waiting} queries are waiting already; try again shortly",
-            self._expected(lane, len(self._queues[lane])),
-        )
+        message = f"{self.places.waiting} queries are waiting already; try again shortly"
+        return _rate_limited(message, self._expected(lane, len(self._queues[lane])))
 
     def _start(self, ticket: Ticket[Any], client: Client) -> None:
         now = time.monotonic()
@@ -285,7 +275,6 @@ class Scheduler:
         ticket.state = TicketState.LEAVING
 
     def _demote(self, ticket: Ticket[Any], why: str) -> None:
-        """From the light lane to the heavy one."""
         with self._lock:
             if ticket.state is not TicketState.RUNNING or ticket.lane is not Lane.LIGHT:
                 return
@@ -334,10 +323,8 @@ class Scheduler:
             self._give(ticket)
 
     def _watch(self) -> float | None:
-        """Counts light queries that have kept a place too long, without a look, as heavy.
-
-        Returns the seconds before the next one may have.
-        """
+        """Counts light queries that have kept a place too long, without a look, as heavy. Returns the seconds
+        before the next one may have."""
         if not self._queues[Lane.LIGHT]:
             return None
         now, patience = time.monotonic(), 2 * self.places.slice_seconds

@@ -25,8 +25,6 @@ _LOOK_SECONDS: Final = 0.002
 
 
 class TicketState(Enum):
-    """Where a ticket stands."""
-
     WAITING = auto()
     RUNNING = auto()
     PARKED = auto()
@@ -36,30 +34,17 @@ class TicketState(Enum):
 
 
 class SlotOwner(Protocol):
-    """The scheduler, as tickets see it."""
+    """The scheduler, as tickets see it; it says what its methods do."""
 
     places: LaneSlots
 
-    def looked(self, ticket: Ticket[Any], used: float, now: float) -> None:
-        """A query that runs has computed for so long."""
-
-    def expected_heavy(self, ticket: Ticket[Any]) -> None:
-        """The planner expects a query to be heavy."""
-
-    def went(self, ticket: Ticket[Any]) -> bool:
-        """A query computes elsewhere; whether others have its place."""
-
-    def came_back(self, ticket: Ticket[Any]) -> None:
-        """It needs a place again, as a heavy query."""
-
-    def forget(self, ticket: Ticket[Any]) -> None:
-        """The query was cancelled."""
-
-    def leave(self, ticket: Ticket[Any]) -> None:
-        """A query that was parked ends."""
-
-    def share(self, ticket: Ticket[Any], client: Client) -> None:
-        """One more client waits for it."""
+    def looked(self, ticket: Ticket[Any], used: float, now: float) -> None: ...
+    def expected_heavy(self, ticket: Ticket[Any]) -> None: ...
+    def went(self, ticket: Ticket[Any]) -> bool: ...
+    def came_back(self, ticket: Ticket[Any]) -> None: ...
+    def forget(self, ticket: Ticket[Any]) -> None: ...
+    def leave(self, ticket: Ticket[Any]) -> None: ...
+    def share(self, ticket: Ticket[Any], client: Client) -> None: ...
 
 
 class Ticket(Generic[T]):

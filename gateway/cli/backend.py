@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -26,18 +26,9 @@ EVENT_STREAM = "text/event-stream"
 Answer = dict[str, Any]
 
 
-class Backend(Protocol):
-    """Something that answers GraphQL."""
-
-    def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
-        """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
-
-
 class RemoteBackend:
-    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end.
-
-    `:8080` is a port of this machine.
-    """
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end. `:8080` is a
+    port of this machine."""
 
     def __init__(self, url: str, token: str | None) -> None:
         url = f"127.0.0.1{url}" if url.startswith(":") else url
@@ -47,85 +38,69 @@ class RemoteBackend:
         self._token = token
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
+        """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
         import httpx
 
-        with self._sending() as request:
-            response = httpx.post(
-                **request(document, variables, GRAPHQL_JSON), timeout=httpx.Timeout(10, read=None)
-            )
+        body, timeout = _request(document, variables), httpx.Timeout(10, read=None)
+        with self._sending(GRAPHQL_JSON) as common:
+            response = httpx.post(**common, content=body, timeout=timeout)
         self._check_place(response)
         answer: Answer = self._answer(response)
         self._data(answer)
         return answer
 
     def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
-        """The results of a subscription, as they come, until the server completes it.
-
-        Raises BACKEND_UNAVAILABLE where the stream breaks off, or nothing is heard for so many seconds.
-        """
-        import httpx
-
-        with self._sending() as request:
-            asked = request(document, variables, EVENT_STREAM)
-            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
-                self._check_place(response)
-                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
-                    response.read()
-                    self._data(self._answer(response))
-                for kind, data in _sent(response.iter_lines()):
-                    if kind == "complete":
-                        return
-                    yield orjson.loads(data)
+        """The results of a subscription, as they come, until the server completes it. Raises BACKEND_UNAVAILABLE
+        where the stream breaks off, or nothing is heard for so many seconds."""
+        for kind, data in self._streamed({"content": _request(document, variables)}, silence):
+            if kind == "complete":
+                return
+            yield orjson.loads(data)
         raise _unreachable("the stream broke off")
 
     def imported(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
         """What a server says of an import, by kind, `done` last. Raises why there was none, and as `events`."""
-        return self._told(
-            "import",
-            wish,
-            silence,
-            "whether the import was done is not known; asked for again, it writes only what is not so already",
-        )
+        broken = "whether the import was done is not known; asked for again, it writes only what is not so already"
+        return self._told("import", wish, silence, broken)
 
     def backed_up(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
         """The same of a backup."""
-        return self._told(
-            "backup", wish, silence, "the backup may still be taken; `adalog backup --list` shows which there are"
-        )
+        broken = "the backup may still be taken; `adalog backup --list` shows which there are"
+        return self._told("backup", wish, silence, broken)
 
     def _told(self, job: str, wish: Mapping[str, Any], silence: float, broken: str) -> Iterator[tuple[str, Answer]]:
+        for kind, data in self._streamed({"url": f"{self._base}/{job}", "content": _json(wish)}, silence):
+            said = orjson.loads(data)
+            if kind == "error":
+                data_of(said)
+            yield kind, said
+            if kind == "done":
+                return
+        raise _unreachable(f"the stream broke off, and {broken}")
+
+    def _streamed(self, asked: Mapping[str, Any], silence: float) -> Iterator[tuple[str, str]]:
+        """The kinds and data of the events that a request is answered with."""
         import httpx
 
-        with self._sending() as request:
-            asked = {**request("", {}, EVENT_STREAM), "url": f"{self._base}/{job}", "content": _json(wish)}
-            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
+        with self._sending(EVENT_STREAM) as common:
+            given = {**common, **asked, "timeout": httpx.Timeout(10, read=silence)}
+            with httpx.stream("POST", **given) as response:
                 self._check_place(response)
                 if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
                     response.read()
                     self._data(self._answer(response))
-                for kind, data in _sent(response.iter_lines()):
-                    said = orjson.loads(data)
-                    if kind == "error":
-                        data_of(said)
-                    yield kind, said
-                    if kind == "done":
-                        return
-        raise _unreachable(f"the stream broke off, and {broken}")
+                yield from _sent(response.iter_lines())
 
     @contextmanager
-    def _sending(self) -> Iterator[Callable[[str, Mapping[str, Any], str], dict[str, Any]]]:
-        """Makes requests of documents; what goes wrong on the way becomes BACKEND_UNAVAILABLE."""
+    def _sending(self, accept: str) -> Iterator[dict[str, Any]]:
+        """What requests have in common; what goes wrong on the way becomes BACKEND_UNAVAILABLE."""
         import httpx
 
-        def request(document: str, variables: Mapping[str, Any], accept: str) -> dict[str, Any]:
-            headers = {"Accept": accept, "Content-Type": "application/json"}
-            if self._token:
-                headers["Authorization"] = f"Bearer {self._token}"
-            body = b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
-            return {"url": self._url, "content": body, "headers": headers}
-
+        headers = {"Accept": accept, "Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
         try:
-            yield request
+            yield {"url": self._url, "headers": headers}
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise _unreachable(
@@ -176,6 +151,7 @@ class LocalBackend:
         self._operations = Operations(build_schema(), settings.limits)
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
+        """As `RemoteBackend.execute`."""
         from adalog.schema.request.context import Context
 
         _json(variables)
@@ -213,6 +189,9 @@ class LocalBackend:
         return sum(part.rows for part in parts), len(parts), warnings_of(told)
 
 
+Backend = RemoteBackend | LocalBackend
+
+
 def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
     names = {"t": "t", "asOf": "as_of", "since": "since", "history": "history"}
     return {names[name]: int(value) if name == "t" else value for name, value in basis.items()}
@@ -247,6 +226,10 @@ def _sent(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
             kind, data = "", ""
 
 
+def _request(document: str, variables: Mapping[str, Any]) -> bytes:
+    return b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
+
+
 def _json(variables: Mapping[str, Any]) -> bytes:
     """The variables as JSON. Raises ARG_INVALID for what no JSON can carry: text that is no Unicode."""
     try:
@@ -279,7 +262,6 @@ def data_of(answer: Answer) -> Answer:
 
 
 def error_of(error: Mapping[str, Any]) -> AdalogError:
-    """One of an answer's errors."""
     extensions = error.get("extensions") or {}
     line, column = extensions.get("line"), extensions.get("column")
     # Positions without a path are places in the GraphQL document, which the user never wrote.

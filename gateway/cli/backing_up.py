@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
-from rich.console import Console
 
 from adalog.gateway.cli.backend import RemoteBackend
-from adalog.gateway.cli.output.stages import ProgressBar, bar_on
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
 from adalog.schema.arguments.basis import read_instant
@@ -29,42 +29,37 @@ from adalog.store.values.attribute import TX_BASE
 _SILENCE_SECONDS = 120.0
 
 
-def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
+def run_backup(settings: Settings, to: str, keep: int | None) -> None:
     """Backs up a folder, also one that is served, and prints what was taken."""
     began = time.monotonic()
     place = place_of(to)
-    with source_of(settings.data, segments_of(settings)) as source, bar_on(err) as bar:
-        taken = take(source, place, keep, ProgressBar(bar))
-    _print(told(taken, time.monotonic() - began), out, err)
+    with source_of(settings.data, segments_of(settings)) as source, progress_bar() as bar:
+        taken = take(source, place, keep, bar)
+    _print(told(taken, time.monotonic() - began))
 
 
-def ask_for_backup(server: RemoteBackend, to: str, keep: int | None, out: Console, err: Console) -> None:
+def ask_for_backup(server: RemoteBackend, to: str, keep: int | None) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
     done = None
-    with bar_on(err) as bar:
-        shown = ProgressBar(bar)
+    with progress_bar() as shown:
         for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
             elif kind == "done":
                 done = said
     assert done is not None, "it comes last, or an error was raised"
-    _print(done, out, err)
+    _print(done)
 
 
-def _print(said: dict[str, object], out: Console, err: Console) -> None:
+def _print(said: dict[str, object]) -> None:
     left_out = said.get("leftOut")
     if left_out is not None:
-        err.print(
-            f"adalog: {left_out}; it is not in the backup, whose log will be replayed when it is restored",
-            markup=False,
-            soft_wrap=True,
-        )
+        err.tell(f"adalog: {left_out}; it is not in the backup, whose log will be replayed when it is restored")
     out.out(orjson.dumps(said).decode(), highlight=False)
 
 
-def run_list(to: str, out: Console, err: Console) -> bool:
+def run_list(to: str) -> bool:
     """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read."""
     found = catalogue(place_of(to))
     for backup in found.backups:
@@ -77,7 +72,7 @@ def run_list(to: str, out: Console, err: Console) -> bool:
         }
         out.out(orjson.dumps(said).decode(), highlight=False)
     for error in found.damaged.values():
-        err.print(f"adalog: {error.message}", markup=False, soft_wrap=True)
+        err.tell(f"adalog: {error.message}")
     return not found.damaged
 
 
@@ -86,15 +81,12 @@ def _instant(milliseconds: int) -> str:
     return text.replace("+00:00", "Z")
 
 
-def run_restore(
-    place: str, settings: Settings, moment: str | None, number: int | None, out: Console, err: Console
-) -> None:
+def run_restore(place: str, settings: Settings, moment: str | None, number: int | None) -> None:
     """Restores into the settings' folder or server, and prints what is in it."""
     began = time.monotonic()
     when = None if moment is None else _moment(moment)
     backups = place_of(place)
-    with bar_on(err) as bar:
-        bars = ProgressBar(bar)
+    with progress_bar() as bars:
         if is_address(settings.data):
             segments = segments_of(settings)
             restored = restore_to_server(
@@ -103,17 +95,9 @@ def run_restore(
         else:
             restored = restore(backups, Path(settings.data), moment=when, number=number, watching=bars)
     if restored.replayed is not None:
-        err.print(
-            f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost",
-            markup=False,
-            soft_wrap=True,
-        )
-    said = {
-        "backup": restored.number,
-        "t": restored.t,
-        "datoms": restored.datoms,
-        "seconds": round(time.monotonic() - began, 2),
-    }
+        err.tell(f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost")
+    seconds = round(time.monotonic() - began, 2)
+    said = {"backup": restored.number, "t": restored.t, "datoms": restored.datoms, "seconds": seconds}
     out.out(orjson.dumps(said).decode(), highlight=False)
 
 
@@ -130,15 +114,14 @@ def segments_of(settings: Settings) -> str | None:
     return None if settings.segments is None else settings.segments.get_secret_value()
 
 
-def run_check(settings: Settings, place: str | None, out: Console, err: Console, *, deep: bool) -> bool:
+def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:
     """Checks the settings' database, or a place of backups, and prints what is damaged; whether nothing is."""
     began = time.monotonic()
 
     def tell(finding: Finding) -> None:
         out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
 
-    with bar_on(err) as bar:
-        watching = ProgressBar(bar)
+    with progress_bar() as watching:
         checked: CheckReport
         if place is not None:
             checked = check_backups(place_of(place), tell, deep=deep, watching=watching)
@@ -146,7 +129,7 @@ def run_check(settings: Settings, place: str | None, out: Console, err: Console,
             segments = segments_of(settings)
             checked = check_data(settings.data, tell, segments=segments, deep=deep, watching=watching)
     if checked.unread is not None:
-        err.print(f"adalog: {checked.unread}", markup=False, soft_wrap=True)
+        err.tell(f"adalog: {checked.unread}")
     said = {
         "t": checked.t,
         "files": checked.files,

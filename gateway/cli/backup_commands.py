@@ -8,7 +8,6 @@ import click
 
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import data_option, option, segments_option
-from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.target import Target, is_typed, present_settings, where_options
 
 
@@ -40,13 +39,13 @@ def backup(to: str, where: Target, keep: int | None, listed: bool, **_: Any) -> 
         from adalog.gateway.cli.backing_up import ask_for_backup, run_backup, run_list
 
         if listed:
-            end_unless(run_list(to, out, err))
+            end_unless(run_list(to))
             return
         with where.place(reads=True) as place:
             if isinstance(place, RemoteBackend):
-                ask_for_backup(place, to, keep, out, err)
+                ask_for_backup(place, to, keep)
             else:
-                run_backup(place, to, keep, out, err)
+                run_backup(place, to, keep)
 
 
 @click.command()
@@ -72,7 +71,7 @@ def restore(place: str, data: str, t: str | None, number: int | None, **_: Any) 
             raise click.UsageError("a database in memory ends with the command; name a folder with --data")
         if not is_address(data):
             check_is_folder(data)
-        run_restore(place, present_settings(), t, number, out, err)
+        run_restore(place, present_settings(), t, number)
 
 
 @click.command()
@@ -100,5 +99,5 @@ def check(place: str | None, deep: bool, **_: Any) -> None:
         settings = present_settings()
         if place is None:
             check_exists(settings)
-        sound = run_check(settings, place, out, err, deep=deep)
+        sound = run_check(settings, place, deep=deep)
     end_unless(sound)

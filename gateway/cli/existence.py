@@ -20,20 +20,15 @@ def check_exists(settings: Settings) -> None:
     if not is_new(settings):
         return
     if is_address(settings.data):
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"there is no database to read: {shown_path(settings.data)} holds none. `adalog transact` makes one, "
-            "`adalog sample` one with data to try",
-            retryable=False,
-        )
-    path = Path(settings.data)
-    what = "does not exist" if not path.exists() else "holds none" if path.is_dir() else "is no folder"
-    raise AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"there is no database to read: {shown_path(settings.data)} {what}. --data DIR names another folder, "
-        "--url URL a server; `adalog transact` makes a database, `adalog sample` one with data to try",
-        retryable=False,
+        what = "holds none. `adalog transact` makes one"
+    else:
+        path = Path(settings.data)
+        what = "does not exist" if not path.exists() else "holds none" if path.is_dir() else "is no folder"
+        what += ". --data DIR names another folder, --url URL a server; `adalog transact` makes a database"
+    message = (
+        f"there is no database to read: {shown_path(settings.data)} {what}, `adalog sample` one with data to try"
     )
+    raise AdalogError(Code.BACKEND_UNAVAILABLE, message, retryable=False)
 
 
 def _held(settings: Settings) -> bool:

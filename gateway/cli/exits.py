@@ -35,9 +35,7 @@ class CommandGroup(click.Group):
         except OSError as error:
             # The commands know what files they read and write: this is standard output.
             _drop_output()
-            err.print(
-                f"adalog: the output cannot be written: {error.strerror or error}", markup=False, soft_wrap=True
-            )
+            err.tell(f"adalog: the output cannot be written: {error.strerror or error}")
             ctx.exit(_REFUSED)
 
 
@@ -57,7 +55,7 @@ def told(text: Text | None = None) -> Iterator[None]:
         print_error(error, text, err)
         sys.exit(exit_code(error))
     except SettingError as error:
-        err.print(f"adalog: {error}", markup=False, soft_wrap=True)
+        err.tell(f"adalog: {error}")
         sys.exit(_USAGE)
 
 

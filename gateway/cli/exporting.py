@@ -6,14 +6,13 @@ from dataclasses import asdict
 from datetime import datetime
 
 import orjson
-from rich.console import Console
 
-from adalog.cluster.session import Session
 from adalog.cluster.tasks import SparkTasks
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.kernels.loading import load_kernels
+from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ShownWarning, print_warnings
-from adalog.gateway.cli.output.stages import ProgressBar, bar_on
+from adalog.gateway.cli.output.stages import progress_bar
+from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check_target
@@ -26,9 +25,7 @@ from adalog.store.values.attribute import TX_BASE
 _SPARK_SECONDS = 240.0
 
 
-def run_export(
-    settings: Settings, to: str, out: Console, err: Console, *, as_of: str | None, form: str, history: bool
-) -> None:
+def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, history: bool) -> None:
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
     moment = None if as_of is None else _moment(as_of)
     check_target(to)
@@ -38,17 +35,11 @@ def run_export(
     print_warnings(
         [ShownWarning(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err
     )
-    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
-    session.start()
-    try:
-        with bar_on(err) as bar:
-            shown = ProgressBar(bar)
-            shown.stage("starting Spark")
-            session.wait(_SPARK_SECONDS)
-            runner = SparkTasks(session.live(), shown)
-            outcome = export(view.history() if history else view, runner, to, form)
-    finally:
-        session.close()
+    with started_session(settings) as session, progress_bar() as shown:
+        shown.stage("starting Spark")
+        session.wait(_SPARK_SECONDS)
+        runner = SparkTasks(session.live(), shown)
+        outcome = export(view.history() if history else view, runner, to, form)
     out.out(orjson.dumps(asdict(outcome)).decode(), highlight=False)
 
 

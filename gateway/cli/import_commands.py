@@ -9,17 +9,13 @@ import click
 
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import Decorator, data_option, format_option, option
-from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.target import Target, present_settings, where_options
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
 
 
 def quarantine_option(help: str) -> Decorator:
-    """--quarantine, the folder of rejected rows."""
-    return option(
-        "--quarantine", metavar="DIR", type=click.Path(), default="quarantine", show_default=True, help=help
-    )
+    return option("--quarantine", metavar="DIR", type=click.Path(), default="quarantine", help=help)
 
 
 @click.command("import")
@@ -30,7 +26,6 @@ def quarantine_option(help: str) -> Decorator:
     metavar="N",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Import nothing where more rows than this are rejected.",
 )
 @quarantine_option("Where rejected rows are written.")
@@ -62,9 +57,9 @@ def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -
         plan = read_mapping(Path(mapping), named)
         with where.place(reads=False) as place:
             if isinstance(place, RemoteBackend):
-                accepted = ask_for_import(place, Path(mapping), named, out, err, **given)
+                accepted = ask_for_import(place, Path(mapping), named, **given)
             else:
-                accepted = run_import(place, plan, out, err, **given)
+                accepted = run_import(place, plan, **given)
     end_unless(accepted)
 
 
@@ -76,7 +71,6 @@ def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -
     metavar="DIR",
     type=click.Path(),
     default="checkpoint",
-    show_default=True,
     help="Where it is kept what was taken; of one mapping and one database.",
 )
 @quarantine_option("Where rejected rows are written, a folder for each batch.")
@@ -107,7 +101,7 @@ def stream(
         most = ANY if max_errors is None else max_errors
         chosen = StreamOptions(Path(mapping), Path(checkpoint), Path(quarantine), most, once)
         with where.place(reads=False) as place:
-            run_stream(place, present_settings(), plan, chosen, out, err)
+            run_stream(place, present_settings(), plan, chosen)
 
 
 @click.command()
@@ -134,4 +128,4 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
 
         settings = present_settings()
         check_exists(settings)
-        run_export(settings, folder, out, err, as_of=as_of, form=form, history=history)
+        run_export(settings, folder, as_of=as_of, form=form, history=history)

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Console
 
-from adalog.cluster.session import Session
-from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import RemoteBackend
-from adalog.gateway.cli.output.stages import ProgressBar, bar_on
-from adalog.gateway.opening import open_database
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.output.stages import progress_bar
+from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
 from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_of, mapping_text
@@ -25,36 +23,15 @@ _SPARK_SECONDS = 240.0
 _SILENCE_SECONDS = 120.0
 
 
-def run_import(
-    settings: Settings,
-    plan: ImportPlan,
-    out: Console,
-    err: Console,
-    *,
-    max_errors: int,
-    quarantine: str,
-    dry_run: bool,
-) -> bool:
+def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
-    session.start()
-    try:
-        with open_database(settings) as database, bar_on(err) as bar:
-            shown = ProgressBar(bar)
-            shown.stage("starting Spark")
-            session.wait(_SPARK_SECONDS)
-            database.have_folded(folding_on(session))
-            outcome = load(
-                database,
-                SparkRunner(session.live(), shown),
-                plan,
-                max_errors=max_errors,
-                quarantine=Path(quarantine),
-                dry_run=dry_run,
-            )
-    finally:
-        session.close()
-    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
+    with started_session(settings) as session, open_database(settings) as database, progress_bar() as shown:
+        shown.stage("starting Spark")
+        session.wait(_SPARK_SECONDS)
+        database.have_folded(folding_on(session))
+        runner, rejected = SparkRunner(session.live(), shown), Path(quarantine)
+        outcome = load(database, runner, plan, max_errors=max_errors, quarantine=rejected, dry_run=dry_run)
+    _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
 
 
@@ -62,8 +39,6 @@ def ask_for_import(
     server: RemoteBackend,
     mapping: Path,
     paths: Mapping[str, str],
-    out: Console,
-    err: Console,
     *,
     max_errors: int,
     quarantine: str,
@@ -74,8 +49,7 @@ def ask_for_import(
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
     outcome = None
-    with bar_on(err) as bar:
-        shown = ProgressBar(bar)
+    with progress_bar() as shown:
         for kind, said in server.imported(wish, _SILENCE_SECONDS):
             if kind == "progress":
                 shown.told(said)
@@ -84,12 +58,11 @@ def ask_for_import(
             elif kind == "done":
                 outcome = ImportOutcome(**said)
     assert outcome is not None, "it comes last, or an error was raised"
-    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
+    _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
 
 
 def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
-    """What a server is asked for."""
     text = mapping_text(mapping)
     return {
         "mapping": text,
@@ -109,7 +82,6 @@ class RejectedFolder:
         self._begun: set[str] = set()
 
     def write(self, name: str, text: str) -> None:
-        """More of a file."""
         # A server has no say in which folder is written to.
         path = self._folder / Path(name).name
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -118,13 +90,11 @@ class RejectedFolder:
         self._begun.add(path.name)
 
 
-def _say(
-    outcome: ImportOutcome, out: Console, err: Console, quarantine: str, max_errors: int, *, dry_run: bool
-) -> None:
+def _say(outcome: ImportOutcome, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
     if outcome.rejected:
         where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
         end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"
-        err.print(f"adalog: {where}{end}", markup=False, soft_wrap=True)
+        err.tell(f"adalog: {where}{end}")
     if dry_run and outcome.accepted:
-        err.print("a dry run: nothing was imported", style="dim", markup=False, soft_wrap=True)
+        err.tell("a dry run: nothing was imported", "dim")
     out.out(orjson.dumps(outcome.told()).decode(), highlight=False)

@@ -51,10 +51,8 @@ def followed(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Event]:
     """The events of a served adalog, for ever. `say`: is told when the stream breaks off, and where it goes on.
-    `away`: the seconds for which a server that was there may be gone.
-
-    Raises what the server refuses, and BACKEND_UNAVAILABLE where it never answered, or was gone for so long.
-    """
+    `away`: the seconds for which a server that was there may be gone. Raises what the server refuses, and
+    BACKEND_UNAVAILABLE where it never answered, or was gone for so long."""
     asked, last = dict(variables), None
     patience, began, gone_on_after = _FIRST_WAIT, False, None
     lost_at: float | None = None
@@ -145,7 +143,6 @@ class Printer:
 
     @property
     def encoding(self) -> str:
-        """In which encoding the events are wanted."""
         return "PLAIN" if self.form == "json" else "TAGGED"
 
     def event(self, event: Event) -> None:
@@ -187,13 +184,8 @@ class Printer:
             writer.writerow(["t", "change", *(column["name"] for column in event["columns"])])
         for mark, row in _changes(event):
             cells = (encode(value, Encoding.PLAIN) for value in decode(row))
-            writer.writerow(
-                [
-                    event["basisT"],
-                    mark,
-                    *(edn.write(cell) if isinstance(cell, list | dict) else cell for cell in cells),
-                ]
-            )
+            written = (edn.write(cell) if isinstance(cell, list | dict) else cell for cell in cells)
+            writer.writerow([event["basisT"], mark, *written])
         if event["kind"] == "RESET":
             writer.writerow([event["basisT"], "reset"])
         self._write(text.getvalue().encode())
@@ -205,19 +197,11 @@ class Printer:
                 self._snapshot(event)
                 self._rows = []
             return
-        lines = [
-            tables.side_by_side(
-                [
-                    tables.TextColumn("", tables.CellKind.TEXT, [output.cell(value)])
-                    for value in (mark, *decode(row))
-                ],
-                self.out.room,
-                self.out.mark,
-            )
-            for mark, row in _changes(event)
-        ]
-        for line, (mark, row) in zip(lines, _changes(event), strict=True):
-            shown = line.lines[0] if line is not None else " ".join(map(output.cell, (mark, *decode(row))))
+        for mark, row in _changes(event):
+            cells = [output.cell(value) for value in (mark, *decode(row))]
+            columns = [tables.TextColumn("", tables.CellKind.TEXT, [text]) for text in cells]
+            line = tables.side_by_side(columns, self.out.room, self.out.mark)
+            shown = " ".join(cells) if line is None else line.lines[0]
             self.out.out(shown, style="green" if mark == "+" else "red", highlight=False)
 
     def _snapshot(self, event: Event) -> None:
@@ -241,6 +225,5 @@ _TOLD: Final = {"SNAPSHOT": ("rows", "last"), "DELTA": ("added", "retracted"), "
 
 
 def _changes(event: Event) -> list[tuple[str, Any]]:
-    """Rows with what becomes of them."""
     entered = event["rows"] or event["added"] or ()
     return [*(("-", row) for row in event["retracted"] or ()), *(("+", row) for row in entered)]

@@ -12,8 +12,6 @@ import click
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli.output.texts import TextType
-from adalog.gateway.identity.json_texts import unique
-from adalog.gateway.settings.config import help_text, names
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import PREFIX, SettingError, config_file, option_name
 
@@ -24,8 +22,6 @@ _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 # GraphQL's Int.
 _LONGEST_MS = 2**31 - 1
 _TYPED_ORDER = "adalog.arguments"
-
-
 # What options are called in a file of settings.
 OPTION_KEYS: set[str] = set()
 CONFIG = "adalog.config"
@@ -36,12 +32,22 @@ def option(*names: str, **settings: Any) -> Decorator:
     """A click option that is also read from ADALOG_<OPTION>, and from a file of settings."""
     key = _key(names[0])
     OPTION_KEYS.add(key)
+    settings.setdefault("show_default", "default" in settings)
     return click.option(*names, envvar=PREFIX + key.upper(), show_envvar=True, **settings)
 
 
 def setting_option(name: str, metavar: str, **more: Any) -> Decorator:
     """The option of a setting, with the help of its definition."""
-    return option(option_name(name), metavar=metavar, help=help_text(name), **more)
+    return option(option_name(name), cls=_SettingOption, metavar=metavar, **more)
+
+
+class _SettingOption(click.Option):
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        # The definitions are slow to load, and the list of the commands needs none of them.
+        from adalog.gateway.settings.config import help_text
+
+        self.help = help_text(_key(self.opts[0]))
+        return super().get_help_record(ctx)
 
 
 def _key(option: str) -> str:
@@ -109,18 +115,14 @@ class _LinesType(click.ParamType[Any]):
 
 
 class JsonType(_LinesType):
-    """A JSON value."""
-
     name = "json"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from adalog.gateway.identity.json_texts import unique
+
         try:
             return json.loads(
-                value,
-                parse_int=_integer,
-                parse_float=_double,
-                parse_constant=_no_number,
-                object_pairs_hook=unique,
+                value, parse_int=_integer, parse_float=_double, parse_constant=_no_number, object_pairs_hook=unique
             )
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -132,8 +134,6 @@ class JsonType(_LinesType):
 
 
 class EdnType(_LinesType):
-    """An EDN value, as text."""
-
     name = "edn"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -182,6 +182,7 @@ class SettingOptions(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         declared = {param.name for param in params} | {"config"}
+        from adalog.gateway.settings.config import names
         from adalog.gateway.settings.sources import secret_names
 
         for name in sorted((names() | RETIRED) - declared):
@@ -220,7 +221,6 @@ def format_option(*formats: str, help: str | None = None) -> Decorator:
         cls=FormatOption,
         type=click.Choice(formats),
         default=formats[0],
-        show_default=True,
         help=help or "What to print.",
     )
 
@@ -270,12 +270,7 @@ basis_options = options(
 )
 argument_options = options(
     option(
-        "--arg",
-        "args",
-        metavar="JSON",
-        type=JsonType(),
-        multiple=True,
-        help="A value for :in after $; repeatable.",
+        "--arg", "args", metavar="JSON", type=JsonType(), multiple=True, help="A value for :in after $; repeatable."
     ),
     option(
         "--arg-edn",
@@ -290,7 +285,6 @@ engine_option = option(
     "--engine",
     type=click.Choice(("auto", "local", "spark"), case_sensitive=False),
     default="auto",
-    show_default=True,
     help="Where the query runs.",
 )
 timeout_option = option(

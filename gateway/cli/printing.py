@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,7 @@ import orjson
 from adalog.gateway.cli.output.console import binary, err, out
 
 if TYPE_CHECKING:
-    from adalog.gateway.cli.output.formats import ResultTable
+    from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
 
 # How wide a pulled entity is written where no terminal says.
 _PAGE_WIDTH = 100
@@ -40,6 +41,12 @@ def print_relation(relation: ResultTable, form: str, show: int | None) -> None:
     output.print_warnings(relation.warnings, err)
 
 
+def print_warnings(warnings: Sequence[ShownWarning]) -> None:
+    from adalog.gateway.cli.output import formats as output
+
+    output.print_warnings(warnings, err)
+
+
 def print_entities(found: list[Any], form: str) -> None:
     """Prints entities one after the other: a value each, or as JSON one value, a list where there are several."""
     if form == "json":
@@ -60,4 +67,4 @@ def print_entities(found: list[Any], form: str) -> None:
 
 def say(what: str) -> None:
     """Prints a line about the answer, or about what is going on, on standard error."""
-    err.print(what, style="dim", markup=False, soft_wrap=True)
+    err.tell(what, "dim")

@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from adalog.gateway.cli import options
 from adalog.gateway.cli.exits import told
-from adalog.gateway.cli.options import (
-    TEXT,
-    ArgumentCommand,
-    DurationType,
-    argument_options,
-    argument_variables,
-    basis_options,
-    basis_variable,
-    engine_option,
-    format_option,
-    option,
-    timeout_option,
-)
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.texts import Text
-from adalog.gateway.cli.printing import check_binary, print_entities, print_relation, say
+from adalog.gateway.cli.printing import check_binary, print_entities, print_relation, print_warnings, say
 from adalog.gateway.cli.target import Target, where_options
 
 if TYPE_CHECKING:
     from adalog.gateway.cli.backend import Backend
 
-rows_format_option = format_option("table", "expanded", "json", "edn", "csv", "arrow")
-show_option = option(
+rows_format_option = options.format_option("table", "expanded", "json", "edn", "csv", "arrow")
+show_option = options.option(
     "--show", type=click.IntRange(0), metavar="N", help="Rows of a table; 0: all.  [default: 500 on a terminal]"
 )
 
 
-@click.command(cls=ArgumentCommand)
+@click.command(cls=options.ArgumentCommand)
 @where_options
-@basis_options
-@argument_options
-@engine_option
-@timeout_option
+@options.basis_options
+@options.argument_options
+@options.engine_option
+@options.timeout_option
 @rows_format_option
 @show_option
-@option(
+@options.option(
     "--output",
     "folder",
     metavar="DIR",
     type=click.Path(),
     help="Write the rows as Parquet into this folder, new or empty; with --engine spark its tasks do.",
 )
-@click.argument("query", type=TEXT)
+@click.argument("query", type=options.TEXT)
 def query(query: Text, where: Target, form: str, show: int | None, folder: str | None, **given: Any) -> None:
     """Run an EDN Datalog QUERY: text, a file, or `-` for standard input.
 
@@ -70,9 +58,7 @@ def query(query: Text, where: Target, form: str, show: int | None, folder: str |
 
             said, warnings = run_write(backend, variables, folder)
         out.out(said, highlight=False)
-        from adalog.gateway.cli.output.formats import print_warnings
-
-        print_warnings(warnings, err)
+        print_warnings(warnings)
         return
     with _backend(query, where, "running the query", spark=spark) as backend:
         from adalog.gateway.cli.requests import run_query
@@ -81,15 +67,15 @@ def query(query: Text, where: Target, form: str, show: int | None, folder: str |
     print_relation(relation, form, show)
 
 
-@click.command(cls=ArgumentCommand)
+@click.command(cls=options.ArgumentCommand)
 @where_options
-@basis_options
-@argument_options
-@engine_option
-@timeout_option
-@option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
-@format_option("text", "json")
-@click.argument("query", type=TEXT)
+@options.basis_options
+@options.argument_options
+@options.engine_option
+@options.timeout_option
+@options.option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
+@options.format_option("text", "json")
+@click.argument("query", type=options.TEXT)
 def explain(query: Text, where: Target, form: str, analyze: bool, **given: Any) -> None:
     """Show the plan of an EDN Datalog QUERY: text, a file, or `-` for standard input.
 
@@ -102,17 +88,15 @@ def explain(query: Text, where: Target, form: str, analyze: bool, **given: Any) 
 
         text, warnings = run_explain(backend, variables, form)
     out.out(text, highlight=False)
-    from adalog.gateway.cli.output.formats import print_warnings
-
-    print_warnings(warnings, err)
+    print_warnings(warnings)
 
 
 @click.command()
 @where_options
-@basis_options
-@timeout_option
-@format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
-@click.argument("pattern", type=TEXT)
+@options.basis_options
+@options.timeout_option
+@options.format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
+@click.argument("pattern", type=options.TEXT)
 @click.argument("eids", metavar="EID...", nargs=-1, required=True)
 def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given: Any) -> None:
     """Show entities as nested maps: what the EDN PATTERN has of each EID.
@@ -124,7 +108,7 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given
         adalog pull '[:package/name {:package/depends [:package/name]}]' '[:package/name "git"]'
         adalog pull '[*]' 65824 :package/name
     """
-    variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(**given)}
+    variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(given)}
     with _backend(pattern, where, "pulling") as backend:
         from adalog.gateway.cli.requests import run_pull
 
@@ -133,16 +117,14 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given
     missing = [eid for eid, each in zip(eids, found, strict=True) if each is None]
     if missing:
         say(f"nothing to show of {', '.join(missing)}")
-    from adalog.gateway.cli.output.formats import print_warnings
-
-    print_warnings(warnings, err)
+    print_warnings(warnings)
 
 
 @click.command()
 @where_options
 @rows_format_option
 @show_option
-@option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
+@options.option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
 @click.argument("prefix", default="")
 def attributes(prefix: str, where: Target, form: str, show: int | None, own: bool) -> None:
     """List the attributes: type, cardinality, uniqueness, datoms; those that begin with PREFIX.
@@ -158,23 +140,24 @@ def attributes(prefix: str, where: Target, form: str, show: int | None, own: boo
     print_relation(relation, form, show)
 
 
-@click.command(cls=ArgumentCommand)
+@click.command(cls=options.ArgumentCommand)
 @where_options
-@argument_options
-@option(
+@options.argument_options
+@options.option(
     "--from-t", metavar="T", type=click.IntRange(0), help="Begin after transaction T, and replay what came since."
 )
-@option(
+@options.option(
     "--away",
     metavar="SPAN",
-    type=DurationType(),
+    type=options.DurationType(),
     default="5m",
-    show_default=True,
     help="How long the server may be gone: then the exit code is 3.",
 )
-@format_option("table", "json", "edn", "csv", help="What to print; but for a table, a line for each event or row.")
+@options.format_option(
+    "table", "json", "edn", "csv", help="What to print; but for a table, a line for each event or row."
+)
 @show_option
-@click.argument("query", type=TEXT)
+@click.argument("query", type=options.TEXT)
 def live(
     query: Text, where: Target, form: str, show: int | None, from_t: int | None, away: int, **given: Any
 ) -> None:
@@ -189,12 +172,11 @@ def live(
     """
     from adalog.gateway.cli.backend import RemoteBackend
     from adalog.gateway.cli.live import Printer, followed, replayed
-    from adalog.gateway.cli.output.formats import print_warnings
 
-    printer = Printer(form, out, say, show, lambda warnings: print_warnings(warnings, err))
+    printer = Printer(form, out, say, show, print_warnings)
     variables = {
         "query": query.text,
-        **argument_variables(given["args"], given["args_edn"]),
+        **options.argument_variables(given["args"], given["args_edn"]),
         "fromT": from_t,
         "as": printer.encoding,
     }
@@ -221,18 +203,14 @@ def _asked(query: Text, **given: Any) -> dict[str, Any]:
     """The variables that a query and its explanation have in common."""
     return {
         "query": query.text,
-        **argument_variables(given["args"], given["args_edn"]),
-        **_read_at(given["as_of"], given["since"], given["history"], given["with_"], given["timeout"]),
+        **options.argument_variables(given["args"], given["args_edn"]),
+        **_read_at(given),
         "engine": given["engine"].upper(),
     }
 
 
-def _read_at(
-    as_of: str | None, since: int | None, history: bool, with_: Text | None, timeout: int | None
-) -> dict[str, Any]:
+def _read_at(given: Mapping[str, Any]) -> dict[str, Any]:
     """The variables of a database value, and how long its reading may take."""
-    return {
-        "basis": basis_variable(as_of, since, history),
-        "with": None if with_ is None else with_.text,
-        "timeoutMs": timeout,
-    }
+    basis = options.basis_variable(given["as_of"], given["since"], given["history"])
+    with_ = None if given["with_"] is None else given["with_"].text
+    return {"basis": basis, "with": with_, "timeoutMs": given["timeout"]}

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Console
 
 from adalog.cluster.addresses import is_address
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.gateway.cli.backend import Backend, LocalBackend
+from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
 from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.location import shown_data
@@ -212,8 +212,7 @@ def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
-def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: bool) -> None:
-    """Loads the Debian package graph into the settings' folder."""
+def load_sample(settings: Settings, *, if_empty: bool) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from adalog.examples.debian.load import load
@@ -221,9 +220,7 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
 
     with open_database(settings) as database:
         if database.snapshot().t > 0 and if_empty:
-            out.print(
-                f"{shown_data(settings.data)} holds data already; nothing loaded", markup=False, soft_wrap=True
-            )
+            out.tell(f"{shown_data(settings.data)} holds data already; nothing loaded")
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=err, transient=True) as bar:
@@ -233,8 +230,4 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
                 bar.update(task, completed=done, total=total)
 
             load(database, progress)
-        out.print(
-            f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}",
-            markup=False,
-            soft_wrap=True,
-        )
+        out.tell(f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}")

@@ -14,7 +14,6 @@ from adalog.gateway.cli.options import SettingOptions, data_option, format_optio
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import print_relation
 from adalog.gateway.cli.target import is_new, made, present_settings, read_settings
-from adalog.store.files.folder import is_address
 
 
 @click.command(cls=SettingOptions)
@@ -34,6 +33,7 @@ def serve(**_: Any) -> None:
     with told():
         from adalog.gateway.server import run
         from adalog.gateway.settings.checking import checked
+        from adalog.store.files.folder import is_address
 
         settings = checked(present_settings())
         log = logging.getLogger("adalog.server")

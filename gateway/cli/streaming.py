@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-from rich.console import Console
 
 from adalog.cluster.cluster import Cluster
-from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.importing import RejectedFolder, wish_of
-from adalog.gateway.opening import open_database
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
@@ -33,8 +31,6 @@ ANY: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """The options of the command."""
-
     mapping: Path
     checkpoint: Path
     quarantine: Path
@@ -43,12 +39,7 @@ class StreamOptions:
 
 
 def run_stream(
-    place: RemoteBackend | Settings,
-    settings: Settings,
-    plan: ImportPlan,
-    chosen: StreamOptions,
-    out: Console,
-    err: Console,
+    place: RemoteBackend | Settings, settings: Settings, plan: ImportPlan, chosen: StreamOptions
 ) -> None:
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
@@ -56,79 +47,69 @@ def run_stream(
         raise AdalogError(
             Code.ARG_INVALID, f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it"
         )
-    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
-    session.start()
-    try:
+    with started_session(settings) as session:
         session.wait(_SPARK_SECONDS)
         live = session.live()
         streams: list[Streaming] = []
 
-        def stopped() -> bool:
-            return any(stream.stopped for stream in streams)
-
         def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
             if isinstance(came, AdalogError):
-                err.print(
-                    f"batch {number} of {source} is tried again: {came.message}", markup=False, soft_wrap=True
-                )
+                err.tell(f"batch {number} of {source} is tried again: {came.message}")
             else:
                 said = {"source": source, "batch": number, **came.told()}
                 out.out(orjson.dumps(said).decode(), highlight=False)
                 out.file.flush()
 
-        with _sink(place, live, chosen, stopped) as sink:
+        told = _Stoppable(lambda: any(stream.stopped for stream in streams))
+        with _sink(place, live, chosen, told) as sink:
             stream = Streaming(live, plan, chosen.checkpoint, chosen.quarantine, sink, tell)
             streams.append(stream)
             stream.run(once=chosen.once)
-    finally:
-        session.close()
 
 
 @contextmanager
 def _sink(
-    place: RemoteBackend | Settings, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
+    place: RemoteBackend | Settings, live: Cluster, chosen: StreamOptions, told: _Stoppable
 ) -> Iterator[Sink]:
     if isinstance(place, RemoteBackend):
-        yield _Server(place, chosen, stopped)
+        yield _Server(place, chosen, told)
         return
     with open_database(place) as database:
-        yield _Folder(database, live, chosen, stopped)
+        yield _Folder(database, live, chosen, told)
 
 
+@dataclass
 class _Folder:
     """Batches into a folder that this process has."""
 
-    def __init__(
-        self, database: Database, live: Cluster, chosen: StreamOptions, stopped: Callable[[], bool]
-    ) -> None:
-        self._database = database
-        self._live = live
-        self._chosen = chosen
-        self._told = _Stoppable(stopped)
+    database: Database
+    live: Cluster
+    chosen: StreamOptions
+    told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
-        runner = SparkRunner(self._live, self._told)
-        most = self._chosen.max_errors
+        runner = SparkRunner(self.live, self.told)
+        most = self.chosen.max_errors
         return _accepted(
-            load(self._database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
+            load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
         )
 
 
+@dataclass
 class _Server:
     """Batches into a server's database, which reads the files itself."""
 
-    def __init__(self, server: RemoteBackend, chosen: StreamOptions, stopped: Callable[[], bool]) -> None:
-        self._server = server
-        self._chosen = chosen
-        self._told = _Stoppable(stopped)
+    server: RemoteBackend
+    chosen: StreamOptions
+    told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         [source] = plan.sources
-        wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
+        wish = wish_of(self.chosen.mapping, {}, max_errors=self.chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
         rejected = RejectedFolder(quarantine)
-        for kind, said in self._server.imported(wish, _SILENCE_SECONDS):
-            self._told.tasks(0, 0, 0)
+        for kind, said in self.server.imported(wish, _SILENCE_SECONDS):
+            self.told.tasks(0, 0, 0)
             if kind == "rejected":
                 rejected.write(said["file"], said["text"])
             elif kind == "done":
@@ -146,17 +127,15 @@ def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
     return outcome
 
 
+@dataclass
 class _Stoppable:
     """Takes the progress of a batch, and ends it on request."""
 
-    def __init__(self, stopped: Callable[[], bool]) -> None:
-        self._stopped = stopped
+    stopped: Callable[[], bool]
 
     def stage(self, name: str) -> None:
-        """Another stage begins."""
         self.tasks(0, 0, 0)
 
     def tasks(self, done: int, total: int, rows: int) -> None:
-        """So many of the stage's tasks are done."""
-        if self._stopped():
+        if self.stopped():
             raise AdalogError(Code.CANCELLED, "the stream was stopped")

@@ -14,8 +14,6 @@ from click.core import ParameterSource
 
 from adalog.gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
 from adalog.gateway.cli.output.console import err
-from adalog.gateway.settings.config import names
-from adalog.gateway.settings.location import shown_path
 from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import variable
 
@@ -38,8 +36,7 @@ class Target:
     @contextmanager
     def place(self, *, reads: bool) -> Iterator[RemoteBackend | Settings]:
         """The server that is asked, or the settings of the folder. reads: the command makes no database."""
-        both = is_typed("data") and is_typed("url")
-        if both:
+        if is_typed("data") and is_typed("url"):
             raise click.UsageError("--data and --url are both given; name the folder or the server")
         if self.url and not is_typed("data"):
             from adalog.gateway.cli.backend import RemoteBackend
@@ -52,7 +49,8 @@ class Target:
 
             check_exists(settings)
         else:
-            say_if_new(settings)
+            if is_new(settings):
+                err.tell(made(settings), "dim")
         yield settings
 
     @contextmanager
@@ -97,6 +95,7 @@ def present_settings() -> Settings:
 
 def read_settings() -> SettingsRead:
     """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
+    from adalog.gateway.settings.config import names
     from adalog.gateway.settings.sources import nearest, read
 
     ctx = click.get_current_context()
@@ -106,17 +105,10 @@ def read_settings() -> SettingsRead:
     found = read(os.environ, typed, OPTION_KEYS)
     for unknown in sorted(set(found.unknown) - _SET_UP):
         known = [variable(name) for name in (*names(), *OPTION_KEYS)]
-        err.print(f"adalog: {unknown} is no setting{nearest(unknown, known)}", markup=False, soft_wrap=True)
+        err.tell(f"adalog: {unknown} is no setting{nearest(unknown, known)}")
     if found.retired:
-        text = f"adalog: {', '.join(found.retired)}: no settings any more, and without effect"
-        err.print(text, markup=False, soft_wrap=True)
+        err.tell(f"adalog: {', '.join(found.retired)}: no settings any more, and without effect")
     return found
-
-
-def say_if_new(settings: Settings) -> None:
-    """Says on standard error that a database is made, where there is none yet."""
-    if is_new(settings):
-        err.print(made(settings), style="dim", markup=False, soft_wrap=True)
 
 
 def is_new(settings: Settings) -> bool:
@@ -127,5 +119,6 @@ def is_new(settings: Settings) -> bool:
 
 
 def made(settings: Settings) -> str:
-    """That a database is made."""
+    from adalog.gateway.settings.location import shown_path
+
     return f"creating a new database in {shown_path(settings.data)}"

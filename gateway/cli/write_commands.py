@@ -51,4 +51,4 @@ def sample(if_empty: bool, **_: Any) -> None:
     with told():
         from adalog.gateway.cli.requests import load_sample
 
-        load_sample(present_settings(), out, err, if_empty=if_empty)
+        load_sample(present_settings(), if_empty=if_empty)

@@ -12,11 +12,9 @@ _DIGEST_BYTES = 16
 
 
 def validated(media: str, body: Iterable[bytes]) -> dict[str, str]:
-    """The headers of an answer that may be kept by the client, and asked for again with its ETag.
-
-    The validator is of the bytes before they are compressed: a weak one, as it is the same however they are sent.
-    Answers depend on the client, so no cache between may keep them.
-    """
+    """The headers of an answer that may be kept by the client, and asked for again with its ETag. The validator is
+    of the bytes before they are compressed: a weak one, as it is the same however they are sent. Answers depend on
+    the client, so no cache between may keep them."""
     digest = hashlib.blake2b(key=media.encode(), digest_size=_DIGEST_BYTES)
     for chunk in body:
         digest.update(chunk)

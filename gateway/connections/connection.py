@@ -98,7 +98,6 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being received or answered."""
         return (
             self.part is RequestPart.NOTHING
             and not self._is_answering
@@ -267,11 +266,6 @@ class Connection(HttpToolsProtocol):
     # What a stream of events asks of it
 
     @property
-    def sends_events(self) -> bool:
-        """Whether the answer that is being sent is a stream of events."""
-        return self._sender is not None
-
-    @property
     def is_full(self) -> bool:
         return self.flow.write_paused
 
@@ -343,7 +337,6 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def make_room(self) -> None:
-        """Ends a connection that is idle."""
         self.transport.close()
 
     def let_go(self) -> None:

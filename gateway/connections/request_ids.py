@@ -27,8 +27,6 @@ def request_id(scope: Scope) -> str:
 
 
 class RequestIds:
-    """Gives requests their numbers, and traces those over HTTP."""
-
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 

@@ -8,7 +8,7 @@ transport as it is made (`gateway.connections.event_transport`); what the messag
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -102,7 +102,6 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being received, answered or sent."""
         return not self.operations and not self.held and not self.transport.get_write_buffer_size()
 
     @property
@@ -111,7 +110,6 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether something may be sent."""
         return self.conn.state is State.OPEN and not self.transport.is_closing()
 
     # What the session asks
@@ -123,7 +121,6 @@ class WebSocket(WebSocketsSansIOProtocol):
         del self.request, self.response
 
     def send_piece(self, piece: bytes) -> None:
-        """Sends one message of text."""
         if self.is_open:
             self.transport.write(_head(len(piece)) + piece)
 
@@ -142,11 +139,9 @@ class WebSocket(WebSocketsSansIOProtocol):
         await self.writable.wait()
 
     def hold(self, size: int) -> None:
-        """So many bytes wait for an answer."""
         self.wire.hold(self, size)
 
     def release(self, size: int) -> None:
-        """They wait no more."""
         self.wire.release(self, size)
 
     def close(self, code: int, reason: str) -> None:
@@ -194,7 +189,8 @@ class WebSocket(WebSocketsSansIOProtocol):
             self._sender.check(now)
             if self._pinged is None and now - self._heard > self.wire.ping_seconds:
                 self._pinged = now
-                self._send_frames(lambda: self.conn.send_ping(b""))
+                self.conn.send_ping(b"")
+                self.transport.write(b"".join(self.conn.data_to_send()))
 
     def _cut(self, why: str) -> None:
         self.wire.refused[why] += 1
@@ -380,10 +376,6 @@ class WebSocket(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         self.scope["extensions"][EXTENSION] = {"connection": self}
         await super().run_asgi()
-
-    def _send_frames(self, make: Callable[[], None]) -> None:
-        make()
-        self.transport.write(b"".join(self.conn.data_to_send()))
 
 
 def _head(size: int) -> bytes:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Final, Protocol
 
 import orjson
@@ -32,12 +33,6 @@ LINGER_BYTES: Final = 256 * 1024
 # Connections beyond the limit that are told so in peace.
 _MOST_LINGERING: Final = 32
 _LOGGER: Final = logging.getLogger("adalog.server")
-_REASONS: Final = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
-    503: "Service Unavailable",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class Refusal:
             *([(b"retry-after", b"1")] if self.status == 503 else ()),
             *SECURITY_HEADERS,
         ]
-        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}".encode()]
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()]
         lines += [b"%b: %b" % header for header in headers]
         return b"\r\n".join([*lines, b"", body])
 
@@ -126,7 +121,6 @@ class Wire:
         self.most = settings.connections
         self.init_seconds = limits.INIT_SECONDS
         self.ping_seconds = limits.PING_SECONDS
-        self.most_operations = limits.OPERATIONS_PER_CONNECTION
         self.refused: Counter[str] = Counter()
         # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
         self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})
@@ -157,16 +151,10 @@ class Wire:
             "of them",
         )
         self.late_head = Refusal(
-            "head_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the headers were not here after {self.head_seconds:g} s",
+            "head_seconds", 408, Code.TIMEOUT, f"the headers were not here after {self.head_seconds:g} s"
         )
         self.late_body = Refusal(
-            "body_seconds",
-            408,
-            Code.TIMEOUT,
-            f"the body was not here after {self.body_seconds:g} s",
+            "body_seconds", 408, Code.TIMEOUT, f"the body was not here after {self.body_seconds:g} s"
         )
         self.full = Refusal(
             "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"

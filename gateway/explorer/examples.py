@@ -11,6 +11,5 @@ FILES: Final = ("index.html", "live.css", "live.js", "adalog-client.js", "LICENS
 
 
 def live_page() -> Explorer:
-    """The page's files, ready to be sent."""
     folder = files("adalog.examples.live")
     return Explorer({name: folder.joinpath(name).read_bytes() for name in FILES})

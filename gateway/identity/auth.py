@@ -27,17 +27,6 @@ from adalog.gateway.settings.value_types import ROLES
 if TYPE_CHECKING:
     from adalog.gateway.identity.jwt_tokens import JsonWebTokens
 
-__all__ = [
-    "ANYONE",
-    "Principal",
-    "Tokens",
-    "address_of",
-    "authorizations",
-    "check_import",
-    "check_write",
-    "tokens_of",
-]
-
 _LOGGER: Final = logging.getLogger("adalog.server")
 
 
@@ -108,7 +97,6 @@ class Tokens:
 
 
 def authorizations(scope: Scope) -> list[str]:
-    """The Authorization headers of a request."""
     return [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
 
 
@@ -178,27 +166,16 @@ def _network(host: str) -> str:
 
 def check_write(principal: Principal) -> None:
     """Raises FORBIDDEN unless this principal may change the database."""
-    if not principal.may_write:
+    if principal.role == "read":
         raise AdalogError(
             Code.FORBIDDEN, f"{principal.name!r} has the role {principal.role!r}, which may query but not transact"
         )
 
 
-def check_import(principal: Principal) -> None:
-    """Raises FORBIDDEN unless this principal may have the server import files."""
-    if not principal.may_import:
+def check_admin(principal: Principal, reason: str) -> None:
+    """Raises FORBIDDEN unless this principal may have the server read and write files. reason: what for."""
+    if principal.role != "admin":
         raise AdalogError(
             Code.FORBIDDEN,
-            f"{principal.name!r} has the role {principal.role!r}; an import has the server read files, and needs "
-            "the role admin",
-        )
-
-
-def check_backup(principal: Principal) -> None:
-    """Raises FORBIDDEN unless this principal may have the server write a backup."""
-    if not principal.may_back_up:
-        raise AdalogError(
-            Code.FORBIDDEN,
-            f"{principal.name!r} has the role {principal.role!r}; a backup has the server write files, and needs "
-            "the role admin",
+            f"{principal.name!r} has the role {principal.role!r}; {reason}, and needs the role admin",
         )

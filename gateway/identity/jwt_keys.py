@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, SECP384R1, SECP521R1, EllipticCurvePublicKey
@@ -55,62 +55,47 @@ class Key:
     value: Any
 
 
-class Keys(Protocol):
-    """Keys by what tokens say of them. `generation` changes with the keys."""
+class Keys:
+    """Keys by what tokens say of them, which stay what they are. `generation` changes with the keys."""
 
-    generation: int
+    def __init__(self, keys: Iterable[Key] = ()) -> None:
+        self.generation = 0
+        self._keys = list(keys)
 
     def fitting(self, algorithm: str, kid: str | None) -> list[Key]:
-        """Those that may have signed such a token."""
+        """Those that may have signed such a token: keys without a name may have signed anything, a token without a
+        `kid` may be from any key."""
+        return [
+            key
+            for key in self._keys
+            if algorithm in key.algorithms and (kid is None or key.kid is None or kid == key.kid)
+        ]
 
     async def renewed(self) -> bool:
         """Has keys renewed now, if that was not just done; whether there are others."""
+        return False
 
     def missing(self) -> int | None:
         """Seconds after which keys may be there, if none could be had so far; None where there are some."""
+        return None
 
     def age(self) -> None:
         """Has keys renewed that are old, in the background."""
 
 
-class FixedKeys:
-    """Keys that stay what they are while the process runs."""
-
-    def __init__(self, keys: Iterable[Key]) -> None:
-        self.generation = 0
-        self._keys = list(keys)
-
-    def fitting(self, algorithm: str, kid: str | None) -> list[Key]:
-        return _fitting(self._keys, algorithm, kid)
-
-    async def renewed(self) -> bool:
-        return False
-
-    def missing(self) -> int | None:
-        return None
-
-    def age(self) -> None:
-        pass
-
-
-class RemoteKeys:
+class RemoteKeys(Keys):
     """The keys at an address. Those known are used while it is away; a thread of its own asks it."""
 
     def __init__(self, url: str, clock: Callable[[], float] = monotonic) -> None:
-        self.generation = 0
+        super().__init__()
         self._url = url
         self._seconds = RENEW_SECONDS
         self._pause = PAUSE_SECONDS
         self._timeout = TIMEOUT_SECONDS
         self._clock = clock
-        self._keys: list[Key] = []
-        self._renewed_at = float("-inf")
-        self._asked_at = float("-inf")
+        self._renewed_at = self._asked_at = float("-inf")
         self._asking: Future[bool] | None = None
         self._lock = threading.Lock()
-
-    def fitting(self, algorithm: str, kid: str | None) -> list[Key]:
-        return _fitting(self._keys, algorithm, kid)
 
     def age(self) -> None:
         if self._clock() - self._renewed_at > self._seconds:
@@ -160,11 +145,11 @@ def _content(key: Key) -> tuple[str | None, frozenset[str], bytes]:
     return key.kid, key.algorithms, key.value.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
-def keys_of_file(path: str) -> FixedKeys:
+def keys_of_file(path: str) -> Keys:
     """The keys of a file: PEM, or a JWKS. Raises SettingError."""
     try:
         content = Path(path).read_bytes()
-        return FixedKeys(read_keys(content))
+        return Keys(read_keys(content))
     except OSError as error:
         raise SettingError(f"the file of public keys {path} cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -202,12 +187,8 @@ def _of_jwks(content: bytes) -> list[Key]:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ValueError('it is no JWKS: an object with "keys", a list')
-    keys = []
-    for each in listed[:_MOST_KEYS]:
-        key = _of_jwk(each) if isinstance(each, dict) else None
-        if key is not None:
-            keys.append(key)
-    return keys
+    keys = (_of_jwk(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict))
+    return [key for key in keys if key is not None]
 
 
 def _of_jwk(found: dict[str, Any]) -> Key | None:
@@ -240,13 +221,6 @@ def _key(kid: str | None, value: object, algorithm: str | None) -> Key | None:
     if algorithm is not None:
         fitting &= {"EdDSA" if algorithm in ("Ed25519", "Ed448") else algorithm}
     return Key(kid, fitting, value) if fitting else None
-
-
-def _fitting(keys: list[Key], algorithm: str, kid: str | None) -> list[Key]:
-    """Keys without a name may have signed anything, and a token without a `kid` may be from any key."""
-    return [
-        key for key in keys if algorithm in key.algorithms and (kid is None or key.kid is None or kid == key.kid)
-    ]
 
 
 async def _fetched(url: str, seconds: float) -> bytes:

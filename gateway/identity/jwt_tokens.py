@@ -18,7 +18,7 @@ from jwt.utils import base64url_decode
 
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
-from adalog.gateway.identity.jwt_keys import FixedKeys, Key, Keys, RemoteKeys, keys_of_file
+from adalog.gateway.identity.jwt_keys import Key, Keys, RemoteKeys, keys_of_file
 from adalog.gateway.identity.principal import Principal, RefusedTokenError, now
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.setting import PREFIX, SettingError
@@ -197,7 +197,7 @@ def _keys(settings: Settings, algorithms: tuple[str, ...]) -> Keys:
                 f"{PREFIX}JWT_SECRET is shorter than the {_SECRET_BYTES[each]} bytes that {each} wants; make one "
                 "with `openssl rand -base64 64`"
             )
-    return FixedKeys([Key(None, frozenset(algorithms), secret)])
+    return Keys([Key(None, frozenset(algorithms), secret)])
 
 
 def _header(token: str) -> dict[str, Any]:

@@ -28,20 +28,6 @@ class Principal:
     expires: float | None = None
 
     @property
-    def may_write(self) -> bool:
-        return self.role in ("write", "admin")
-
-    @property
-    def may_import(self) -> bool:
-        """Whether they may have the server read files."""
-        return self.role == "admin"
-
-    @property
-    def may_back_up(self) -> bool:
-        """Whether they may have the server write all that it knows somewhere."""
-        return self.role == "admin"
-
-    @property
     def has_expired(self) -> bool:
         """Whether the token is not good any more."""
         return self.expires is not None and now() >= self.expires

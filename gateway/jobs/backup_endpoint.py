@@ -13,8 +13,8 @@ from typing import Final
 from starlette.types import Scope
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway.identity.auth import Principal, check_backup
-from adalog.gateway.jobs.backups import BackupRequest, Backups
+from adalog.gateway.identity.principal import Principal
+from adalog.gateway.jobs.backups import Backups
 from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.backup_places import BackupPlaces
@@ -28,8 +28,6 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 
 
 def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
-    """The jobs of /backup."""
-
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         said = await elsewhere(lambda _: members(text, _MEMBERS, "a backup"))
         if not said["to"]:
@@ -37,9 +35,9 @@ def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
         if said.get("keep", 1) < 1:
             raise AdalogError(Code.ARG_INVALID, f"`keep` is {_MEMBERS['keep'][1]}")
         to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
-        return backups.begin(BackupRequest(to, said.get("keep")))
+        return backups.begin(to, said.get("keep"))
 
-    return JobKind("backup", "no backup was taken", check_backup, begin)
+    return JobKind("backup", "no backup was taken", "a backup has the server write files", begin)
 
 
 def _places(settings: Settings, principal: Principal, scope: Scope) -> BackupPlaces:

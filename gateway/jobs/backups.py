@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from adalog.gateway.jobs.jobs import Jobs
@@ -16,14 +15,6 @@ from adalog.store.files.place import place_of
 _log = logging.getLogger("adalog.server")
 
 
-@dataclass(frozen=True, slots=True)
-class BackupRequest:
-    """A backup that is asked for, whose place was checked."""
-
-    to: str
-    keep: int | None = None
-
-
 class Backups:
     """Thread-safe."""
 
@@ -31,13 +22,14 @@ class Backups:
         self._database = database
         self.jobs = Jobs("backup")
 
-    def begin(self, wanted: BackupRequest) -> Outbox:
-        """Begins a backup; what it says. Raises RATE_LIMITED while another one runs. On the event loop."""
-        return self.jobs.begin(lambda outbox: self._taken(wanted, outbox), Outbox())
+    def begin(self, to: str, keep: int | None) -> Outbox:
+        """Begins a backup to a place that was checked; what it says. Raises RATE_LIMITED while another one runs. On
+        the event loop."""
+        return self.jobs.begin(lambda outbox: self._taken(to, keep, outbox), Outbox())
 
-    def _taken(self, wanted: BackupRequest, outbox: Outbox) -> dict[str, Any]:
+    def _taken(self, to: str, keep: int | None, outbox: Outbox) -> dict[str, Any]:
         began = time.monotonic()
-        taken = take(self._database.source(), place_of(wanted.to), wanted.keep, ProgressEvents(outbox))
+        taken = take(self._database.source(), place_of(to), keep, ProgressEvents(outbox))
         _log.info("backup %d was taken at t = %d: %s", taken.number, taken.t, taken)
         return told(taken, time.monotonic() - began)
 

@@ -23,42 +23,33 @@ from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import Meter
 from adalog.gateway.connections import limits
-from adalog.gateway.identity.auth import ANYONE, Principal
+from adalog.gateway.identity.auth import check_admin
 from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.peer import is_own_user
-from adalog.gateway.identity.principal import Expiry
+from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
 from adalog.gateway.jobs.outbox import LAST, Outbox
-from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering
+from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
 from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
+from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.settings.config import Settings
 from adalog.schema.request.errors import describe
 
-_STATUS: Final = {
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.LIMIT_EXCEEDED: 413,
-    Code.RATE_LIMITED: 429,
-    Code.BACKEND_UNAVAILABLE: 503,
-}
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
-
-    check: raises FORBIDDEN for a principal without the role. begin: begins what a body asks for; raises what is
-    wrong with it.
-    """
+    reason: why it needs the role admin. begin: begins what a body asks for; raises what is
+    wrong with it."""
 
     name: str
     undone: str
-    check: Callable[[Principal], None]
+    reason: str
     begin: Callable[[bytes, Principal, Scope], Coroutine[Any, Any, Outbox]]
 
     @property
     def path(self) -> str:
-        """Where it is asked for."""
         return f"/{self.name}"
 
 
@@ -79,7 +70,7 @@ class JobEndpoint:
             return
         try:
             principal = await self._answering.tokens.asking(scope)
-            kind.check(principal)
+            check_admin(principal, kind.reason)
             self._check_form(request)
             self._answering.introduce(principal, scope)
             meter = ASKING.get().meter
@@ -87,7 +78,7 @@ class JobEndpoint:
                 meter.admit(REQUEST_UNITS)
             outbox = await kind.begin(await self._body(request), principal, scope)
         except AdalogError as error:
-            await _refusal(error, _STATUS.get(error.code, 400))(scope, receive, send)
+            await _refusal(error)(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -111,8 +102,7 @@ class JobEndpoint:
         if {"origin", "sec-fetch-site"} & set(request.headers):
             # A page may not have the machine's files read or written, wherever it is from.
             raise AdalogError(
-                Code.FORBIDDEN,
-                f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url",
+                Code.FORBIDDEN, f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url"
             )
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise AdalogError(Code.ARG_INVALID, f"{path} is asked for with `Content-Type: application/json`")
@@ -132,7 +122,7 @@ class JobEndpoint:
         """Sends what an outbox has, until its last event, or the client leaves."""
         await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
         await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         stop = self._answering.stop
         stopped = stop.told()
         stopped.add_done_callback(lambda told: None if told.cancelled() else outbox.close(stopping()))
@@ -203,16 +193,8 @@ def _framed(kind: str, said: Any) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
 
 
-def _refusal(error: AdalogError, status: int, more: Mapping[str, str] = _NOTHING) -> Response:
+def _refusal(error: AdalogError, status: int | None = None, more: Mapping[str, str] = _NOTHING) -> Response:
     """The answer to a request that is refused. more: headers."""
-    headers = {"Cache-Control": "no-store", **more}
-    if error.code is Code.UNAUTHENTICATED:
-        headers["WWW-Authenticate"] = "Bearer"
-    if error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
-    return JSONResponse({"errors": [describe(error)]}, status, headers)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    usual, headers = refusal(error)
+    headers = {"Cache-Control": "no-store", **more, **headers}
+    return JSONResponse({"errors": [describe(error)]}, status or usual, headers)

@@ -113,7 +113,6 @@ class ProgressEvents:
         self._last = 0.0
 
     def stage(self, name: str) -> None:
-        """Another stage begins."""
         self._stage = name
         self._outbox.put("progress", {"stage": name})
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import (
@@ -23,136 +23,103 @@ if TYPE_CHECKING:
     from adalog.executor.live.hub.hub import Hub
     from adalog.executor.turns.scheduler import Scheduler
 
+AnyFamily = TypeVar("AnyFamily", CounterMetricFamily, GaugeMetricFamily)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _ROWS = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
-class _CacheFigures(Collector):
-    """A cache's own counts as metrics."""
+class CallbackCollector(Collector):
+    """Metrics that are looked up whenever they are read."""
 
-    def __init__(self, cache: ResultCache) -> None:
-        self._cache = cache
-
-    def collect(self) -> Iterator[Metric]:
-        counts = self._cache.tally.all()
-        events = CounterMetricFamily("adalog_cache", "Look-ups and writes of answers.", labels=["layer", "outcome"])
-        carried = CounterMetricFamily("adalog_cache_bytes", "Bytes from and to Redis.", labels=["direction"])
-        for (layer, outcome), count in sorted(counts.items()):
-            if outcome.startswith("bytes "):
-                carried.add_metric([outcome.removeprefix("bytes ")], count)
-            else:
-                events.add_metric([layer, outcome], count)
-        yield from (events, carried)
-        memory, redis = self._cache.memory, self._cache.redis
-        yield GaugeMetricFamily("adalog_cache_memory_bytes", "Bytes of answers kept here.", memory.nbytes)
-        yield GaugeMetricFamily("adalog_cache_memory_entries", "Answers kept here.", len(memory))
-        if redis is not None:
-            yield GaugeMetricFamily("adalog_cache_redis_up", "1 while Redis is asked.", int(redis.usable))
-            yield GaugeMetricFamily(
-                "adalog_cache_redis_round_trip_seconds", "A round trip, as measured.", redis.cost.round_trip
-            )
-
-
-class _Figures(Collector):
-    """Figures kept elsewhere, by one label."""
-
-    def __init__(
-        self,
-        kind: type[CounterMetricFamily | GaugeMetricFamily],
-        name: str,
-        description: str,
-        label: str,
-        read: Callable[[], Mapping[str, int]],
-    ) -> None:
-        self._kind = kind
-        self._described = name, description, label
+    def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read
 
-    def collect(self) -> Iterator[Metric]:
-        name, description, label = self._described
-        family = self._kind(name, description, labels=[label])
-        for value, count in sorted(self._read().items()):
-            family.add_metric([value], count)
-        yield family
+    def collect(self) -> Iterable[Metric]:
+        return self._read()
 
 
-class _Count(Collector):
-    """A count kept elsewhere."""
-
-    def __init__(self, name: str, description: str, read: Callable[[], int]) -> None:
-        self._described = name, description
-        self._read = read
-
-    def collect(self) -> Iterator[Metric]:
-        yield CounterMetricFamily(*self._described, self._read())
+def _labelled(family: AnyFamily, counts: Mapping[str, int]) -> AnyFamily:
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family
 
 
-class _LaneFigures(Collector):
+def cache_figures(cache: ResultCache) -> Iterator[Metric]:
+    counts = cache.tally.all()
+    events = CounterMetricFamily("adalog_cache", "Look-ups and writes of answers.", labels=["layer", "outcome"])
+    carried = CounterMetricFamily("adalog_cache_bytes", "Bytes from and to Redis.", labels=["direction"])
+    for (layer, outcome), count in sorted(counts.items()):
+        if outcome.startswith("bytes "):
+            carried.add_metric([outcome.removeprefix("bytes ")], count)
+        else:
+            events.add_metric([layer, outcome], count)
+    yield from (events, carried)
+    memory, redis = cache.memory, cache.redis
+    yield GaugeMetricFamily("adalog_cache_memory_bytes", "Bytes of answers kept here.", memory.nbytes)
+    yield GaugeMetricFamily("adalog_cache_memory_entries", "Answers kept here.", len(memory))
+    if redis is not None:
+        yield GaugeMetricFamily("adalog_cache_redis_up", "1 while Redis is asked.", int(redis.usable))
+        yield GaugeMetricFamily(
+            "adalog_cache_redis_round_trip_seconds", "A round trip, as measured.", redis.cost.round_trip
+        )
+
+
+def lane_figures(scheduler: Scheduler) -> Iterator[Metric]:
     """What runs and waits in each lane."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def collect(self) -> Iterator[Metric]:
-        figures = self._scheduler.figures()
-        running = GaugeMetricFamily("adalog_lane_running", "Queries that have a place.", labels=["lane"])
-        waiting = GaugeMetricFamily("adalog_lane_waiting", "Queries that wait for one.", labels=["lane"])
-        waits = SummaryMetricFamily("adalog_lane_wait_seconds", "Time waited for a place.", labels=["lane"])
-        refused = CounterMetricFamily(
-            "adalog_lane_refused", "Queries that would have waited too long, or found too many.", labels=["lane"]
-        )
-        moves = CounterMetricFamily(
-            "adalog_lane_moves", "Changes of lane and place, by their reason.", labels=["reason"]
-        )
-        for lane, each in figures.lanes.items():
-            running.add_metric([lane], figures.running[lane])
-            waiting.add_metric([lane], figures.waiting[lane])
-            waits.add_metric([lane], each.started, each.waited)
-            refused.add_metric([lane], each.refused)
-        for reason, count in figures.moves.items():
-            moves.add_metric([reason], count)
-        yield from (running, waiting, waits, refused, moves)
+    figures = scheduler.figures()
+    running = GaugeMetricFamily("adalog_lane_running", "Queries that have a place.", labels=["lane"])
+    waiting = GaugeMetricFamily("adalog_lane_waiting", "Queries that wait for one.", labels=["lane"])
+    waits = SummaryMetricFamily("adalog_lane_wait_seconds", "Time waited for a place.", labels=["lane"])
+    refused = CounterMetricFamily(
+        "adalog_lane_refused", "Queries that would have waited too long, or found too many.", labels=["lane"]
+    )
+    moves = CounterMetricFamily(
+        "adalog_lane_moves", "Changes of lane and place, by their reason.", labels=["reason"]
+    )
+    for lane, each in figures.lanes.items():
+        running.add_metric([lane], figures.running[lane])
+        waiting.add_metric([lane], figures.waiting[lane])
+        waits.add_metric([lane], each.started, each.waited)
+        refused.add_metric([lane], each.refused)
+    for reason, count in figures.moves.items():
+        moves.add_metric([reason], count)
+    yield from (running, waiting, waits, refused, moves)
 
 
-class _LiveFigures(Collector):
+def live_figures(hub: Hub) -> Iterator[Metric]:
     """Subscriptions, views and their events."""
-
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
-    def collect(self) -> Iterator[Metric]:
-        hub, figures = self._hub, self._hub.figures
-        for name, description, value in (
-            ("subscriptions", "Subscriptions that are open.", figures.subscriptions),
-            ("feeds", "Queries that are followed, each with its arguments.", figures.feeds),
-            ("views", "The same, where queries that differ in their arguments count once.", figures.views),
-            ("bytes", "What views keep, and snapshots that are not read yet.", hub.holdings.held),
-            ("mailbox_bytes", "Events that wait for their subscribers.", hub.mail.held),
-        ):
-            yield GaugeMetricFamily(f"adalog_live_{name}", description, value)
-        events = CounterMetricFamily("adalog_live_events", "Events, for each subscriber.", labels=["kind"])
-        for kind, count in sorted(figures.events.copy().items()):
-            events.add_metric([str(kind)], count)
-        yield events
-        for name, description, count in (
-            ("overflows", "Mailboxes that were full.", figures.overflows),
-            ("resets", "Streams that started over.", figures.resets),
-            ("refused", "Subscriptions that were refused because there are too many.", figures.refused),
-        ):
-            yield CounterMetricFamily(f"adalog_live_{name}", description, count)
-        ticks = SummaryMetricFamily(
-            "adalog_live_tick_seconds", "Time of a transaction that touches a live query, on the hub's thread."
-        )
-        ticks.add_metric([], figures.ticks, figures.tick_seconds)
-        yield ticks
-        lags = HistogramMetricFamily(
-            "adalog_live_lag_seconds", "From a transaction's instant until its events wait for their subscribers."
-        )
-        counts = list(accumulate(figures.lags))
-        bounds = [*(str(bound) for bound in LAGS), "+Inf"]
-        lags.add_metric([], list(zip(bounds, counts, strict=True)), figures.lag_seconds)
-        yield lags
+    figures = hub.figures
+    for name, description, value in (
+        ("subscriptions", "Subscriptions that are open.", figures.subscriptions),
+        ("feeds", "Queries that are followed, each with its arguments.", figures.feeds),
+        ("views", "The same, where queries that differ in their arguments count once.", figures.views),
+        ("bytes", "What views keep, and snapshots that are not read yet.", hub.holdings.held),
+        ("mailbox_bytes", "Events that wait for their subscribers.", hub.mail.held),
+    ):
+        yield GaugeMetricFamily(f"adalog_live_{name}", description, value)
+    events = CounterMetricFamily("adalog_live_events", "Events, for each subscriber.", labels=["kind"])
+    for kind, count in sorted(figures.events.copy().items()):
+        events.add_metric([str(kind)], count)
+    yield events
+    for name, description, count in (
+        ("overflows", "Mailboxes that were full.", figures.overflows),
+        ("resets", "Streams that started over.", figures.resets),
+        ("refused", "Subscriptions that were refused because there are too many.", figures.refused),
+    ):
+        yield CounterMetricFamily(f"adalog_live_{name}", description, count)
+    ticks = SummaryMetricFamily(
+        "adalog_live_tick_seconds", "Time of a transaction that touches a live query, on the hub's thread."
+    )
+    ticks.add_metric([], figures.ticks, figures.tick_seconds)
+    yield ticks
+    lags = HistogramMetricFamily(
+        "adalog_live_lag_seconds", "From a transaction's instant until its events wait for their subscribers."
+    )
+    counts = list(accumulate(figures.lags))
+    bounds = [*(str(bound) for bound in LAGS), "+Inf"]
+    lags.add_metric([], list(zip(bounds, counts, strict=True)), figures.lag_seconds)
+    yield lags
 
 
 class Metrics:
@@ -160,15 +127,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "adalog_requests", "GraphQL root fields answered.", ["field", "code"], registry=self.registry
-        )
+        to = self.registry
+        labels = ["field", "code"]
+        self._requests = Counter("adalog_requests", "GraphQL root fields answered.", labels, registry=to)
         self._seconds = Histogram(
-            "adalog_request_seconds", "Time to answer.", ["field"], buckets=_SECONDS, registry=self.registry
+            "adalog_request_seconds", "Time to answer.", ["field"], buckets=_SECONDS, registry=to
         )
-        self._rows = Histogram(
-            "adalog_query_rows", "Rows in the answers of q.", buckets=_ROWS, registry=self.registry
-        )
+        self._rows = Histogram("adalog_query_rows", "Rows in the answers of q.", buckets=_ROWS, registry=to)
         self._counters: dict[tuple[str, str], Counter] = {}
         self._histograms: dict[str, Histogram] = {}
 
@@ -178,27 +143,19 @@ class Metrics:
 
     def count(self, name: str, description: str, read: Callable[[], int]) -> None:
         """A count that is looked up whenever the metrics are read."""
-        self.registry.register(_Count(name, description, read))
+        self.read_from(lambda: [CounterMetricFamily(name, description, read())])
 
     def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Counts by one label that are looked up whenever the metrics are read."""
-        self.registry.register(_Figures(CounterMetricFamily, name, description, label, read))
+        self.read_from(lambda: [_labelled(CounterMetricFamily(name, description, labels=[label]), read())])
 
     def gauges(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Figures by one label that are looked up whenever the metrics are read."""
-        self.registry.register(_Figures(GaugeMetricFamily, name, description, label, read))
+        self.read_from(lambda: [_labelled(GaugeMetricFamily(name, description, labels=[label]), read())])
 
-    def cache(self, cache: ResultCache) -> None:
-        """What the cache counts, whenever the metrics are read."""
-        self.registry.register(_CacheFigures(cache))
-
-    def scheduler(self, scheduler: Scheduler) -> None:
-        """What runs and waits, whenever the metrics are read."""
-        self.registry.register(_LaneFigures(scheduler))
-
-    def live(self, hub: Hub) -> None:
-        """What live queries do, whenever the metrics are read."""
-        self.registry.register(_LiveFigures(hub))
+    def read_from(self, read: Callable[[], Iterable[Metric]]) -> None:
+        """Metrics that are looked up whenever they are read."""
+        self.registry.register(CallbackCollector(read))
 
     def answered(self, field: str, code: str, seconds: float) -> None:
         """One root field was answered; `code` is OK or the error's."""
@@ -213,7 +170,6 @@ class Metrics:
         self._rows.observe(count)
 
     def families(self) -> list[Metric]:
-        """All there is, as it is now."""
         return list(self.registry.collect())
 
     def text(self) -> bytes:

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final
 
 from adalog.datalog import tracing
@@ -127,11 +127,8 @@ class _OpenTelemetry:
     def current(self) -> Any:
         return self._context.get_current()
 
-    def attached(self, context: Any) -> AbstractContextManager[tracing.Span]:
-        return self._attached(context)
-
     @contextmanager
-    def _attached(self, context: Any) -> Iterator[tracing.Span]:
+    def attached(self, context: Any) -> Iterator[tracing.Span]:
         token = self._context.attach(context)
         try:
             yield tracing.SILENT

@@ -56,10 +56,8 @@ def heap_trimmer() -> Callable[[], None] | None:
 
 
 class FullCollection:
-    """When all objects are to be looked through for garbage, also those that have been there for long.
-
-    `now`: the seconds of a clock; `computed`: those that the process has computed for.
-    """
+    """When all objects are to be looked through for garbage, also those that have been there for long. `now`: the
+    seconds of a clock; `computed`: those that the process has computed for."""
 
     def __init__(
         self, now: Callable[[], float] = time.monotonic, computed: Callable[[], float] = time.process_time
@@ -82,15 +80,11 @@ class FullCollection:
 
 
 class MemoryTrimming:
-    """Watches the memory of this process on a thread of its own; `stop` ends it.
-
-    `measure`: the bytes in memory now; `trim`: returns what is free of them.
-    """
+    """Watches the memory of this process on a thread of its own; `stop` ends it. `measure`: the bytes in memory
+    now; `trim`: returns what is free of them."""
 
     def __init__(
-        self,
-        measure: Callable[[], int | None] = resident,
-        trim: Callable[[], None] | None = None,
+        self, measure: Callable[[], int | None] = resident, trim: Callable[[], None] | None = None
     ) -> None:
         self._measure = measure
         self._trim = trim or heap_trimmer()

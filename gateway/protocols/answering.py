@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from time import perf_counter
 from typing import Any, Final, TypeVar
 
 import orjson
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code
@@ -24,7 +24,8 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.request_ids import request_id
-from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, check_write
+from adalog.gateway.identity.auth import Tokens, address_of, check_write
+from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
@@ -81,33 +82,23 @@ class ReadRequest:
         return self.kind == "subscription"
 
 
+@dataclass
 class Answering:
     """Runs requests, each within the task that serves it."""
 
-    def __init__(
-        self,
-        operations: Operations,
-        services: Services,
-        tokens: Tokens,
-        metrics: Metrics,
-        stop: StoppedAnswers,
-        buckets: Buckets | None = None,
-        *,
-        log_requests: bool = False,
-    ) -> None:
-        self.operations = operations
-        self.services = services
-        self.tokens = tokens
-        self.metrics = metrics
-        self.stop = stop
-        self._buckets = buckets
-        self._log_requests = log_requests
-        self._requests = count(1)
+    operations: Operations
+    services: Services
+    tokens: Tokens
+    metrics: Metrics
+    stop: StoppedAnswers
+    buckets: Buckets | None
+    log_requests: bool
+    _requests: Iterator[int] = field(default_factory=lambda: count(1))
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
         """Tells the present task, and the work that answers it, which client asks."""
         name = address_of(scope) if principal is ANYONE else principal.name
-        meter = None if self._buckets is None else self._buckets.of(name)
+        meter = None if self.buckets is None else self.buckets.of(name)
         ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
@@ -149,10 +140,8 @@ class Answering:
     async def subscribe(
         self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None
     ) -> Subscription:
-        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
-
-        `resume`: the token of the last event that the client has, where its transport tells.
-        """
+        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError. `resume`: the token of
+        the last event that the client has, where its transport tells."""
         started = perf_counter()
         request = asked.request
         given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
@@ -202,7 +191,7 @@ class Answering:
 
     def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
         errors = answer.body.get("errors")
-        if self._log_requests:
+        if self.log_requests:
             codes = [error["extensions"]["code"] for error in errors or ()] or ["OK"]
             about = {"fields": fields, "codes": codes, "seconds": round(seconds, 6)}
             _REQUESTS.info(
@@ -222,7 +211,6 @@ def _about(asked: ReadRequest) -> dict[str, str]:
 
 
 def chunks(answer: Answer) -> list[bytes]:
-    """The answer as it is sent."""
     try:
         return answer.chunks()
     except TypeError as error:
@@ -230,6 +218,11 @@ def chunks(answer: Answer) -> list[bytes]:
         answer.body.clear()
         answer.body["errors"] = [internal(error)]
         return answer.chunks()
+
+
+async def disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def retry_after(errors: Iterable[Mapping[str, Any]]) -> int | None:

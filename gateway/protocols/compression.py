@@ -10,7 +10,7 @@ import asyncio
 import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from isal import igzip_lib, isal_zlib
@@ -51,15 +51,9 @@ CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip":
 """The codings to choose from, the better first."""
 
 
-class Stream(Protocol):
+class _GzipStream:
     """A body on its way into one coding. Each call gives the bytes that are ready."""
 
-    def add(self, piece: bytes) -> bytes: ...
-
-    def end(self) -> bytes: ...
-
-
-class _GzipStream:
     def __init__(self) -> None:
         self._made = isal_zlib.compressobj(1, wbits=31)
 
@@ -73,6 +67,8 @@ class _GzipStream:
 
 
 class _ZstdStream:
+    """The same."""
+
     def __init__(self) -> None:
         self._ready = _Pieces()
         self._made = pa.CompressedOutputStream(self._ready, "zstd")
@@ -104,16 +100,15 @@ class _Pieces(io.RawIOBase):
         return b"".join(pieces)
 
 
+Stream = _GzipStream | _ZstdStream
 STREAMS: Final[Mapping[str, Callable[[], Stream]]] = {"zstd": _ZstdStream, "gzip": _GzipStream}
 """The same for what comes in pieces."""
 
 
 @lru_cache(256)
 def acceptable(header: str | None) -> tuple[str, ...]:
-    """The codings that an Accept-Encoding header takes, identity among them, the client's best first.
-
-    Of equally good ones the first of `CODINGS`, and identity last: it costs the network more.
-    """
+    """The codings that an Accept-Encoding header takes, identity among them, the client's best first. Of equally
+    good ones the first of `CODINGS`, and identity last: it costs the network more."""
     if header is None:
         return (IDENTITY,)
     qualities = _qualities(header)

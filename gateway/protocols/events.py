@@ -70,7 +70,6 @@ class EventStream:
             self.over.set_result(None)
 
     def fail(self, error: AdalogError) -> None:
-        """Ends the stream with an error."""
         if not self.over.done():
             self._ended(error)
 

@@ -26,15 +26,10 @@ from adalog.gateway.protocols.answering import (
     ReadRequest,
     StoppedError,
     chunks,
+    disconnected,
     retry_after,
 )
-from adalog.gateway.protocols.negotiation import (
-    EVENTS,
-    GRAPHQL_JSON,
-    AcceptedTypes,
-    BadRequestError,
-    GraphQLRequest,
-)
+from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, BadRequestError, GraphQLRequest
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -88,8 +83,7 @@ class GraphQLEndpoint:
         try:
             if not accepted:
                 raise BadRequestError(
-                    406,
-                    f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
+                    406, f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none"
                 )
             if method in ("GET", "POST"):
                 self.origins.check(scope)
@@ -132,12 +126,17 @@ class GraphQLEndpoint:
         await _send(send, status, body, media, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, asked: ReadRequest, accepted: AcceptedTypes, sending: ExitStack
+        self,
+        scope: Scope,
+        receive: Receive,
+        asked: ReadRequest,
+        accepted: negotiation.AcceptedTypes,
+        sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
         context = Context(self.answering.services)
         sending.callback(context.budget.close)
-        answer = await self.answering.answer(asked, context, lambda: _disconnected(receive))
+        answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
@@ -158,7 +157,7 @@ class GraphQLEndpoint:
     ) -> None:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
-            subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
+            subscribed = await self.answering.subscribe(asked, resume, lambda: disconnected(receive))
         except RefusedError as refused:
             await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
             return
@@ -169,7 +168,7 @@ class GraphQLEndpoint:
             await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
             stream.begin()
             expiry = Expiry(principal, lambda: stream.fail(expired()))
-            gone = asyncio.ensure_future(_disconnected(receive))
+            gone = asyncio.ensure_future(disconnected(receive))
             try:
                 await asyncio.wait((gone, stream.over), return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -248,11 +247,6 @@ def _status(answer: Answer, media: str) -> int:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _refusal(code: Code, message: str) -> bytes:

@@ -19,13 +19,14 @@ from adalog.store.files.gc_pause import put_off
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
 EVENTS = "text/event-stream"
-_RANGES = {
-    GRAPHQL_JSON: GRAPHQL_JSON,
-    JSON: JSON,
-    "application/*": GRAPHQL_JSON,
-    "*/*": JSON,
-}
+_RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
+_PARAMETERS = (
+    ("query", str, "a string: the text of a GraphQL document"),
+    ("operationName", str, "a string"),
+    ("variables", dict, "a JSON object"),
+    ("extensions", dict, "a JSON object"),
+)
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
 # Bytes from which on a search for garbage is worth putting off.
@@ -47,8 +48,6 @@ class BadRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """The four parameters of a GraphQL request."""
-
     query: str
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
@@ -68,11 +67,9 @@ class AcceptedTypes:
 
 
 def accepted(header: str) -> AcceptedTypes:
-    """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
-
-    A client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would
-    wait for the end of a stream.
-    """
+    """What an Accept header takes: the first of the best media types of JSON, and events where they are named. A
+    client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait
+    for the end of a stream."""
     if not header or header == "*/*":
         return AcceptedTypes(JSON)
     best, best_quality, events = None, 0.0, 0.0
@@ -119,10 +116,8 @@ def _loaded(body: bytes) -> Any:
 
 
 def cost_of_json(body: bytes) -> int:
-    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts.
-
-    A list or an object costs about two numbers, a string or a key eight. What stands within strings counts too.
-    """
+    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts. A
+    list or an object costs about two numbers, a string or a key eight. What stands within strings counts too."""
     letters = np.frombuffer(body, np.uint8)
 
     def count(letter: bytes) -> int:
@@ -132,10 +127,8 @@ def cost_of_json(body: bytes) -> int:
 
 
 def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
-    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF).
-
-    `most`: what reading it may cost, in numbers read.
-    """
+    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF). `most`:
+    what reading it may cost, in numbers read."""
     media, _, parameters = content_type.lower().partition(";")
     if media.strip() != JSON:
         shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
@@ -146,11 +139,7 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     if charset and charset not in ("utf-8", "utf8"):
         raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
     if 3 * len(body) > most and cost_of_json(body) > most:
-        raise BadRequestError(
-            413,
-            f"the request has more than about {most:,} JSON values",
-            Code.LIMIT_EXCEEDED,
-        )
+        raise BadRequestError(413, f"the request has more than about {most:,} JSON values", Code.LIMIT_EXCEEDED)
     try:
         content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -167,7 +156,6 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
 
 
 def from_url(query_string: bytes) -> GraphQLRequest:
-    """A GET's request."""
     try:
         # A blank value stays, so that an empty query is told from none.
         found = parse_qs(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")
@@ -191,18 +179,10 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
-    query = content.get("query")
-    operation_name = content.get("operationName")
-    variables = content.get("variables")
-    extensions = content.get("extensions")
-    if query is None:
+    if content.get("query") is None:
         raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
-    if not isinstance(query, str):
-        raise BadRequestError(400, "`query` must be a string: the text of a GraphQL document")
-    if operation_name is not None and not isinstance(operation_name, str):
-        raise BadRequestError(400, "`operationName` must be a string")
-    if variables is not None and not isinstance(variables, dict):
-        raise BadRequestError(400, "`variables` must be a JSON object")
-    if extensions is not None and not isinstance(extensions, dict):
-        raise BadRequestError(400, "`extensions` must be a JSON object")
-    return GraphQLRequest(query, operation_name or None, variables)
+    for name, kind, what in _PARAMETERS:
+        value = content.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise BadRequestError(400, f"`{name}` must be {what}")
+    return GraphQLRequest(content["query"], content.get("operationName") or None, content.get("variables"))

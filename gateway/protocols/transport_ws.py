@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -58,12 +59,12 @@ class InvalidMessageError(Exception):
     """A message that the protocol does not know: the connection ends."""
 
 
+@dataclass
 class SocketEndpoint:
     """An ASGI app for WebSockets on /graphql."""
 
-    def __init__(self, answering: Answering, origins: Origins) -> None:
-        self.answering = answering
-        self.origins = origins
+    answering: Answering
+    origins: Origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -102,7 +103,6 @@ class Operation:
         self.stream: Subscription | None = None
 
     def end(self) -> None:
-        """Its client does not wait any more."""
         if self.task is not None:
             self.task.cancel()
         if self.stream is not None:
@@ -401,6 +401,5 @@ def _shown(kind: object) -> str:
 
 
 def _refusal(status: int, error: AdalogError) -> JSONResponse:
-    """The answer to a handshake, in GraphQL's form."""
     headers = {"Cache-Control": "no-store"} | ({"WWW-Authenticate": "Bearer"} if status == 401 else {})
     return JSONResponse({"errors": [describe(error)]}, status, headers)

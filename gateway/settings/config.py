@@ -33,33 +33,7 @@ from adalog.store.values.schema_policy import ATTRIBUTES
 from adalog.store.writer.exclusive import HOLD_SECONDS
 
 if TYPE_CHECKING:
-    from adalog.gateway.settings.value_types import (
-        AlgorithmList,
-        BackupList,
-        DataPlace,
-        HostList,
-        KeysAddress,
-        LogLevel,
-        NameList,
-        NetworkList,
-        OriginList,
-        PlaceList,
-        Port,
-        Positive,
-        QueryMemory,
-        RedisAddress,
-        RoleList,
-        Seconds,
-        SegmentsPlace,
-        SigningSecret,
-        Span,
-        SparkConf,
-        SparkMaster,
-        SparkSegmentsPlace,
-        Threads,
-        Units,
-        Workers,
-    )
+    from adalog.gateway.settings import value_types as types
 
 __all__ = ["PREFIX", "SettingError", "Settings", "help_text", "names", "shown_default"]
 
@@ -77,20 +51,16 @@ _RESPONSES_AT_ONCE: Final = 4
 def setting(
     default: Any,
     meaning: str,
-    *,
     more: str = "",
+    *,
     unset: str = "none",
     can_hold_keys: bool = False,
     is_divided: bool = False,
     area: str = "",
 ) -> Any:
-    """The definition of a field.
-
-    meaning: for the help and the docs. more: the page of the docs that says more. unset: what no value means.
-    can_hold_keys: an address with a key in it may be given, so that `repr` leaves it out. is_divided: several
-    workers have a share each. area: the heading of the
-    docs' table that begins here.
-    """
+    """The definition of a field. meaning: for the help and the docs. more: the page of the docs that says more.
+    unset: what no value means. can_hold_keys: an address with a key in it may be given, so that `repr` leaves it
+    out. is_divided: several workers have a share each. area: the heading of the docs' table that begins here."""
     metadata = {"meaning": meaning, "more": more, "unset": unset, "area": area, "is_divided": is_divided}
     return field(default=default, repr=not can_hold_keys, metadata=metadata)
 
@@ -104,90 +74,83 @@ class Settings:
     config: str | None = setting(
         None,
         "Settings in TOML; options and variables go before them.",
-        more="operations.md",
+        "operations.md",
         area="Where settings come from",
     )
     secrets_dir: str | None = setting(
-        None, "A folder of files named after settings, as orchestrators mount secrets.", more="operations.md"
+        None, "A folder of files named after settings, as orchestrators mount secrets.", "operations.md"
     )
 
-    data: DataPlace = setting(
+    data: types.DataPlace = setting(
         "data",
         "The database's folder, or :memory:, or postgresql://USER:PASSWORD@HOST/DATABASE, a log that several "
         "gateways share.",
-        more="operations.md",
+        "operations.md",
         can_hold_keys=True,
         area="The database",
     )
     schema: Literal["open", "strict"] = setting("open", "`strict` refuses attributes that were not declared.")
-    attributes: Positive = setting(
+    attributes: types.Positive = setting(
         ATTRIBUTES,
         "Attributes besides the built-in ones; a transaction that declares more is LIMIT_EXCEEDED.",
-        more="transactions.md",
+        "transactions.md",
     )
-    idempotency_seconds: Positive = setting(
-        KeyMemory().seconds, "Seconds that an `idempotencyKey` is remembered.", more="transactions.md"
+    idempotency_seconds: types.Positive = setting(
+        KeyMemory().seconds, "Seconds that an `idempotencyKey` is remembered.", "transactions.md"
     )
-    segments: SegmentsPlace | None = setting(
+    segments: types.SegmentsPlace | None = setting(
         None,
         "Where gateways on a server share segments and the files of imports: a folder, or an address as "
         "s3://bucket/adalog.",
-        more="operations.md",
+        "operations.md",
     )
     segments_copy: str | None = setting(
         None, "The folder for this gateway's copy of shared segments.", unset="a folder that goes with the process"
     )
 
     host: str = setting("127.0.0.1", "The address to listen on.", area="The network")
-    port: Port = setting(8080, "The port to listen on; 0 takes a free one.")
-    workers: Workers = setting(
-        1,
-        "Processes behind the port, which share the bounds of memory, connections and work.",
-        more="operations.md",
+    port: types.Port = setting(8080, "The port to listen on; 0 takes a free one.")
+    workers: types.Workers = setting(
+        1, "Processes behind the port, which share the bounds of memory, connections and work.", "operations.md"
     )
-    allowed_hosts: HostList = setting(
+    allowed_hosts: types.HostList = setting(
         "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
     )
-    allowed_origins: OriginList = setting(
+    allowed_origins: types.OriginList = setting(
         "",
         "Origins whose pages may query and transact, as https://app.example.org,http://localhost:3000, or `*`.",
-        more="http.md",
+        "http.md",
     )
-    trusted_proxies: NetworkList = setting(
-        "",
-        "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.",
-        more="../SECURITY.md",
+    trusted_proxies: types.NetworkList = setting(
+        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", "../SECURITY.md"
     )
-    connections: Positive = setting(5_000, "Connections open at once.", is_divided=True)
-    connections_per_address: Positive = setting(
+    connections: types.Positive = setting(5_000, "Connections open at once.", is_divided=True)
+    connections_per_address: types.Positive = setting(
         1_250, "Connections open at once from one address.", is_divided=True
     )
-    idle_seconds: Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
+    idle_seconds: types.Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
     request_bytes: int = setting(
-        8 * _MIB,
-        "Bytes of the largest request; all requests without an answer may have eight times as many.",
+        8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
     )
 
     auth: str | None = setting(
         None,
         "A file of bearer tokens, `name:role:sha256hex` a line. To listen beyond loopback, this or "
         "ADALOG_JWT_ALGORITHMS is needed.",
-        more="operations.md",
+        "operations.md",
         unset="off",
         area="Authentication",
     )
-    jwt_algorithms: AlgorithmList = setting(
-        "",
-        "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
-        more="operations.md",
+    jwt_algorithms: types.AlgorithmList = setting(
+        "", "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.", "operations.md"
     )
-    jwt_secret: SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
+    jwt_secret: types.SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
     jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
-    jwt_keys_url: KeysAddress | None = setting(None, "The address of a JWKS.", can_hold_keys=True)
-    jwt_audience: NameList = setting("", "What `aud` has to be; needed with public keys.")
+    jwt_keys_url: types.KeysAddress | None = setting(None, "The address of a JWKS.", can_hold_keys=True)
+    jwt_audience: types.NameList = setting("", "What `aud` has to be; needed with public keys.")
     jwt_issuer: str | None = setting(None, "What `iss` has to be; needed with public keys.")
     jwt_roles_claim: str = setting("roles", "The claim that has roles, as `scope` or `realm_access.roles`.")
-    jwt_roles: RoleList = setting(
+    jwt_roles: types.RoleList = setting(
         "read=read,write=write,admin=admin,adalog:read=read,adalog:write=write,adalog:admin=admin",
         "Which of adalog's roles they are.",
     )
@@ -195,118 +158,109 @@ class Settings:
     timeout_ms: int = setting(_LIMITS.timeout_ms, "Milliseconds that a query may run.", area="Queries")
     rows: int = setting(_LIMITS.rows, "Rows of one field's answer.")
     result_bytes: int = setting(
-        _LIMITS.result_bytes,
-        "Bytes of a whole response; all that are not sent yet may hold four times as many.",
+        _LIMITS.result_bytes, "Bytes of a whole response; all that are not sent yet may hold four times as many."
     )
     transaction_bytes: int = setting(_MIB, "Characters of one transaction's text.")
-    memory_bytes: QueryMemory = setting(
+    memory_bytes: types.QueryMemory = setting(
         MEMORY_BYTES,
         "Bytes that all queries may hold at once; one of them half of it, then LIMIT_EXCEEDED; where others hold "
         "it, RATE_LIMITED.",
     )
-    threads: Threads = setting(2, "Threads for one query.")
-    queries_at_once: Positive = setting(4, "Light queries that run at once.", more="turns.md", is_divided=True)
-    heavy_queries_at_once: Positive = setting(
-        2, "Heavy queries that run at once, at most the cores.", more="turns.md", is_divided=True
+    threads: types.Threads = setting(2, "Threads for one query.")
+    queries_at_once: types.Positive = setting(4, "Light queries that run at once.", "turns.md", is_divided=True)
+    heavy_queries_at_once: types.Positive = setting(
+        2, "Heavy queries that run at once, at most the cores.", "turns.md", is_divided=True
     )
-    rate_units: Units = setting(
+    rate_units: types.Units = setting(
         0.0,
         "What a principal's work may cost a second, in units of 0.1 µs of a thread; ten seconds' worth at once; "
         "beyond, RATE_LIMITED; 0: no limit.",
-        more="turns.md",
+        "turns.md",
     )
 
     live_subscriptions: int = setting(
         _LIVE.subscriptions,
         "Subscriptions of the process, and for one principal two fifths of them; beyond, RATE_LIMITED.",
-        more="live.md",
+        "live.md",
         is_divided=True,
         area="Live queries",
     )
-    live_bytes: Positive = setting(
+    live_bytes: types.Positive = setting(
         _LIVE.memory_bytes,
         "Bytes that live queries and unread snapshots keep; one of them half of it, then LIMIT_EXCEEDED.",
-        more="live.md",
+        "live.md",
     )
-    live_progress_seconds: Seconds = setting(
+    live_progress_seconds: types.Seconds = setting(
         _LIVE.progress_seconds, "Seconds without an event after which there is a PROGRESS."
     )
 
     cache_bytes: int = setting(
         CacheSettings().memory_bytes,
         "Bytes of answers kept in this process; 0 keeps none.",
-        more="caching.md",
+        "caching.md",
         is_divided=True,
         area="Caches",
     )
-    redis_url: RedisAddress | None = setting(
-        None, "A Redis to share answers through; it is never needed.", more="caching.md", unset="off"
+    redis_url: types.RedisAddress | None = setting(
+        None, "A Redis to share answers through; it is never needed.", "caching.md", unset="off"
     )
     redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
-    redis_secret: SigningSecret | None = setting(
+    redis_secret: types.SigningSecret | None = setting(
         None, "Signs the answers in Redis, at least 32 characters; unsigned entries are ignored.", unset="off"
     )
 
     spark: bool = setting(
-        True,
-        "The second engine, started in the background.",
-        more="operations.md",
-        area="Spark, imports and backups",
+        True, "The second engine, started in the background.", "operations.md", area="Spark, imports and backups"
     )
-    spark_master: SparkMaster = setting(
-        "local[*]", "The cluster's address.", more="operations.md", can_hold_keys=True
+    spark_master: types.SparkMaster = setting(
+        "local[*]", "The cluster's address.", "operations.md", can_hold_keys=True
     )
-    spark_conf: SparkConf | None = setting(
+    spark_conf: types.SparkConf | None = setting(
         None,
         "Spark's properties: spark.executor.memory=8g,spark.executor.cores=4, or a JSON object.",
-        more="operations.md",
+        "operations.md",
     )
-    spark_segments: SparkSegmentsPlace | None = setting(
+    spark_segments: types.SparkSegmentsPlace | None = setting(
         None,
         "An address as s3://bucket/adalog: segments are put there for workers that do not see the data folder.",
-        more="operations.md",
+        "operations.md",
         unset="off",
     )
-    import_folders: PlaceList | None = setting(
+    import_folders: types.PlaceList | None = setting(
         None,
         "Where clients may have the server import from: folders and addresses, as /srv/in,s3a://bucket/in, "
         "or `off`.",
-        more="importing.md",
+        "importing.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
-    import_hold_seconds: Seconds = setting(
+    import_hold_seconds: types.Seconds = setting(
         HOLD_SECONDS, "Seconds that an import may keep transactions waiting; then it is refused."
     )
-    backup_folders: BackupList | None = setting(
+    backup_folders: types.BackupList | None = setting(
         None,
         "Where clients may have the server write backups: folders and addresses, as /srv/backups, "
         "s3://bucket/backups; or `off`.",
-        more="operations.md",
+        "operations.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
 
-    log_level: LogLevel = setting(
-        "info",
-        "The least that is logged: debug, info, warning, error or critical.",
-        more="operations.md",
-        area="Logs",
+    log_level: types.LogLevel = setting(
+        "info", "The least that is logged: debug, info, warning, error or critical.", "operations.md", area="Logs"
     )
     log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
     log_requests: bool = setting(False, "A line for each request, without its arguments.")
-    slow_query_seconds: Span = setting(
-        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", more="operations.md"
+    slow_query_seconds: types.Span = setting(
+        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "operations.md"
     )
 
     @property
     def limits(self) -> RequestLimits:
-        """The bounds of one request and its answer."""
         return RequestLimits(rows=self.rows, result_bytes=self.result_bytes, timeout_ms=self.timeout_ms)
 
     @property
     def live(self) -> LiveSettings:
-        """The bounds of subscriptions."""
         return LiveSettings(
             subscriptions=self.live_subscriptions,
             subscriptions_per_principal=math.ceil(_ONE_PRINCIPAL * self.live_subscriptions),
@@ -327,7 +281,6 @@ class Settings:
 
     @property
     def spark_properties(self) -> dict[str, str]:
-        """Spark's properties."""
         from adalog.cluster.properties import parsed
 
         return {} if self.spark_conf is None else parsed(self.spark_conf.get_secret_value())
@@ -342,7 +295,6 @@ class Settings:
 
 
 def names() -> frozenset[str]:
-    """The settings there are."""
     return frozenset(each.name for each in fields(Settings))
 
 
@@ -356,7 +308,6 @@ def shown_default(setting: Field[Any]) -> str:
 
 
 def help_text(name: str) -> str:
-    """What the help of the command line says of a setting."""
     (setting,) = (each for each in fields(Settings) if each.name == name)
     default = "" if setting.default is None else f"  [default: {shown_default(setting)}]"
     return f"{setting.metadata['meaning']}{default}"

@@ -54,11 +54,9 @@ class Origins:
             )
 
     def admit(self, scope: Scope) -> bool:
-        """Whether a request comes from a page of this server, from one that is allowed, or from no page at all.
-
-        A browser's preflight would keep most others away. It is not relied on: browsers ask for no leave to open a
-        WebSocket, and what a page may send without asking has changed before. No page can write either header.
-        """
+        """Whether a request comes from a page of this server, from one that is allowed, or from no page at all. A
+        browser's preflight would keep most others away. It is not relied on: browsers ask for no leave to open a
+        WebSocket, and what a page may send without asking has changed before. No page can write either header."""
         given = [value for name, value in scope["headers"] if name == b"origin"]
         if len(given) > 1:
             return False

@@ -11,12 +11,10 @@ PREFIX: Final = "ADALOG_"
 
 
 def variable(name: str) -> str:
-    """A setting's name in the environment."""
     return PREFIX + name.upper()
 
 
 def option_name(name: str) -> str:
-    """A setting's name on the command line."""
     return "--" + name.replace("_", "-")
 
 

@@ -59,11 +59,9 @@ class _Source:
     label: Callable[[str], str]
 
     def only(self, names: Collection[str]) -> _Source:
-        """The values of these settings."""
         return _Source({name: value for name, value in self.values.items() if name in names}, self.label)
 
     def labels(self) -> dict[str, str]:
-        """What each setting with a value is called."""
         return {name: self.label(name) for name in self.values}
 
 
@@ -140,10 +138,8 @@ def _secrets(folder: str) -> dict[str, Any]:
 
 
 def _validated(sources: list[_Source], wrong: Sequence[str] = ()) -> dict[str, Any]:
-    """All settings. The first source that has one counts. wrong: what is known to be wrong already.
-
-    Raises SettingError with all that is wrong.
-    """
+    """All settings. The first source that has one counts. wrong: what is known to be wrong already. Raises
+    SettingError with all that is wrong."""
     given, environment, *files = sources if len(sources) > 1 else [*sources, _Source({}, variable)]
 
     class Environment(EnvSettingsSource):
@@ -181,7 +177,7 @@ def _name(variable: str) -> str:
 
 @cache
 def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Settings, localns=vars(value_types), include_extras=True)
+    hints = get_type_hints(Settings, localns={"types": value_types}, include_extras=True)
     return {
         name: Annotated[int, Ge(0), Le(value_types.MOST)] if hint is int else hint for name, hint in hints.items()
     }
@@ -208,7 +204,6 @@ def _is_secret(hint: Any) -> bool:
 
 
 def _told(error: ErrorDetails, sources: list[_Source]) -> str:
-    """What is wrong with one setting."""
     name = _name(str(error["loc"][0]))
     label = next(source.label(name) for source in sources if name in source.values)
     if error["type"] == "value_error":
@@ -231,17 +226,17 @@ def _shown(error: ErrorDetails) -> str:
     return str(given) if out_of_bounds and error["ctx"].get("ge") != 0 else quoted(given)
 
 
+_EXPECTED = {
+    **dict.fromkeys(("int_parsing", "int_from_float", "int_type", "int_parsing_size"), "it must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "it must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "it is on or off"),
+    "string_type": "it must be text",
+}
+
+
 def _right(name: str, error: ErrorDetails) -> str:
     ctx = error.get("ctx", {})
     match error["type"]:
-        case "int_parsing" | "int_from_float" | "int_type" | "int_parsing_size":
-            return "it must be a whole number"
-        case "float_parsing" | "float_type" | "finite_number":
-            return "it must be a number"
-        case "bool_parsing" | "bool_type":
-            return "it is on or off"
-        case "string_type":
-            return "it must be text"
         case "greater_than_equal" if ctx["ge"] == 0:
             return "it must not be negative"
         case "greater_than_equal":
@@ -252,13 +247,11 @@ def _right(name: str, error: ErrorDetails) -> str:
             return f"it is more than {ctx['gt']:g}{' seconds' if name.endswith('seconds') else ''}"
         case "literal_error":
             return f"it is {ctx['expected'].replace(chr(39), '')}"
-        case _:
-            return error["msg"]
+        case other:
+            return _EXPECTED.get(other, error["msg"])
 
 
 def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
-    """Settings from ADALOG_* variables, and the files that they name; what is `given` and not None wins.
-
-    Raises SettingError.
-    """
+    """Settings from ADALOG_* variables, and the files that they name; what is `given` and not None wins. Raises
+    SettingError."""
     return read(environ, given).settings

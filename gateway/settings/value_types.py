@@ -73,18 +73,16 @@ def _origins(text: str) -> object:
     return Origins.of(text) if text else None
 
 
+@_wrong_as_value
 def _data_place(text: str) -> None:
-    try:
-        check_name(text)
-        if is_address(text):
-            # So is SQLAlchemy.
-            from adalog.store.log.server import check_address
+    check_name(text)
+    if is_address(text):
+        # So is SQLAlchemy.
+        from adalog.store.log.server import check_address
 
-            check_address(text)
-        else:
-            check_is_folder(text)
-    except AdalogError as error:
-        raise ValueError(error.message) from None
+        check_address(text)
+    else:
+        check_is_folder(text)
 
 
 def _spark_master(text: str) -> None:
@@ -184,22 +182,21 @@ def _signing_secret(text: str) -> None:
         )
 
 
-def _read_by(read: Callable[[str], object]) -> AfterValidator:
-    """Keeps a text as it is if `read` takes it."""
+def _read_by(read: Callable[[T], object]) -> AfterValidator:
+    """Keeps a value as it is if `read` takes it."""
 
-    def check(text: str) -> str:
-        read(text)
-        return text
+    def check(value: T) -> T:
+        read(value)
+        return value
 
     return AfterValidator(check)
 
 
 def _secret_read_by(read: Callable[[str], object]) -> AfterValidator:
-    def check(secret: SecretStr) -> SecretStr:
-        read(secret.get_secret_value())
-        return secret
+    def opened(secret: SecretStr) -> object:
+        return read(secret.get_secret_value())
 
-    return AfterValidator(check)
+    return _read_by(opened)
 
 
 def _joined(value: object) -> object:

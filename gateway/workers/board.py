@@ -1,8 +1,7 @@
 """Memory that the supervisor and its workers share: how many are ready, the newest transaction that each knows,
 what each holds of the amounts that are for all, and what principals have used.
 
-But for the last, each number has one writer, and is written in one piece; a reader sees an older one or the
-newest.
+But for the last, each number has one writer, and is written in one piece; a reader sees an older one or the newest.
 """
 
 from __future__ import annotations
@@ -29,10 +28,8 @@ AMOUNTS: Final = ("memory", "responses", "live", "mailboxes", "bodies")
 
 
 class Board:
-    """The memory, in the process that made it or in one that was given its descriptor.
-
-    `fills`: when the buckets of principals will be full, for all workers.
-    """
+    """The memory, in the process that made it or in one that was given its descriptor. `fills`: when the buckets of
+    principals will be full, for all workers."""
 
     def __init__(self, workers: int, descriptor: int | None = None) -> None:
         self.workers = workers
@@ -67,7 +64,6 @@ class Board:
 
     @property
     def spark(self) -> SessionStatus:
-        """What that worker said last."""
         state, cores, tasks, micros = self._numbers[_SPARK : _SPARK + 4].tolist()
         return SessionStatus(STATES[state], cores, tasks, micros / 1e6)
 

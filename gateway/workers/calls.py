@@ -37,26 +37,17 @@ class Calls:
 
     @property
     def number(self) -> int:
-        """This worker's."""
         return self._post.number
 
     def others(self) -> list[int]:
-        """The other workers' numbers."""
         return [number for number in range(self._post.workers) if number != self._post.number]
 
     def ask(
-        self,
-        worker: int,
-        name: str,
-        *arguments: Any,
-        seconds: float | None = None,
-        tick: float | None = None,
+        self, worker: int, name: str, *arguments: Any, seconds: float | None = None, tick: float | None = None
     ) -> Generator[Any]:
-        """The answers of another worker, as they come; closing the generator ends the call.
-
-        seconds: how long the next answer may take. tick: None comes so often while there is no answer. Raises what
-        the other raised, and BACKEND_UNAVAILABLE where it is not there, ends, or takes too long.
-        """
+        """The answers of another worker, as they come; closing the generator ends the call. seconds: how long the
+        next answer may take. tick: None comes so often while there is no answer. Raises what the other raised, and
+        BACKEND_UNAVAILABLE where it is not there, ends, or takes too long."""
         line = self._post.call(worker)
         if line is None:
             raise _away(worker)

@@ -60,10 +60,8 @@ def give(channel: socket.socket, what: bytes, descriptor: int | None, call: int 
 
 
 def take(channel: socket.socket) -> tuple[bytes, int, int | None] | None:
-    """What was handed over next: its byte, the call that it answers, and the descriptor.
-
-    None where nothing waits; an empty byte at the end.
-    """
+    """What was handed over next: its byte, the call that it answers, and the descriptor. None where nothing waits;
+    an empty byte at the end."""
     try:
         said, descriptors, _, _ = socket.recv_fds(channel, _SAID.size, 1)
     except BlockingIOError:

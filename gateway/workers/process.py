@@ -67,7 +67,6 @@ class Process:
         return self.open + self.given - self.taken
 
     def said(self) -> Iterator[str]:
-        """The lines that came."""
         while True:
             try:
                 piece = self.channel.recv(65536)
@@ -96,7 +95,6 @@ class Process:
         return self._process.poll()
 
     def stop(self) -> None:
-        """Has it end in order."""
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:

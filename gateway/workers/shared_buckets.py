@@ -30,7 +30,6 @@ class SharedFills:
 
     @staticmethod
     def nbytes() -> int:
-        """What the table takes."""
         return 16 * SLOTS
 
     def __len__(self) -> int:

@@ -12,23 +12,15 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from adalog.datalog.errors import AdalogError
+from adalog.gateway.observe.metrics import CallbackCollector
 from adalog.gateway.workers.board import Board
 from adalog.gateway.workers.calls import Calls
 
 NAME: Final = "metrics"
 # A scrape has ten seconds by default; a worker that does not answer is left out.
 _SECONDS: Final = 3.0
-
-
-class _All(Collector):
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families = list(families)
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._families
 
 
 def text_of_all(own: Iterable[Metric], calls: Calls, board: Board) -> bytes:
@@ -38,7 +30,8 @@ def text_of_all(own: Iterable[Metric], calls: Calls, board: Board) -> bytes:
         said = dict(zip(others, asking.map(lambda each: _asked(calls, each), others), strict=True))
     of = {calls.number: own, **{number: families for number, families in said.items() if families is not None}}
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_All([*merged(of), *_own_figures(board)]))
+    families = [*merged(of), *_own_figures(board)]
+    registry.register(CallbackCollector(lambda: families))
     return generate_latest(registry)
 
 

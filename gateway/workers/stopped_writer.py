@@ -13,10 +13,8 @@ _STOPPED: Final = frozenset("Tt")
 
 
 def stops_writers(pid: int, index: Path, processes: Path = Path("/proc")) -> bool:
-    """Whether the process is stopped and has the turn to write. index: the log's file `-shm`.
-
-    False where that cannot be seen, elsewhere than on Linux.
-    """
+    """Whether the process is stopped and has the turn to write. index: the log's file `-shm`. False where that
+    cannot be seen, elsewhere than on Linux."""
     try:
         state = (processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
         if state not in _STOPPED:

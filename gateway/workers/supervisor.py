@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -51,9 +52,7 @@ _log = logging.getLogger("adalog.server")
 
 def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], None]) -> int:
     """Serves with several workers until told to stop; the exit code. opened: called when the first has all open.
-
-    Raises AdalogError and SettingError for what no worker can start with.
-    """
+    Raises AdalogError and SettingError for what no worker can start with."""
     share = share_of(settings)
     with ExitStack() as held:
         lock = None
@@ -70,15 +69,15 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
             return supervisor.run()
 
 
+@dataclass
 class _Seat:
     """A worker's place: the process that has it, or when the next one is to be started."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.process: Process | None = None
-        self.due: float | None = None
-        self.pause = _FIRST_PAUSE
-        self.ends = 0
+    number: int
+    process: Process | None = None
+    due: float | None = None
+    pause: float = _FIRST_PAUSE
+    ends: int = 0
 
 
 class Supervisor:
@@ -147,7 +146,7 @@ class Supervisor:
                 if len(self._signals) > 1:
                     return self._end_at_once()
                 if self._stopping is not None:
-                    if not any(seat.process for seat in self._seats):
+                    if not self._processes():
                         break
                     if time.monotonic() > self._stopping:
                         self._kill("the workers are ended without waiting for what they still do")
@@ -180,13 +179,8 @@ class Supervisor:
             if seat.due is not None and now >= seat.due and self._stopping is None:
                 seat.due = None
                 try:
-                    seat.process = Process(
-                        own(self._share, seat.number),
-                        seat.number,
-                        self._board,
-                        self._lock,
-                        alone=not any(each.process for each in self._seats),
-                    )
+                    settings, alone = own(self._share, seat.number), not self._processes()
+                    seat.process = Process(settings, seat.number, self._board, self._lock, alone=alone)
                 except OSError as error:
                     _log.error("worker %d cannot be started: %s", seat.number, error.strerror)
                     seat.due = now + _LONGEST_PAUSE
@@ -298,12 +292,14 @@ class Supervisor:
             return "is stopped while it has the turn to write, and has not answered"
         return None
 
+    def _processes(self) -> list[Process]:
+        return [seat.process for seat in self._seats if seat.process is not None]
+
     def _up(self) -> list[Process]:
-        return [seat.process for seat in self._seats if seat.process is not None and seat.process.is_up]
+        return [process for process in self._processes() if process.is_up]
 
     def _count(self) -> None:
-        ready = sum(1 for seat in self._seats if seat.process is not None and seat.process.is_ready)
-        self._board.count(ready, self._restarts)
+        self._board.count(sum(process.is_ready for process in self._processes()), self._restarts)
 
     def _connect(self, caller: Process, call: int, number: int) -> None:
         """Gives two workers a line between them."""
@@ -321,7 +317,6 @@ class Supervisor:
     # The end
 
     def _stop(self) -> None:
-        """Has all workers end in order."""
         self._stopping = time.monotonic() + GONE + _MARGIN
         self._door.close()
         for seat in self._seats:
@@ -330,11 +325,10 @@ class Supervisor:
                 seat.process.stop()
 
     def _end_at_once(self) -> int:
-        for seat in self._seats:
-            if seat.process is not None:
-                seat.process.stop()
+        for process in self._processes():
+            process.stop()
         until = time.monotonic() + _MARGIN
-        while any(seat.process and seat.process.ended() is None for seat in self._seats):
+        while any(process.ended() is None for process in self._processes()):
             if time.monotonic() > until:
                 break
             time.sleep(0.01)

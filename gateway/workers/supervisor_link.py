@@ -65,7 +65,6 @@ class SupervisorLink:
             return True
 
     def say_failed(self, message: str, code: str | None, *, retryable: bool) -> None:
-        """The worker cannot start."""
         told = {"message": message, "code": code, "retryable": retryable}
         self.say(f"{channel.FAILED} {orjson.dumps(told).decode()}")
 
@@ -105,7 +104,6 @@ class SupervisorLink:
         self.say(channel.UP)
 
     def close(self) -> None:
-        """Takes nothing more."""
         if self._loop is not None:
             self._loop.remove_reader(self._end)
             self._loop = None

@@ -97,7 +97,6 @@ class Workers:
         threading.Thread(target=tell, name="adalog-spark-told", daemon=True).start()
 
     def spark(self) -> RemoteSpark:
-        """The session of the worker that has it."""
         from adalog.executor.spark.remote import RemoteSpark
 
         def ask(sent: RemoteJoin) -> Generator[RemoteAnswer | None]:
@@ -106,7 +105,6 @@ class Workers:
         return RemoteSpark(ask, lambda: self.board.spark)
 
     def share_imports(self, run: Callable[[Gone, Any], Iterator[Any]]) -> None:
-        """Has imports done that other workers were asked for."""
         self._services[_IMPORT] = run
 
     def imported(self, wish: Any) -> Generator[Any]:

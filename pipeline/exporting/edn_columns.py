@@ -9,13 +9,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
 from adalog.pipeline.exporting.value_columns import check, column_of, longs
+from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.codes import Codes
-
-Int64s = NDArray[np.int64]
 
 # What stands in a string as something else; and of it, what has a short escape.
 _SPECIAL: Final = r'[\x00-\x1f\x7f"\\]'
@@ -48,7 +46,7 @@ def _joined(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*scalars, pa.scalar("", kind))
 
 
-def lines_of(e: Int64s, attribute: str, v: pa.Array, t: Int64s, added: NDArray[np.bool_]) -> pa.Array:
+def lines_of(e: Int64s, attribute: str, v: pa.Array, t: Int64s, added: Bools) -> pa.Array:
     """A line for each datom; large text. v: EDN."""
     ends = pa.array(2 * t + added).dictionary_encode()
     last = ends.dictionary.to_numpy()
@@ -61,23 +59,19 @@ def lines_of(e: Int64s, attribute: str, v: pa.Array, t: Int64s, added: NDArray[n
 def _strings(values: pa.Array) -> pa.Array:
     special = pc.match_substring_regex(values, _SPECIAL)
     if not pc.any(special).as_py():
-        return _quoted(values)
+        return _joined('"', values, '"')
     escaped = values
     for raw, written in _ESCAPES:
         escaped = pc.replace_substring(escaped, raw, written)
     # What is left has no short escape, and is rare.
     places = np.flatnonzero(pc.match_substring_regex(escaped, _CONTROL).to_numpy(zero_copy_only=False))
-    quoted = _quoted(escaped)
+    quoted = _joined('"', escaped, '"')
     if not len(places):
         return quoted
     rare = pa.array([write(text) for text in values.take(pa.array(places)).to_pylist()], values.type)
     mask = np.zeros(len(values), np.bool_)
     mask[places] = True
     return pc.replace_with_mask(quoted, pa.array(mask), rare)
-
-
-def _quoted(values: pa.Array) -> pa.Array:
-    return _joined('"', values, '"')
 
 
 def _doubles(values: pa.Array) -> pa.Array:
@@ -94,14 +88,6 @@ def _instants(values: pa.Array) -> pa.Array:
     return _joined('#inst "', texts, '-00:00"')
 
 
-def _tagged(tag: str) -> Callable[[pa.Array], pa.Array]:
-    return lambda values: _joined(f"#{tag} ", _strings(values))
-
-
-def _suffixed(suffix: str) -> Callable[[pa.Array], pa.Array]:
-    return lambda values: _joined(values, suffix)
-
-
 def _bytes(values: pa.Array) -> pa.Array:
     written = [f'#bytes "{base64.b64encode(value).decode("ascii")}"' for value in values.to_pylist()]
     return pa.array(written, pa.string())
@@ -113,9 +99,9 @@ _WRITERS: Final[Mapping[str, Callable[[pa.Array], pa.Array]]] = {
     "double": _doubles,
     "float": _doubles,
     "instant": _instants,
-    "uuid": _tagged("uuid"),
-    "uri": _tagged("uri"),
-    "bigint": _suffixed("N"),
-    "bigdec": _suffixed("M"),
+    "uuid": lambda values: _joined("#uuid ", _strings(values)),
+    "uri": lambda values: _joined("#uri ", _strings(values)),
+    "bigint": lambda values: _joined(values, "N"),
+    "bigdec": lambda values: _joined(values, "M"),
     "bytes": _bytes,
 }

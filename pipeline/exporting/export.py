@@ -49,10 +49,8 @@ class ExportOutcome:
 
 
 def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, rows: int = ROWS) -> ExportOutcome:
-    """Writes a view, which may be a history, into a folder or to an address where nothing is yet.
-
-    Raises ARG_INVALID for a folder with something in it.
-    """
+    """Writes a view, which may be a history, into a folder or to an address where nothing is yet. Raises
+    ARG_INVALID for a folder with something in it."""
     began = time.monotonic()
     to = str(to)
     check_target(to)

@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.store.files.formats import EXPORT, check_format
@@ -48,7 +48,6 @@ class ExportedAttribute:
 
     @property
     def datoms(self) -> int:
-        """How many it has."""
         return sum(file.datoms for file in self.files)
 
 
@@ -85,16 +84,16 @@ def read_manifest(origin: ExportOrigin) -> Listing:
         if manifest.format not in FORMATS or not all(type(e) is int for e in manifest.idents.values()):
             raise ValueError(f"format {manifest.format}, or an ident that is no entity's")
     except OSError as error:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{origin} is no folder that `adalog export` wrote: {MANIFEST}: {error.strerror}"
+        raise invalid_argument(
+            f"{origin} is no folder that `adalog export` wrote: {MANIFEST}: {error.strerror}"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{path} does not say what an export holds ({error!r})") from None
+        raise invalid_argument(f"{path} does not say what an export holds ({error!r})") from None
     for attribute in manifest.attributes:
         for file in attribute.files:
             for name in (attribute.folder, file.name):
                 if not _NAME.fullmatch(name):
-                    raise AdalogError(Code.ARG_INVALID, f"{path} names {name!r}, which is no name in an export")
+                    raise invalid_argument(f"{path} names {name!r}, which is no name in an export")
             _check_there(origin, f"{attribute.folder}/{file.name}", file)
     return manifest
 
@@ -104,14 +103,9 @@ def _check_there(origin: ExportOrigin, name: str, file: File) -> None:
     try:
         size = origin.size(name)
     except OSError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the export is not whole: {path}: {error.strerror}") from None
+        raise invalid_argument(f"the export is not whole: {path}: {error.strerror}") from None
     if size != file.bytes:
-        raise AdalogError(
-            Code.ARG_INVALID, f"the export is not whole: {path} has {size:,} bytes, and had {file.bytes:,}"
-        )
-
-
-# Names
+        raise invalid_argument(f"the export is not whole: {path} has {size:,} bytes, and had {file.bytes:,}")
 
 
 def folder_names(idents: Iterable[Keyword]) -> dict[Keyword, str]:

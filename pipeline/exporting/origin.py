@@ -20,7 +20,6 @@ class ExportOrigin:
         return shown(self.place) if is_address(self.place) else self.place
 
     def shown(self, name: str) -> str:
-        """A file's name for messages."""
         return f"{self}/{name}"
 
     def size(self, name: str) -> int:
@@ -43,7 +42,6 @@ class ExportOrigin:
 
     @contextmanager
     def file(self, name: str) -> Iterator[Any]:
-        """A file to read from any place of it."""
         if not is_address(self.place):
             with Path(self.place, name).open("rb") as file:
                 yield file

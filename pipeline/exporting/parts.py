@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.exporting.edn_columns import lines_of, texts_of
 from adalog.pipeline.exporting.folder import File
 from adalog.pipeline.exporting.target import ExportTarget
@@ -32,8 +32,6 @@ _NO_DICTIONARY: Final = frozenset({"long", "ref", "double", "float", "instant", 
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:
-    """What the tasks of an export share."""
-
     to: ExportTarget
     format: str
     history: bool
@@ -54,7 +52,6 @@ class ExportShare(NamedTuple):
 
 
 def write_shares(job: ExportJob, shares: Sequence[ExportShare]) -> list[tuple[int, File]]:
-    """The files of some shares, with their attributes."""
     written = []
     for share in shares:
         snapshot = share.database.open()
@@ -108,10 +105,9 @@ def _parquet_columns(rows: Columns, share: ExportShare, history: bool, codes: Co
             yield from _parquet_columns(half, share, history, codes)
         return
     except OtherType:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{share.ident} had values of other types before it became a {share.type}, which a column cannot hold: "
-            "export with --format edn, or without --history",
+            "export with --format edn, or without --history"
         ) from None
     yield [pa.array(rows.e), v, pa.array(rows.t), *([pa.array(rows.added)] if history else [])]
 

@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE
-
-Int64s = NDArray[np.int64]
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")

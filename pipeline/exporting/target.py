@@ -13,7 +13,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument, unavailable
 from adalog.store.files.permissions import FOLDER_MODE, opener
 
 
@@ -65,11 +65,9 @@ def check_target(to: str) -> None:
         folder = Path(to)
         used = folder.is_dir() and any(folder.iterdir())
         if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
-            raise AdalogError(Code.ARG_INVALID, f"{to} is no folder")
+            raise invalid_argument(f"{to} is no folder")
     if used:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{shown(to)} is not empty, and an export is a folder of its own: name another one"
-        )
+        raise invalid_argument(f"{shown(to)} is not empty, and an export is a folder of its own: name another one")
 
 
 @contextmanager
@@ -99,8 +97,6 @@ def _unfinished(to: Path) -> Iterator[Path]:
         yield path
         os.rename(path, to)
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{to} cannot be written: {error.strerror or error}", retryable=False
-        ) from None
+        raise unavailable(f"{to} cannot be written: {error.strerror or error}", retryable=False) from None
     finally:
         shutil.rmtree(path, ignore_errors=True)

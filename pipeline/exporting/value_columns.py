@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 from adalog.store.values.keys import value_of_key
-
-Int64s = NDArray[np.int64]
 
 TYPES: Final[Mapping[str, pa.DataType]] = {
     "long": pa.int64(),
@@ -63,7 +62,6 @@ class TooLarge(Exception):
 
 
 def type_of(value_type: str) -> pa.DataType:
-    """The type of a column of values."""
     return TYPES.get(value_type, pa.string())
 
 

@@ -135,9 +135,8 @@ def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | N
             case AndNode():
                 left = before_change(item, changes)
             case OrNode():
-                kept = {
-                    i: each for i, branch in enumerate(item.branches) if (each := before_change(branch, changes))
-                }
+                found = ((i, before_change(branch, changes)) for i, branch in enumerate(item.branches))
+                kept = {i: each for i, each in found if each}
                 place = {old: new for new, old in enumerate(kept)}
                 local_to = tuple((name, place[owner]) for name, owner in item.local_to if owner in place)
                 left = replace(item, branches=tuple(kept.values()), local_to=local_to) if kept else None
@@ -184,14 +183,9 @@ def _renamed(node: Node, name: Callable[[str], str]) -> Node:
         case AndNode():
             return AndNode(tuple(_renamed(item, name) for item in node.items))
         case OrNode():
-            return replace(
-                node,
-                branches=tuple(
-                    AndNode(tuple(_renamed(item, name) for item in each.items)) for each in node.branches
-                ),
-                required=frozenset(map(name, node.required)),
-                local_to=tuple((name(each), owner) for each, owner in node.local_to),
-            )
+            bodies = tuple(AndNode(tuple(_renamed(item, name) for item in each.items)) for each in node.branches)
+            local_to = tuple((name(each), owner) for each, owner in node.local_to)
+            return replace(node, branches=bodies, required=frozenset(map(name, node.required)), local_to=local_to)
         case NotNode():
             items = tuple(_renamed(item, name) for item in node.items)
             return replace(node, items=items, shared=tuple(map(name, node.shared)))

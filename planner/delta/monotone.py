@@ -56,8 +56,7 @@ class _Moved:
         while known != len(self.places):
             known = len(self.places)
             for name, branch in self.stratum.rules:
-                why = self._branch(name, branch)
-                if why:
+                if why := self._branch(name, branch):
                     return why
         return ""
 
@@ -92,9 +91,8 @@ class _Moved:
         ):
             return refused
         for place, name in enumerate(branch.head):
-            if name not in goes:
-                continue
-            if relation.magic or self.places.setdefault((target, place), goes[name]) != goes[name]:
+            way = goes.get(name)
+            if way is not None and (relation.magic or self.places.setdefault((target, place), way) != way):
                 return refused
         return ""
 
@@ -111,10 +109,8 @@ class _Moved:
         """Whether a leaf goes on to hold when the values in it get better."""
         match leaf:
             case RelationAtom():
-                return all(
-                    term not in goes or (leaf.relation, place) in self.places
-                    for place, term in enumerate(leaf.terms)
-                )
+                moved = [place for place, term in enumerate(leaf.terms) if term in goes]
+                return all((leaf.relation, place) in self.places for place in moved)
             case FunctionAtom():
                 return leaf.out not in goes or _way(leaf, goes) is not None
             case PredicateAtom():
@@ -143,11 +139,8 @@ def _way(leaf: FunctionAtom, goes: dict[str, int]) -> int | None:
     """Which way a function's value goes; None where that is not known."""
     ways = {goes[a] for a in leaf.args if isinstance(a, str) and a in goes}
     if leaf.name == "-" and len(leaf.args) == 2:
-        ways = {
-            goes[a] * (1 if place == 0 else -1)
-            for place, a in enumerate(leaf.args)
-            if isinstance(a, str) and a in goes
-        }
+        signed = zip(leaf.args, (1, -1), strict=True)
+        ways = {goes[a] * sign for a, sign in signed if isinstance(a, str) and a in goes}
     elif leaf.name not in _RISING:
         return None
     return ways.pop() if len(ways) == 1 else None

@@ -19,15 +19,7 @@ from dataclasses import dataclass
 
 from adalog.datalog.ast import Const
 from adalog.planner.delta.bodies import DeltaBody, delta_bodies, negated
-from adalog.planner.delta.versions import (
-    APPEARS,
-    VANISHES,
-    Atom,
-    Moves,
-    Split,
-    Splits,
-    at_version,
-)
+from adalog.planner.delta.versions import APPEARS, VANISHES, Atom, Moves, Split, Splits, at_version
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, conjuncts, variables
 from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by
@@ -75,12 +67,13 @@ def reactions(
             again = _at_other_moment(each.part, other)
             unchecked = AndNode((*each.rest, *again))
             still = None if each.optional else _determining(each, known, dependencies)
-            if still is not None and not still:
-                yield Reaction(each.changed, split is APPEARS, unchecked)
-                continue
             checked = AndNode((*each.rest, check))
-            sure = (None, frozenset[Attribute]()) if still is None else (unchecked, still)
-            yield Reaction(each.changed, split is APPEARS, checked, *sure)
+            if still is None:
+                yield Reaction(each.changed, split is APPEARS, checked)
+            elif still:
+                yield Reaction(each.changed, split is APPEARS, checked, unchecked, still)
+            else:
+                yield Reaction(each.changed, split is APPEARS, unchecked)
 
 
 def _all(moves: Moves, split: Split) -> Splits:

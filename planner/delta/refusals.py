@@ -38,11 +38,8 @@ def refusal_of_body(body: AndNode, moves: Moves) -> str | None:
 
 
 def _of_items(items: Sequence[Node], moves: Moves, entities: frozenset[str]) -> str | None:
-    entities |= {
-        item.entity
-        for item in items
-        if isinstance(item, DatomAtom) and isinstance(item.entity, str) and moves(item)
-    }
+    moving = (item.entity for item in items if isinstance(item, DatomAtom) and moves(item))
+    entities = entities.union(entity for entity in moving if isinstance(entity, str))
     found = (_of(item, moves, entities) for item in items)
     return next((each for each in found if each is not None), None)
 

@@ -11,8 +11,8 @@ Nenov, Piro and Horrocks, "Incremental update of Datalog materialisation: the ba
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from adalog.datalog.ast import Const, LookupRef
@@ -108,15 +108,13 @@ def refusal(plan: Plan, sources: frozenset[str]) -> str:
         return "the plan answers for a share of its answer"
     for stratum in plan.program.strata:
         for _, branch in stratum.rules:
-            found = looks_elsewhere(branch.body, sources)
-            if found is not None:
+            if looks_elsewhere(branch.body, sources) is not None:
                 return "a rule looks into a database other than by a data pattern"
             if any(getattr(leaf, "subquery", None) is not None for leaf in everything(branch.body)):
                 return "a rule asks a query of its own"
-        if stratum.recursive and any(each.aggregates for each in stratum.relations):
-            why = not_monotone(stratum)
-            if why:
-                return why
+        is_lattice = stratum.recursive and any(each.aggregates for each in stratum.relations)
+        if is_lattice and (why := not_monotone(stratum)):
+            return why
     return ""
 
 
@@ -135,12 +133,7 @@ class _Rule:
     """One rule. `aggregates`: of its head's places, where it is part of a recursion."""
 
     def __init__(
-        self,
-        target: str,
-        branch: Branch,
-        below: Moving,
-        own: frozenset[str],
-        aggregates: tuple[str | None, ...],
+        self, target: str, branch: Branch, below: Moving, own: frozenset[str], aggregates: tuple[str | None, ...]
     ) -> None:
         self.target = target
         self.head = branch.head
@@ -152,7 +145,7 @@ class _Rule:
         self.body = named(branch.body, self.moving.moves)
 
     def bodies(self) -> RuleBodies:
-        places = [i for i in range(len(self.head)) if not (self.aggregates and self.aggregates[i])]
+        keys = tuple(name for i, name in enumerate(self.head) if not (self.aggregates and self.aggregates[i]))
         once = before_change(self.body, self.own.moves)
         return RuleBodies(
             self.target,
@@ -163,9 +156,7 @@ class _Rule:
             self._deltas(self.below, APPEARS, VANISHES),
             self._deltas(self.own, APPEARS, VANISHES),
             self._joined(versioned(self.body, self._earlier), self.head),
-            self._joined(
-                at_version(self.body, self.moving.moves, Version.NEW), tuple(self.head[i] for i in places)
-            ),
+            self._joined(at_version(self.body, self.moving.moves, Version.NEW), keys),
         )
 
     def _deltas(self, changing: Moving, split: Split, in_not: Split) -> tuple[DeltaJoin, ...]:
@@ -204,10 +195,10 @@ def named(body: AndNode, moves: Callable[[Node], bool]) -> AndNode:
     return _Names(moves).conjunction(body)[0]
 
 
+@dataclass
 class _Names:
-    def __init__(self, moves: Callable[[Node], bool]) -> None:
-        self.moves = moves
-        self.numbers = count()
+    moves: Callable[[Node], bool]
+    numbers: Iterator[int] = field(default_factory=count)
 
     def conjunction(self, body: AndNode) -> tuple[AndNode, tuple[str, ...]]:
         """(the changed conjunction, the variables that it has more)."""

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    Leaf,
-    Node,
-    RelationAtom,
-    in_body,
-)
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, in_body
 from adalog.planner.model.lookups import Call, database_of
 from adalog.planner.model.version import Version
 

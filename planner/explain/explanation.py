@@ -39,7 +39,7 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
     return {
         "engine": engine,
         "reason": reason,
-        "given": [*(_constant(plan, name) for name in plan.given)],
+        "given": [_constant(plan, name) for name in plan.given],
         "order": list(plan.order),
         "cost": round(plan.cost, 1),
         "estimatedRows": round(plan.rows, 1),
@@ -74,9 +74,8 @@ def text_of(shown: dict[str, Any]) -> str:
         notes = [f"about {level['estimate']:,.0f} prefixes"]
         if "actual" in level:
             actual = level["actual"]
-            notes.append(
-                f"actual {actual['rows']:,} from {actual['candidates']:,} candidates in {actual['ms']:.1f} ms"
-            )
+            tried = f"{actual['candidates']:,} candidates in {actual['ms']:.1f} ms"
+            notes.append(f"actual {actual['rows']:,} from {tried}")
         if level["counted"]:
             notes.append("counted only")
         if level["merges"]:
@@ -85,8 +84,7 @@ def text_of(shown: dict[str, Any]) -> str:
         lines.extend(f"     propose/intersect {clause}" for clause in level["propose"])
         lines.extend(f"     filter            {clause}" for clause in level["filter"])
     if "tasks" in shown:
-        tasks = shown["tasks"]
-        ms = tasks["ms"]
+        tasks, ms = shown["tasks"], shown["tasks"]["ms"]
         lines.append(
             f"tasks  {tasks['number']} in {tasks['workers']} processes: {ms['least']:.0f}, {ms['median']:.0f} and "
             f"{ms['most']:.0f} ms (least, median, most), skew {tasks['skew']:.2f}, estimated "

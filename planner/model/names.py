@@ -1,12 +1,8 @@
-"""Which variables clauses mention, by their written names, and names of their own for some of them."""
+"""Names of their own for variables, made of their written names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
-
-from adalog.datalog import ast
-from adalog.datalog.errors import Position
 
 _MARK: Final = "·"
 """What no name in a query's text has: before the number of a variable that was given a name of its own."""
@@ -20,53 +16,3 @@ def unique_name(name: str, number: int | str) -> str:
 def shown_name(unique: str) -> str:
     """The same for people, where a plan is shown."""
     return unique.partition(_MARK)[0]
-
-
-def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict[str, Position | None]:
-    """The variables that clauses mention, in order, each with its first place; those of a `not` only on request."""
-    found: dict[str, Position | None] = {}
-
-    def add(term: object) -> None:
-        if isinstance(term, ast.Var):
-            found.setdefault(term.name, term.position)
-        elif isinstance(term, ast.LookupRef):
-            add(term.value)
-
-    for clause in clauses:
-        match clause:
-            case ast.Pattern():
-                for term in clause.terms:
-                    add(term)
-            case ast.Predicate() | ast.RuleCall():
-                for argument in clause.args:
-                    add(argument)
-            case ast.Function():
-                for argument in clause.args:
-                    add(argument)
-                for target in targets(clause.binding):
-                    add(target)
-            case ast.And():
-                found = names_in(clause.clauses, inside_not=inside_not) | found
-            case ast.Or():
-                for branch in clause.branches:
-                    found = names_in(branch.clauses, inside_not=inside_not) | found
-            case ast.OrJoin():
-                for variable in (*clause.required, *clause.variables):
-                    add(variable)
-            case ast.Not() if inside_not:
-                found = names_in(clause.clauses, inside_not=True) | found
-            case ast.NotJoin() if inside_not:
-                for variable in clause.variables:
-                    add(variable)
-            case _:
-                pass
-    return found
-
-
-def targets(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
-    """What a binding binds, blanks included."""
-    match binding:
-        case ast.ScalarBinding() | ast.CollectionBinding():
-            return (binding.target,)
-        case _:
-            return binding.targets

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.names import targets
 from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan
 
@@ -31,13 +32,8 @@ def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Sub
             assert not isinstance(argument, ast.Source)
             values.append(argument)
     flat = with_scalar_inputs(clause.query)
-    names = tuple(
-        each.binding.target.name
-        for each in flat.inputs
-        if isinstance(each, ast.BindingInput)
-        and isinstance(each.binding, ast.ScalarBinding)
-        and isinstance(each.binding.target, ast.Var)
-    )
+    bound = (targets(each.binding) for each in flat.inputs if isinstance(each, ast.BindingInput))
+    names = tuple(target.name for each in bound for target in each if isinstance(target, ast.Var))
     made = tuple(sources)
     return Subquery(clause.query, made, names, plan(flat, made)), tuple(values)
 

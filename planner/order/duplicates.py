@@ -177,10 +177,8 @@ def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single,
             continue
         span = variables(leaf)
         for inverse, one, other in ((False, leaf.entity, leaf.value), (True, leaf.value, leaf.entity)):
-            yield (
-                Single(leaf.source, attribute.ident, inverse),
-                FunctionalDependency(frozenset((one,)), other, span),
-            )
+            dependency = FunctionalDependency(frozenset((one,)), other, span)
+            yield Single(leaf.source, attribute.ident, inverse), dependency
 
 
 # What is said of it
@@ -214,12 +212,9 @@ def diagnostics(
         owners = sorted(tree.written(each) for each in found_owners)
         if not owners:
             continue
-        left_out = _left_out(found, " ".join(owners))
-        message = f"{what} takes equal rows once: {left_out}"
-        hidden = any(each in tree.names for each in found_owners)
-        yield Diagnostic(
-            Suspicion.DROPPED_DUPLICATES, f"{message}; {_remedy(name, owners, hidden=hidden)}", position
-        )
+        remedy = _remedy(name, owners, hidden=any(each in tree.names for each in found_owners))
+        message = f"{what} takes equal rows once: {_left_out(found, ' '.join(owners))}; {remedy}"
+        yield Diagnostic(Suspicion.DROPPED_DUPLICATES, message, position)
 
 
 def _left_out(found: DroppedRows, owners: str) -> str:

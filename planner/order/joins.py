@@ -40,10 +40,15 @@ def plan_join(
         levels = project(body, given, found.order, found.prefixes, needed, counted, dependencies)
         if counted and levels and not levels[-1].counted:
             # The consumer of the rows adds up their weights anyway.
-            levels = (*levels[:-1], replace(levels[-1], merge=False))
+            levels = unmerged(levels)
     else:
         levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))
     return JoinPlan(body, levels, found.cost, found.prefixes[-1] if found.prefixes else 1.0)
+
+
+def unmerged(levels: tuple[LevelPlan, ...]) -> tuple[LevelPlan, ...]:
+    """The levels of a join whose consumer makes its rows distinct."""
+    return (*levels[:-1], *(replace(level, merge=False) for level in levels[-1:]))
 
 
 def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> AndNode:

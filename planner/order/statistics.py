@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from adalog.datalog.ast import Const, LookupRef
 from adalog.datalog.errors import AdalogError
@@ -41,7 +42,6 @@ def _go_on() -> None:
 
 _SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
 
-
 # The types whose codes are in the order of values.
 _ORDERED = frozenset({"long", "ref", "instant"})
 
@@ -72,10 +72,9 @@ class Statistics:
 
     def size(self, atom: DatomAtom) -> PatternSize:
         """The size of a data pattern; of all attributes together where the attribute is a variable."""
-        known = self._sizes.get(atom)
-        if known is None:
-            known = self._sizes[atom] = self._size(atom)
-        return known
+        if atom not in self._sizes:
+            self._sizes[atom] = self._size(atom)
+        return self._sizes[atom]
 
     def _size(self, atom: DatomAtom) -> PatternSize:
         if atom.version.is_change:
@@ -149,10 +148,7 @@ class Statistics:
         domains = self.relation_domains.get(atom.relation)
         if domains is None:
             return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)
-        known = 1.0
-        for term, domain in zip(atom.terms, domains, strict=True):
-            if term in bound:
-                known *= domain
+        known = prod(domain for term, domain in zip(atom.terms, domains, strict=True) if term in bound)
         return max(min(domains[atom.terms.index(variable)], rows / known), 1.0)
 
     def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
@@ -187,6 +183,4 @@ class Statistics:
 
     def selectivity(self, node: Node) -> float:
         """The share of rows that a filter is expected to keep."""
-        if isinstance(node, PredicateAtom):
-            return _SELECTIVITY.get(node.name, 0.4)
-        return 0.5
+        return _SELECTIVITY.get(node.name, 0.4) if isinstance(node, PredicateAtom) else 0.5

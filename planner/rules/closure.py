@@ -42,8 +42,7 @@ def from_seeds(
         asked = made.magic[magic_of(name)]
         seeds = [each for each in asked if each.origin != name]
         linear = [branch for branch in rules[name] if _reads(branch.body, name)]
-        own = len(asked) - len(seeds)
-        if not linear or own != len(linear):
+        if not linear or len(asked) - len(seeds) != len(linear):
             continue
         if not all(_right_linear(branch, name, relation.bound) for branch in linear):
             continue
@@ -176,9 +175,7 @@ def closure_of(relation: RuleRelation, recursive: Sequence[Branch]) -> Closure |
     step = next(item for item in rest if item not in restricting)
     if not isinstance(step, DatomAtom | RelationAtom) or len(variables(step)) != 2:
         return None
-    if isinstance(step, DatomAtom) and (
-        step.tx is not None or step.added is not None or isinstance(step.attribute, str)
-    ):
+    if isinstance(step, DatomAtom) and (step.terms[3:] != (None, None) or isinstance(step.attribute, str)):
         return None
     for fixed in (0, 1):
         moving = 1 - fixed

@@ -17,7 +17,7 @@ from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, NotNode
 from adalog.planner.model.plan import Options
 from adalog.planner.model.program import Branch, Program, RulePlan, RuleRelation, Stratum
 from adalog.planner.order.duplicates import multiplicity, summed_places
-from adalog.planner.order.joins import plan_join
+from adalog.planner.order.joins import plan_join, unmerged
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.rules.closure import closure_of, from_seeds
@@ -39,18 +39,14 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     if not tree.predicates:
         return tree.body, Program(), {}
     made, found = _adorned(tree, statistics, options)
-    rules: dict[str, Sequence[Branch]] = dict(made.rules)
-    for name, asked in made.magic.items():
-        rules[name] = [each.branch for each in asked]
-    for name in made.relations:
-        rules.setdefault(name, ())
-    relations = dict(made.relations)
+    rules: dict[str, Sequence[Branch]] = {**dict.fromkeys(made.relations, ()), **made.all_rules}
+    relations = made.relations
     if options.magic:
         relations, rules = from_seeds(relations, rules, made, found)
     reached = _reached(made.body, rules)
     dependencies = list(_dependencies(relations, {name: rules[name] for name in reached}))
     order = components(reached, dependencies)
-    sizes = _sizes(relations)
+    sizes = {name: _RESTRICTED if each.magic or each.bound else _WHOLE for name, each in relations.items()}
     statistics = replace(statistics, relation_domains=_domains(relations, rules, statistics))
     strata: list[Stratum] = []
     cost = 0.0
@@ -72,8 +68,7 @@ def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Ador
         through, use, apart = attempts.pop(0)
         magic = MagicSets(tree.predicates, statistics, through=through, use=use, apart=apart)
         made = magic.of_query(tree.body, tree.given)
-        rules = {**made.rules, **{name: [a.branch for a in asked] for name, asked in made.magic.items()}}
-        dependencies = list(_dependencies(made.relations, rules))
+        dependencies = list(_dependencies(made.relations, made.all_rules))
         found = components(made.relations, dependencies)
         cycle = forbidden_cycle(found, dependencies)
         if cycle is None:
@@ -115,14 +110,6 @@ def _reached(body: AndNode, rules: Rules) -> list[str]:
             found[name] = None
             waiting.extend(read for b in rules[name] for read, _ in _reads(b.body, "") if read in rules)
     return list(found)
-
-
-def _sizes(relations: Mapping[str, RuleRelation]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for name, relation in relations.items():
-        rows = _RESTRICTED if relation.magic or relation.bound else _WHOLE
-        sizes[name] = rows
-    return sizes
 
 
 def _domains(
@@ -206,10 +193,8 @@ def _planned(
     if options.project:
         body = blank_singletons(body, needed.union(branch.given))
     plan = plan_join(body, branch.given, needed, statistics, options)
-    levels = plan.levels
-    if levels:
-        # The relation that takes the rows knows which of them are new.
-        levels = (*levels[:-1], replace(levels[-1], merge=False))
+    # The relation that takes the rows knows which of them are new.
+    levels = unmerged(plan.levels)
     summed = frozenset(branch.head[place] for place in summed_places(target.aggregates))
     counted = multiplicity(whole, plan.body, needed, summed, branch.given, levels, statistics)
     made = RulePlan(target.name, branch.head, plan.body, branch.given, levels, delta, counted)

@@ -74,6 +74,11 @@ class AdornedProgram:
     rules: dict[str, list[Branch]] = field(default_factory=dict)
     magic: dict[str, list[MagicRule]] = field(default_factory=dict)
 
+    @property
+    def all_rules(self) -> dict[str, list[Branch]]:
+        """Those of magic sets among them."""
+        return self.rules | {name: [each.branch for each in asked] for name, asked in self.magic.items()}
+
 
 def magic_of(relation: str) -> str:
     """The name of a relation's magic set."""
@@ -94,9 +99,6 @@ class _Prefix:
     given: frozenset[str]
     bound: frozenset[str]
     items: list[Node] = field(default_factory=list)
-
-    def copy(self) -> _Prefix:
-        return _Prefix(self.given, self.bound, list(self.items))
 
     def add(self, item: Node) -> None:
         self.items.append(item)
@@ -154,7 +156,7 @@ class _Prefix:
     def parts(self, names: Iterable[str]) -> list[tuple[frozenset[str], tuple[Node, ...]]]:
         """The names by what connects them: (names, the nodes of the prefix in one connected part)."""
         items = self._evaluable()
-        wanted = {name for name in names if name not in self.given}
+        wanted = set(names) - self.given
         parts: list[tuple[frozenset[str], tuple[Node, ...]]] = []
         while wanted:
             reached = {min(wanted)}
@@ -185,6 +187,7 @@ class _Prefix:
         return items
 
 
+@dataclass
 class MagicSets:
     """One run of the pass.
 
@@ -242,8 +245,7 @@ class MagicSets:
                 if bound:
                     prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound), derived=True))
                 seed = tuple(prefix.items)
-                changed = self._conjunction(branch.body, prefix, name, restrict)
-                body = AndNode((*seed, *changed.items))
+                body = AndNode((*seed, *self._conjunction(branch.body, prefix, name, restrict).items))
                 self.made.rules.setdefault(name, []).append(replace(branch, body=body))
         return self.made
 
@@ -268,16 +270,11 @@ class MagicSets:
     def _next(self, calls: Sequence[Node], prefix: _Prefix) -> Node | None:
         """The call to make next: one that is ready, rather one that something narrows, a `not` last."""
         ready = [item for item in calls if self._ready(item, prefix)]
-        if not ready:
-            return None
 
         def preference(item: Node) -> int:
-            if isinstance(item, NotNode):
-                return 2
-            terms = item.terms if isinstance(item, RuleAtom) else variables(item)
-            return 0 if any(term in prefix.bound for term in terms) else 1
+            return 2 if isinstance(item, NotNode) else int(variables(item).isdisjoint(prefix.bound))
 
-        return min(ready, key=preference)
+        return min(ready, key=preference, default=None)
 
     def _ready(self, item: Node, prefix: _Prefix) -> bool:
         match item:
@@ -286,11 +283,11 @@ class MagicSets:
             case NotNode():
                 return variables(item) <= prefix.bound
             case OrNode():
-                if not item.required <= prefix.bound:
-                    return False
-                if not all(variables(b) <= bindable(b, prefix.bound) for b in item.branches):
-                    return False
-                return item.names <= bindable(AndNode((*prefix.items, item)), prefix.bound)
+                return (
+                    item.required <= prefix.bound
+                    and all(variables(b) <= bindable(b, prefix.bound) for b in item.branches)
+                    and item.names <= bindable(AndNode((*prefix.items, item)), prefix.bound)
+                )
             case _:
                 return True
 
@@ -299,11 +296,14 @@ class MagicSets:
             case RuleAtom():
                 return self._call(item, prefix, origin, restrict)
             case OrNode():
-                branches = tuple(self._conjunction(b, prefix.copy(), origin, restrict) for b in item.branches)
-                return replace(item, branches=branches)
+                branches = item.branches
+                made = (
+                    self._conjunction(b, replace(prefix, items=[*prefix.items]), origin, restrict) for b in branches
+                )
+                return replace(item, branches=tuple(made))
             case NotNode():
-                inner = self._conjunction(AndNode(item.items), prefix.copy(), origin, restrict and self.through)
-                return replace(item, items=inner.items)
+                inner, restrict = replace(prefix, items=[*prefix.items]), restrict and self.through
+                return replace(item, items=self._conjunction(AndNode(item.items), inner, origin, restrict).items)
             case AndNode():
                 return self._conjunction(item, prefix, origin, restrict)
             case _:
@@ -316,10 +316,8 @@ class MagicSets:
         if not restrict or predicate.name in self._whole:
             known = [i for i in known if i in predicate.required]
         single = [i for i in known if atom.terms[i] in prefix.given]
-        names = {str(atom.terms[i]) for i in known if i not in single}
-        parts = prefix.parts(names)
-        needed = atom.needs
-        chosen = [part for part in parts if part[0] & needed]
+        parts = prefix.parts(str(atom.terms[i]) for i in known if i not in single)
+        chosen = [part for part in parts if part[0] & atom.needs]
         if restrict and not chosen and parts:
             chosen = [min(parts, key=lambda part: self._size(part[1], part[0], prefix))]
         taken = frozenset().union(*(part[0] for part in chosen))
@@ -336,10 +334,9 @@ class MagicSets:
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
         """Adds a rule to a magic set, unless the rule is a tautology: the set contained in itself."""
         items = branch.body.items
-        if items == (RelationAtom(name, branch.head, derived=True),):
-            return
-        size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
-        self.made.magic.setdefault(name, []).append(MagicRule(branch, origin, size))
+        if items != (RelationAtom(name, branch.head, derived=True),):
+            size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
+            self.made.magic.setdefault(name, []).append(MagicRule(branch, origin, size))
 
     def _size(self, items: Sequence[Node], names: frozenset[str], prefix: _Prefix) -> float:
         """The estimated number of values of `names` that the items derive."""
@@ -375,8 +372,7 @@ class MagicSets:
     def _read(self, node: Node) -> set[int]:
         """The components of the rules that a node reads, without those of magic sets."""
         read = (leaf.relation for leaf in everything(node) if isinstance(leaf, RelationAtom) and leaf.derived)
-        relations = (self.made.relations[name] for name in read)
-        return {self._component[each.rule] for each in relations if not each.magic}
+        return {self._component[each.rule] for name in read if not (each := self.made.relations[name]).magic}
 
     def _adorned(self, predicate: RulePredicate, bound: frozenset[int], restrict: bool, copy: int) -> str:
         """The relation of a predicate with some places bound; its rules are rewritten once."""
@@ -386,11 +382,7 @@ class MagicSets:
         self._copies[name] = copy
         if name not in self.made.relations:
             self.made.relations[name] = RuleRelation(
-                name,
-                predicate.name,
-                predicate.arity,
-                predicate.aggregates if predicate.aggregated else (),
-                bound,
+                name, predicate.name, predicate.arity, predicate.aggregates if predicate.aggregated else (), bound
             )
             if bound:
                 magic = magic_of(name)

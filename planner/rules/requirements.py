@@ -87,10 +87,8 @@ def bindable(body: AndNode, given: frozenset[str]) -> frozenset[str]:
 def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tree: Tree) -> None:
     """Every variable must be bound by something that can propose it."""
     look()
-    wanted = variables(body) | needed
     bound = bindable(body, given)
-    loose = wanted - bound
-    if loose:
+    if loose := (variables(body) | needed) - bound:
         raise _unbound(body, loose, bound, tree)
     for node in negations(body):
         check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), tree)
@@ -100,12 +98,9 @@ def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tre
 
 
 def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
-    return AdalogError(
-        Code.UNBOUND_VARIABLE,
-        f"the rule {rule.split('@')[0]} requires {name} to be bound at the call, and no other clause "
-        "binds it: add a data pattern, a function or an :in that does",
-        position,
-    )
+    requires = f"the rule {rule.split('@')[0]} requires {name} to be bound at the call"
+    hint = "and no other clause binds it: add a data pattern, a function or an :in that does"
+    return AdalogError(Code.UNBOUND_VARIABLE, f"{requires}, {hint}", position)
 
 
 def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: Tree) -> AdalogError:
@@ -120,11 +115,8 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
         rule, position = tree.callers[passed[0]]
         return _not_given(tree.written(passed[0]), rule, position)
     name = min(loose, key=lambda n: (tree.places.get(n) is None, n))
-    return AdalogError(
-        Code.UNBOUND_VARIABLE,
-        f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}",
-        tree.places.get(name),
-    )
+    message = f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}"
+    return AdalogError(Code.UNBOUND_VARIABLE, message, tree.places.get(name))
 
 
 def _reason(body: AndNode, name: str, bound: frozenset[str], tree: Tree) -> str:

@@ -6,12 +6,12 @@ fixpoint to its share. Any rows are right that way; a good variable is one that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, RuleAtom, leaves, variables
+from adalog.planner.model.logical import AndNode, DatomAtom, Node, RelationAtom, RuleAtom, variables
 from adalog.planner.model.plan import Options
-from adalog.planner.model.program import Branch, RulePlan, RulePredicate, ShareVariable
+from adalog.planner.model.program import RulePlan, RulePredicate, ShareVariable
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
@@ -73,16 +73,10 @@ def _of_rule(predicate: RulePredicate, place: int) -> list[tuple[str, AndNode]] 
         body = _binding(name, branch.body.items)
         if body.items:
             found.append((name, body))
-        elif not _passed_on(predicate, place, name, branch):
+        # The value may come from the same place of the rule itself.
+        elif not any(
+            isinstance(item, RuleAtom) and item.rule == predicate.name and item.terms[place] == name
+            for item in branch.body.items
+        ):
             return None
     return found
-
-
-def _passed_on(predicate: RulePredicate, place: int, name: str, branch: Branch) -> bool:
-    """Whether the value comes from the same place of the rule itself."""
-    calls: Sequence[Leaf] = [leaf for leaf in leaves(branch.body) if name in variables(leaf)]
-    return any(
-        isinstance(item, RuleAtom) and item.rule == predicate.name and item.terms[place] == name
-        for item in branch.body.items
-        if item in calls
-    )

@@ -69,18 +69,12 @@ def equated(node: Node) -> tuple[Term, Term] | None:
     return None if terms[0] == terms[1] or any(isinstance(term, Source) for term in terms) else terms  # type: ignore[return-value]
 
 
-def other_term(terms: tuple[Term, Term], variable: str) -> Term:
-    """Of two terms the one that is not this variable."""
-    left, right = terms
-    return right if left == variable else left
-
-
 def equates(node: Node, variable: str, bound: frozenset[str]) -> bool:
     """Whether the node gives the variable the value of a constant or of a bound variable."""
     terms = equated(node)
     if terms is None or variable not in terms:
         return False
-    other = other_term(terms, variable)
+    other = terms[1] if terms[0] == variable else terms[0]
     return not isinstance(other, str) or other in bound
 
 

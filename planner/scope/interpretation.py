@@ -77,9 +77,8 @@ class Interpretation:
     def keeps_all(self, values: Sequence[Any]) -> bool:
         """Whether all of these values mean what they are, since nothing but attributes of their type is held."""
         names = {type_name(value) for value in {type(value): value for value in values}.values()}
-        return names != {"tuple"} and all(
-            isinstance(held, Attribute) and names == {held.value_type} for held, _ in self.held
-        )
+        fits = (isinstance(held, Attribute) and names == {held.value_type} for held, _ in self.held)
+        return names != {"tuple"} and all(fits)
 
     def _unknown(self, value: Any) -> ValueFault | None:
         """What is wrong with a name: of an attribute, of one in a lookup ref, of an entity."""
@@ -103,12 +102,17 @@ class _Read:
     plain: bool
 
 
+def type_of(held: PlaceContent) -> str | None:
+    """The type that equal values have in common: an entity equals the long that is its id."""
+    if isinstance(held, PlaceKind):
+        return "keyword" if held is PlaceKind.ATTRIBUTE else "long"
+    return held.value_type
+
+
 def comparable(held: PlaceContent, value: Any) -> bool:
     """Whether what stands in a place has an order in common with a value."""
     name = type_name(value)
-    wanted = (
-        held.value_type if isinstance(held, Attribute) else "keyword" if held is PlaceKind.ATTRIBUTE else "long"
-    )
+    wanted = type_of(held)
     return name == wanted or (name in NUMERIC and wanted in NUMERIC)
 
 
@@ -210,17 +214,7 @@ def holding(held: PlaceContent) -> str:
     """What a place holds, for a message: `:issue/status holds keywords`."""
     if isinstance(held, Attribute):
         return f"{held.ident} holds {held.value_type}s"
-    return {
-        PlaceKind.ENTITY: "an entity stands there",
-        PlaceKind.ATTRIBUTE: "an attribute stands there",
-        PlaceKind.TRANSACTION: "a transaction stands there",
-    }[held]
-
-
-def shown(value: Any) -> str:
-    """A value in a message, at most a line of it."""
-    text = write(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return f"{'a' if held is PlaceKind.TRANSACTION else 'an'} {held.value} stands there"
 
 
 def entity_named(database: Snapshot, value: Any) -> Any:

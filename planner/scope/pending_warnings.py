@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
@@ -47,33 +46,24 @@ class Proposals:
 
     def hint(self, unknown: UnknownName) -> str:
         """` (did you mean :person/name?)`, or nothing."""
-        index = self._idents_of(unknown.database) if unknown.ident else unknown.database.schema.names
+        index = unknown.database.schema.names
+        if unknown.ident:
+            if unknown.database not in self._idents:
+                plain = unknown.database.plain
+                codes = plain.trie(IDENT, inverse=True).keys[:_IDENTS]
+                self._idents[unknown.database] = NameIndex(plain.codes.decode_many(codes))
+            index = self._idents[unknown.database]
         return index.hint(unknown.name)
-
-    def _idents_of(self, database: Snapshot) -> NameIndex:
-        found = self._idents.get(database)
-        if found is None:
-            plain = database.plain
-            codes = plain.trie(IDENT, inverse=True).keys[:_IDENTS]
-            found = self._idents[database] = NameIndex(plain.codes.decode_many(codes))
-        return found
 
 
 def diagnostics_of(suspected: Sequence[PendingWarning]) -> tuple[Diagnostic, ...]:
     """The first `MOST` as diagnostics, and one more that says how many others there are."""
     proposals = Proposals()
-    shown = [
-        Diagnostic(
-            each.code,
-            each.before + ("" if each.unknown is None else proposals.hint(each.unknown)) + each.after,
-            each.position,
-        )
-        for each in islice(suspected, MOST)
-    ]
-    return (*shown, *_others(suspected[MOST:]))
-
-
-def _others(left: Iterable[PendingWarning]) -> Iterable[Diagnostic]:
-    counts = Counter(each.code for each in left)
+    shown: list[Diagnostic] = []
+    for each in suspected[:MOST]:
+        hint = "" if each.unknown is None else proposals.hint(each.unknown)
+        shown.append(Diagnostic(each.code, f"{each.before}{hint}{each.after}", each.position))
+    counts = Counter(each.code for each in suspected[MOST:])
     for code, _ in counts.most_common(1):
-        yield Diagnostic(code, f"{counts.total():,} more warnings are left out")
+        shown.append(Diagnostic(code, f"{counts.total():,} more warnings are left out"))
+    return tuple(shown)

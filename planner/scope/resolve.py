@@ -21,11 +21,9 @@ def attribute_of(snapshot: Snapshot, term: Const) -> Attribute | None:
     """The attribute a constant names; None where the database has none of that name."""
     if isinstance(term.value, Keyword) or (isinstance(term.value, int) and not isinstance(term.value, bool)):
         return snapshot.attribute(term.value)
-    raise AdalogError(
-        Code.QUERY_INVALID,
-        f"an attribute is a keyword such as :person/name, not the {type_name(term.value)} {write(term.value)}",
-        term.position,
-    )
+    given = f"{type_name(term.value)} {write(term.value)}"
+    message = f"an attribute is a keyword such as :person/name, not the {given}"
+    raise AdalogError(Code.QUERY_INVALID, message, term.position)
 
 
 def unknown_attribute(snapshot: Snapshot, term: Const) -> AdalogError:
@@ -43,11 +41,8 @@ def entity_code(snapshot: Snapshot, term: Const | LookupRef) -> int | None:
         return value
     if isinstance(term, LookupRef) or isinstance(value, Keyword):
         return _placed(term, lambda: snapshot.entid(value))
-    raise AdalogError(
-        Code.QUERY_INVALID,
-        f"an entity is a number, an ident or a lookup ref, not the {type_name(value)} {write(value)}",
-        term.position,
-    )
+    message = f"an entity is a number, an ident or a lookup ref, not the {type_name(value)} {write(value)}"
+    raise AdalogError(Code.QUERY_INVALID, message, term.position)
 
 
 def value_code(snapshot: Snapshot, attribute: Attribute, term: Const | LookupRef) -> int | None:

@@ -52,11 +52,6 @@ class RuleBook:
         )
 
 
-def aggregates_of(rule: ast.Rule) -> tuple[str | None, ...]:
-    """Of each place of the head its aggregate, or None."""
-    return tuple(each.name if isinstance(each, ast.FindAggregate) else None for each in rule.head)
-
-
 def _calls(clauses: Iterable[ast.Clause], negated: bool = False) -> Iterator[tuple[ast.RuleCall, bool]]:
     """Every rule call, and whether it stands in a `not`."""
     for clause in clauses:
@@ -86,27 +81,21 @@ def _reached(where: Iterable[ast.Clause], branches: Mapping[str, list[ast.Rule]]
 
 
 def _dependencies(rule: ast.Rule) -> Iterator[RuleDependency]:
-    seeing_all = next((f"({name} …)" for name in aggregates_of(rule) if name and name not in IDEMPOTENT), "")
+    seeing_all = next((f"({name} …)" for name in rule.aggregates if name and name not in IDEMPOTENT), "")
     for call, negated in _calls(rule.clauses):
         yield RuleDependency(rule.name, call.name, "not" if negated else seeing_all)
 
 
 def _unstratifiable(cycle: tuple[RuleDependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
     first = cycle[0]
-    steps = " → ".join(
-        [first.reader, *(f"{each.barrier} {each.read}" if each.barrier else each.read for each in cycle)]
-    )
-    why = (
-        "its own negation: whether it holds would depend on it not holding"
-        if first.barrier == "not"
-        else f"its own {first.barrier}, which must see all its tuples first; "
-        f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
-    )
-    return AdalogError(
-        Code.UNSTRATIFIABLE,
-        f"the rule {first.reader} depends on {why}: {steps}",
-        branches[first.reader][0].position,
-    )
+    steps = " → ".join([first.reader, *(f"{each.barrier} {each.read}".lstrip() for each in cycle)])
+    if first.barrier == "not":
+        why = "its own negation: whether it holds would depend on it not holding"
+    else:
+        hint = f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
+        why = f"its own {first.barrier}, which must see all its tuples first; {hint}"
+    message = f"the rule {first.reader} depends on {why}: {steps}"
+    return AdalogError(Code.UNSTRATIFIABLE, message, branches[first.reader][0].position)
 
 
 def _inlined(order: list[str], branches: Mapping[str, list[ast.Rule]], recursive: set[str]) -> Iterator[str]:
@@ -114,7 +103,7 @@ def _inlined(order: list[str], branches: Mapping[str, list[ast.Rule]], recursive
     sizes: dict[str, int] = {}
     for name in order:
         rules = branches[name]
-        if name in recursive or any(any(aggregates_of(rule)) for rule in rules):
+        if name in recursive or any(any(rule.aggregates) for rule in rules):
             continue
         size = sum(
             _size(rule.clauses) + sum(sizes.get(call.name, 0) for call, _ in _calls(rule.clauses)) for rule in rules

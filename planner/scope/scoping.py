@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from adalog.datalog import ast
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.names import names_in, targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.logical import (
@@ -25,11 +26,11 @@ from adalog.planner.model.logical import (
     everything,
     variables,
 )
-from adalog.planner.model.names import names_in, targets, unique_name
+from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
 from adalog.planner.scope.resolve import plain_value
-from adalog.planner.scope.rulebook import RuleBook, aggregates_of
+from adalog.planner.scope.rulebook import RuleBook
 
 Scope = dict[str, str]
 """The unique name of each variable that is visible by its written name."""
@@ -72,19 +73,14 @@ class Scoping:
                 self.places[unique] = position
 
     def conjunction(
-        self, clauses: Iterable[ast.Clause], scope: Mapping[str, str], outside: frozenset[str], source: str = "$"
+        self, clauses: Iterable[ast.Clause], scope: Scope, outside: frozenset[str], source: str = "$"
     ) -> AndNode:
         """`outside`: the written names that clauses around this conjunction mention."""
         clauses = tuple(clauses)
-        visible = outside | frozenset(names_in(clauses))
-        items: list[Node] = []
-        for clause in clauses:
-            items.extend(self.clause(clause, scope, visible, source))
-        return AndNode(_once(items))
+        visible = outside.union(names_in(clauses))
+        return AndNode(tuple(_once(item for each in clauses for item in self.clause(each, scope, visible, source))))
 
-    def clause(
-        self, clause: ast.Clause, scope: Mapping[str, str], visible: frozenset[str], source: str
-    ) -> Iterable[Node]:
+    def clause(self, clause: ast.Clause, scope: Scope, visible: frozenset[str], source: str) -> Iterable[Node]:
         look()
         match clause:
             case ast.Pattern():
@@ -104,33 +100,27 @@ class Scoping:
             case ast.OrJoin():
                 return [self.or_join(clause, scope, source)]
             case ast.Not():
-                inner = clause.source.name if clause.source else source
                 mentioned = names_in(clause.clauses, inside_not=True)
-                shared = {name for name in mentioned if name in visible}
+                shared = mentioned.keys() & visible
                 if mentioned and not shared:
                     name, position = next(iter(mentioned.items()))
-                    raise AdalogError(
-                        Code.UNBOUND_VARIABLE,
-                        f"this not shares no variable with the clauses around it, so it says nothing about them: "
-                        f"bind {name} (or another of its variables) outside the not",
-                        clause.position or position,
+                    message = (
+                        "this not shares no variable with the clauses around it, so it says nothing about them: "
+                        f"bind {name} (or another of its variables) outside the not"
                     )
-                return [self.negation(clause.clauses, scope, shared, inner, clause.position)]
+                    raise AdalogError(Code.UNBOUND_VARIABLE, message, clause.position or position)
+                return [self.negation(clause, scope, shared, source)]
             case ast.NotJoin():
-                inner = clause.source.name if clause.source else source
                 for variable in clause.variables:
                     if variable.name not in visible:
-                        raise AdalogError(
-                            Code.UNBOUND_VARIABLE,
-                            f"not-join joins on {variable.name}, which no clause around it binds",
-                            variable.position or clause.position,
-                        )
-                shared = {variable.name for variable in clause.variables}
-                return [self.negation(clause.clauses, scope, shared, inner, clause.position)]
+                        message = f"not-join joins on {variable.name}, which no clause around it binds"
+                        at = variable.position or clause.position
+                        raise AdalogError(Code.UNBOUND_VARIABLE, message, at)
+                return [self.negation(clause, scope, (each.name for each in clause.variables), source)]
             case ast.RuleCall():
                 return self.rule_call(clause, scope, source)
 
-    def term(self, term: ast.Term, scope: Mapping[str, str], source: str, extra: list[Node]) -> Term:
+    def term(self, term: ast.Term, scope: Scope, source: str, extra: list[Node]) -> Term:
         match term:
             case ast.Var():
                 return scope[term.name]
@@ -145,7 +135,7 @@ class Scoping:
                 return term
 
     def argument(
-        self, argument: ast.Term | ast.Source, scope: Mapping[str, str], source: str, extra: list[Node]
+        self, argument: ast.Term | ast.Source, scope: Scope, source: str, extra: list[Node]
     ) -> Term | ast.Source:
         if isinstance(argument, ast.Source):
             return argument if argument.name != "$" else ast.Source(source, position=argument.position)
@@ -153,7 +143,7 @@ class Scoping:
             raise AdalogError(Code.QUERY_INVALID, "an argument cannot be _: name a variable", argument.position)
         return self.term(argument, scope, source, extra)
 
-    def pattern(self, clause: ast.Pattern, scope: Mapping[str, str], source: str) -> list[Node]:
+    def pattern(self, clause: ast.Pattern, scope: Scope, source: str) -> list[Node]:
         name = source if clause.source.name == "$" else clause.source.name
         extra: list[Node] = []
         terms = [self.term(term, scope, name, extra) for term in clause.terms]
@@ -162,7 +152,7 @@ class Scoping:
         entity, attribute, value, tx, added = terms + [None] * (5 - len(terms))
         return [*extra, DatomAtom(name, entity, attribute, value, tx, added, position=clause.position)]
 
-    def function(self, clause: ast.Function, scope: Mapping[str, str], source: str) -> list[Node]:
+    def function(self, clause: ast.Function, scope: Scope, source: str) -> list[Node]:
         nodes: list[Node] = []
         subquery, given = None, clause.args
         if clause.query is not None:
@@ -174,53 +164,33 @@ class Scoping:
             called = replace(subquery, given=args)
             return [*nodes, RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
-            out = scope[binding.target.name]
-            nodes.append(FunctionAtom(clause.name, args, out, clause.position, subquery))
-            return nodes
+            return [*nodes, FunctionAtom(clause.name, args, scope[binding.target.name], clause.position, subquery)]
         result = self.fresh(clause.name)
         nodes.append(FunctionAtom(clause.name, args, result, clause.position, subquery))
-        match binding:
-            case ast.CollectionBinding(target=ast.Var() as target):
-                nodes.append(UnnestAtom(result, scope[target.name], clause.position))
-            case ast.CollectionBinding():
-                nodes.append(UnnestAtom(result, self.fresh("_"), clause.position))
-            case ast.TupleBinding():
-                nodes.extend(self.components(result, binding.targets, scope, clause.position))
-            case ast.RelationBinding():
+        if isinstance(binding, ast.CollectionBinding):
+            target = binding.target
+            out = scope[target.name] if isinstance(target, ast.Var) else self.fresh("_")
+            nodes.append(UnnestAtom(result, out, clause.position))
+        elif isinstance(binding, ast.TupleBinding | ast.RelationBinding):
+            row = result
+            if isinstance(binding, ast.RelationBinding):
                 row = self.fresh("row")
                 nodes.append(UnnestAtom(result, row, clause.position))
-                nodes.extend(self.components(row, binding.targets, scope, clause.position))
-            case _:
-                pass
-        return nodes
-
-    def components(
-        self, row: str, parts: tuple[ast.Var | ast.Blank, ...], scope: Mapping[str, str], position: Position | None
-    ) -> Iterable[Node]:
-        nodes: list[Node] = []
-        for i, target in enumerate(parts):
-            if isinstance(target, ast.Var):
-                out = scope[target.name]
-                nodes.append(FunctionAtom("%nth", (row, ast.Const(i, ("long", i))), out, position))
+            for i, target in enumerate(binding.targets):
+                if isinstance(target, ast.Var):
+                    args = (row, ast.Const(i, ("long", i)))
+                    nodes.append(FunctionAtom("%nth", args, scope[target.name], clause.position))
         return nodes
 
     def disjunction(
-        self,
-        branches: tuple[AndNode, ...],
-        required: frozenset[str],
-        scope: Mapping[str, str],
-        position: Position | None,
+        self, branches: tuple[AndNode, ...], required: frozenset[str], scope: Scope, position: Position | None
     ) -> OrNode:
         """Finds out which variables only one branch knows: they are levels of that branch alone."""
         known = {*scope.values(), *self.constants}
-        local: dict[str, int] = {}
-        for i, branch in enumerate(branches):
-            for name in variables(branch):
-                if name not in known:
-                    local[name] = i
+        local = {name: i for i, branch in enumerate(branches) for name in variables(branch) if name not in known}
         return OrNode(branches, required, tuple(sorted(local.items())), position=position)
 
-    def or_join(self, clause: ast.OrJoin, scope: Mapping[str, str], source: str) -> OrNode:
+    def or_join(self, clause: ast.OrJoin, scope: Scope, source: str) -> OrNode:
         inner = clause.source.name if clause.source else source
         listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
         branches = []
@@ -231,23 +201,18 @@ class Scoping:
         required = frozenset(scope[v.name] for v in clause.required)
         return self.disjunction(tuple(branches), required, scope, clause.position)
 
-    def negation(
-        self,
-        clauses: tuple[ast.Clause, ...],
-        scope: Mapping[str, str],
-        shared: set[str],
-        source: str,
-        position: Position | None,
-    ) -> NotNode:
+    def negation(self, clause: ast.Not | ast.NotJoin, scope: Scope, shared: Iterable[str], source: str) -> NotNode:
+        source = clause.source.name if clause.source else source
         mine: Scope = {name: scope[name] for name in shared}
-        self.rename(clauses, mine)
-        inner = self.conjunction(clauses, mine, frozenset(shared), source)
-        outer = {mine[name] for name in shared} | self.constants_in(inner)
-        return NotNode(inner.items, tuple(sorted(outer)), position=position)
+        outer = set(mine.values())
+        shared = frozenset(mine)
+        self.rename(clause.clauses, mine)
+        inner = self.conjunction(clause.clauses, mine, shared, source)
+        return NotNode(inner.items, tuple(sorted(outer | self.constants_in(inner))), position=clause.position)
 
     # Rules
 
-    def rule_call(self, clause: ast.RuleCall, scope: Mapping[str, str], source: str) -> list[Node]:
+    def rule_call(self, clause: ast.RuleCall, scope: Scope, source: str) -> list[Node]:
         """The rule's branches in the place of the call, or an atom where the rule is a relation of its own."""
         default = source if clause.source.name == "$" else clause.source.name
         nodes: list[Node] = []
@@ -267,7 +232,7 @@ class Scoping:
         choice = self.disjunction(bodies, required, known, clause.position)
         return [*nodes, replace(choice, rule=clause.name)]
 
-    def passed(self, argument: ast.Term, scope: Mapping[str, str], source: str, nodes: list[Node]) -> str | None:
+    def passed(self, argument: ast.Term, scope: Scope, source: str, nodes: list[Node]) -> str | None:
         """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.
 
         Equal constants share a variable, idents and lookup refs excepted: their place says if they are entities.
@@ -300,12 +265,9 @@ class Scoping:
             if term is None:
                 self.callers[known] = (rule.name, call.position)
                 if i < len(rule.required):
-                    raise AdalogError(
-                        Code.UNBOUND_VARIABLE,
-                        f"the rule {rule.name} requires {place.name} to be bound at the call, and _ binds nothing",
-                        call.position,
-                    )
-            if term is not None and known != term:
+                    what = f"the rule {rule.name} requires {place.name} to be bound at the call"
+                    raise AdalogError(Code.UNBOUND_VARIABLE, f"{what}, and _ binds nothing", call.position)
+            elif known != term:
                 equal.append(FunctionAtom("identity", (known,), term, rule.position))
         names = frozenset(mine)
         self.rename(rule.clauses, mine)
@@ -318,14 +280,10 @@ class Scoping:
         while waiting := [name for name in self.called if name not in found]:
             for name in waiting:
                 rule, source = self.called[name]
-                branches = self.rules.branches[rule]
-                found[name] = RulePredicate(
-                    name,
-                    len(branches[0].head),
-                    aggregates_of(branches[0]),
-                    tuple(self.branches(branches, source)),
-                    frozenset(range(len(branches[0].required))),
-                )
+                rules = self.rules.branches[rule]
+                first, branches = rules[0], tuple(self.branches(rules, source))
+                required = frozenset(range(len(first.required)))
+                found[name] = RulePredicate(name, len(first.head), first.aggregates, branches, required)
         return tuple(found.values())
 
     def branches(self, rules: Sequence[ast.Rule], source: str) -> Iterator[Branch]:
@@ -360,22 +318,20 @@ class Scoping:
         return Branch(tuple(scope[place.name] for place in places), body, tuple(sorted(self.constants_in(body))))
 
 
-def _once(items: Sequence[Node]) -> tuple[Node, ...]:
+def _once(items: Iterable[Node]) -> Iterator[Node]:
     """Each data pattern and predicate once: to say it again adds nothing."""
     seen: set[Node] = set()
-    kept: list[Node] = []
     for item in items:
         if isinstance(item, DatomAtom | PredicateAtom):
             if item in seen:
                 continue
             seen.add(item)
-        kept.append(item)
-    return tuple(kept)
+        yield item
 
 
 def _is_square(rule: ast.Rule) -> bool:
     """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
-    if len(rule.clauses) != 2 or rule.required or any(aggregates_of(rule)) or len(rule.head) != 2:
+    if len(rule.clauses) != 2 or rule.required or any(rule.aggregates) or len(rule.head) != 2:
         return False
     first, second = rule.clauses
     if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):

@@ -15,16 +15,16 @@ from typing import Final
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
-from adalog.datalog.edn.writer import write
+from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import Position
 from adalog.datalog.errors import shown as briefly
+from adalog.datalog.names import names_in, targets
 from adalog.datalog.pull import DB_ID, PullPattern
 from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
-    FunctionAtom,
     Leaf,
     NotNode,
     OrNode,
@@ -33,10 +33,9 @@ from adalog.planner.model.logical import (
     conjuncts,
     everything,
 )
-from adalog.planner.model.lookups import LOOKUPS, looked_up_attributes, source_of
-from adalog.planner.model.names import names_in, targets
+from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.variable_places import COMPARISONS
@@ -87,33 +86,25 @@ class _Finder:
         self.parts(query)
 
     def say(
-        self,
-        code: Suspicion,
-        message: str,
-        position: Position | None,
-        unknown: UnknownName | None = None,
-        after: str = "",
+        self, code: Suspicion, message: str, position: Position | None, unknown: UnknownName | None = None
     ) -> None:
-        """`unknown`: what a known name is proposed for, between the message and what comes `after`."""
-        self.suspected[PendingWarning(code, message, position, unknown, after)] = None
+        """`unknown`: what a known name is proposed for after the message."""
+        self.suspected[PendingWarning(code, message, position, unknown)] = None
 
     def undeclared(self, name: Keyword, database: Snapshot, position: Position | None) -> None:
-        message, after = f"no attribute {briefly(str(name))} is declared", ", so nothing has it"
-        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, position, UnknownName(name, database), after)
+        message, unknown = f"no attribute {briefly(str(name))} is declared", UnknownName(name, database)
+        pending = PendingWarning(Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown, ", so nothing has it")
+        self.suspected[pending] = None
 
     # Names and literals
 
     def leaf(self, leaf: Leaf) -> None:
-        match leaf:
-            case DatomAtom():
-                self.pattern(leaf)
-            case PredicateAtom() | FunctionAtom():
-                if leaf.name in LOOKUPS:
-                    for term in looked_up_attributes(leaf):
-                        if isinstance(term, ast.Const):
-                            self.attribute(term, source_of(leaf))
-            case _:
-                pass
+        if isinstance(leaf, DatomAtom):
+            self.pattern(leaf)
+        elif isinstance(leaf, Call) and leaf.name in LOOKUPS:
+            for term in looked_up_attributes(leaf):
+                if isinstance(term, ast.Const):
+                    self.attribute(term, source_of(leaf))
 
     def pattern(self, atom: DatomAtom) -> None:
         if atom.source not in self.databases:
@@ -187,13 +178,8 @@ class _Finder:
             if isinstance(item, DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
-                    if _class(before) != _class(held):
-                        message = (
-                            f"{self.outline.tree.written(name)} stands for values that are never equal: "
-                            f"{holding(before)}, {holding(held)}"
-                        )
-                        message += self.of_keywords(name, {before, held})
-                        self.say(Suspicion.IMPOSSIBLE_JOIN, message, item.position)
+                    if type_of(before) != type_of(held):
+                        self.unequal(name, before, held, "", item.position)
         for item in items:
             if isinstance(item, RuleAtom):
                 self.call(item, known)
@@ -209,15 +195,18 @@ class _Finder:
                 case _:
                     pass
 
-    def of_keywords(self, name: str, held: set[PlaceContent]) -> str:
-        """What is right where a variable stands for an attribute and for an entity."""
-        if held != {PlaceKind.ENTITY, PlaceKind.ATTRIBUTE}:
-            return ""
+    def unequal(
+        self, name: str, one: PlaceContent, other: PlaceContent, where: str, position: Position | None
+    ) -> None:
+        """Says that the values a variable stands for are never equal; `where`: the other ones are."""
         written = self.outline.tree.written(name)
-        return (
-            "; the variable of an attribute is its keyword already, so that no :db/ident is asked of it: "
-            f"[?x :db/ident {written}] gives the entity ?x of the attribute"
-        )
+        message = f"{written} stands for values that are never equal: {holding(one)}, {where}{holding(other)}"
+        if {one, other} == {PlaceKind.ENTITY, PlaceKind.ATTRIBUTE}:
+            message += (
+                "; the variable of an attribute is its keyword already, so that no :db/ident is asked of it: "
+                f"[?x :db/ident {written}] gives the entity ?x of the attribute"
+            )
+        self.say(Suspicion.IMPOSSIBLE_JOIN, message, position)
 
     def call(self, atom: RuleAtom, known: Mapping[str, PlaceContent]) -> None:
         """Whether what is passed to a rule can be what each branch of it takes."""
@@ -226,21 +215,15 @@ class _Finder:
             before = known.get(term) if isinstance(term, str) else None
             if before is None or not isinstance(term, str):
                 continue
-            others = [self.other(head[place], _class(before)) for head in heads]
-            if others and all(each is not None for each in others):
-                other = others[0]
-                assert other is not None
-                message = (
-                    f"{self.outline.tree.written(term)} stands for values that are never equal: {holding(before)}, "
-                    f"in the rule {atom.rule} {holding(other)}{self.of_keywords(term, {before, other})}"
-                )
-                self.say(Suspicion.IMPOSSIBLE_JOIN, message, atom.position)
+            others = [self.other(head[place], type_of(before)) for head in heads]
+            if others and None not in others and (other := others[0]) is not None:
+                self.unequal(term, before, other, f"in the rule {atom.rule} ", atom.position)
 
-    def other(self, name: str, kind: str) -> PlaceContent | None:
+    def other(self, name: str, kind: str | None) -> PlaceContent | None:
         """What a variable of a rule's head stands for, if that is of another class."""
         for place in self.outline.places.variables.get(name, ()):
             held = None if place.compared else place.kind_in(self.databases)
-            if held is not None and _class(held) != kind:
+            if held is not None and type_of(held) != kind:
                 return held
         return None
 
@@ -250,12 +233,8 @@ class _Finder:
 
     def held(self, atom: DatomAtom) -> Iterator[tuple[str, PlaceContent]]:
         """What the variables of a pattern hold."""
-        places = [
-            (atom.entity, PlaceKind.ENTITY),
-            (atom.attribute, PlaceKind.ATTRIBUTE),
-            (atom.tx, PlaceKind.TRANSACTION),
-        ]
-        for term, kind in places:
+        kinds = (PlaceKind.ENTITY, PlaceKind.ATTRIBUTE, PlaceKind.TRANSACTION)
+        for term, kind in zip((atom.entity, atom.attribute, atom.tx), kinds, strict=True):
             if isinstance(term, str):
                 yield term, kind
         named = atom.attribute.value if isinstance(atom.attribute, ast.Const) else None
@@ -268,25 +247,22 @@ class _Finder:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:
-                sides.append((self.outline.tree.written(arg), _class(known[arg])))
+                sides.append((self.outline.tree.written(arg), str(type_of(known[arg]))))
             elif isinstance(arg, ast.Const) and arg.value is not None:
                 sides.append((shown(arg.value), type_name(arg.value)))
         for (left, one), (right, other) in pairwise(sides):
             if one == other:
                 continue
-            numbers = one in NUMERIC and other in NUMERIC
-            if numbers and atom.name not in _EQUALITIES:
-                continue
-            if numbers:
-                hint = (
-                    f"; numbers of different types are compared with {'==' if atom.name == '=' else 'not and =='}"
-                )
+            hint = ""
+            if one in NUMERIC and other in NUMERIC:
+                if atom.name not in _EQUALITIES:
+                    continue
+                better = "==" if atom.name == "=" else "not and =="
+                hint = f"; numbers of different types are compared with {better}"
             elif "keyword" in (one, other) and "long" in (one, other):
                 hint = "; an entity is its number here: put the ident into a data pattern"
             elif {one, other} == {"string", "instant"}:
                 hint = '; an instant is written #inst "2024-05-01"'
-            else:
-                hint = ""
             outcome = "never equal" if atom.name in (*_EQUALITIES, "==") else "in no order"
             message = f"({atom.name} {left} {right}) compares {_a(one)} with {_a(other)}, which are {outcome}{hint}"
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, atom.position)
@@ -295,24 +271,20 @@ class _Finder:
 
     def parts(self, query: ast.Query) -> None:
         """Parts of the query that share no variable: every row of the one meets every row of the other."""
-        groups: list[tuple[set[str], bool, Position | None]] = []
+        groups: list[_Group] = []
+        given: set[str] = set()
         for each in query.inputs:
             if isinstance(each, ast.BindingInput):
                 names = {target.name for target in targets(each.binding) if isinstance(target, ast.Var)}
                 groups = _joined(groups, names, False, None)
+                if isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding):
+                    given |= names
         for clause in query.where:
             look()
             names = set(names_in((clause,), inside_not=True))
             if names:
                 asks = isinstance(clause, ast.Pattern | ast.RuleCall | ast.Or | ast.OrJoin | ast.And)
                 groups = _joined(groups, names, asks, clause.position)
-        given = {
-            target.name
-            for each in query.inputs
-            if isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding)
-            for target in targets(each.binding)
-            if isinstance(target, ast.Var)
-        }
         asking = [(names, position) for names, asks, position in groups if asks and names - given]
         if len(asking) > 1:
             first, (other, position) = asking[0][0], asking[1]
@@ -324,10 +296,8 @@ class _Finder:
 
     def symbols(self, query: ast.Query) -> None:
         """Plain symbols, which are variables, where something else was probably meant."""
-        for scope in (
-            (query.find, query.with_, query.inputs, query.where),
-            *((r.args, r.clauses) for r in query.rules),
-        ):
+        whole = (query.find, query.with_, query.inputs, query.where)
+        for scope in (whole, *((rule.args, rule.clauses) for rule in query.rules)):
             uses: dict[str, list[tuple[int, ast.Var]]] = {}
             mixed = False
             for place, variable in _variables(scope):
@@ -363,13 +333,6 @@ class _Finder:
         return None
 
 
-def _class(held: PlaceContent) -> str:
-    """The type that equal values have in common: an entity equals the long that is its id."""
-    if isinstance(held, PlaceKind):
-        return "keyword" if held is PlaceKind.ATTRIBUTE else "long"
-    return str(held.value_type)
-
-
 def _a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
 
@@ -396,8 +359,7 @@ def _joined(groups: list[_Group], names: set[str], asks: bool, position: Positio
 
 
 def _variables(part: object, place: int = -1) -> Iterator[tuple[int, ast.Var]]:
-    """Every variable of a part of a query with its place in a pattern, -1 elsewhere; not those of queries
-    within."""
+    """Every variable of a part of a query, not of those within, with its place in a pattern; -1 elsewhere."""
     if isinstance(part, ast.Var):
         yield place, part
     elif isinstance(part, ast.Pattern):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.datalog.errors import Position
+from adalog.datalog.names import names_in, targets
 from adalog.planner.model.logical import AndNode, Node, RelationAtom
-from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.nested import PlanInner
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.rulebook import RuleBook
@@ -49,12 +49,11 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
     for place, each in enumerate(query.inputs):
         if not isinstance(each, ast.BindingInput):
             continue
-        parts = targets(each.binding)
-        input_names.update(p.name for p in parts if isinstance(p, ast.Var))
+        terms = tuple(part.name if isinstance(part, ast.Var) else None for part in targets(each.binding))
+        input_names.update(filter(None, terms))
         if isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding):
-            given.extend(p.name for p in parts if isinstance(p, ast.Var))
+            given.extend(filter(None, terms))
         else:
-            terms = tuple(p.name if isinstance(p, ast.Var) else None for p in parts)
             atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
     asked = {element.var.name: element.var.position for element in query.find.elements}
@@ -63,6 +62,5 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
     predicates = scoping.predicates()
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
-    given.extend(sorted(scoping.constants_in(whole)))
-    unique = tuple(dict.fromkeys(given))
+    unique = tuple(dict.fromkeys((*given, *sorted(scoping.constants_in(whole)))))
     return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers)

@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from adalog.datalog.diagnostics import Suspicion
+from adalog.datalog.edn.writer import shown
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.interpretation import Interpretation, expected, holding, shown, unknown_entity
+from adalog.planner.scope.interpretation import Interpretation, expected, holding, unknown_entity
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -57,11 +58,8 @@ def in_components(index: str, components: Sequence[Any], database: Snapshot) -> 
         if letter == "A":
             continue
         if letter == "V":
-            stands = (
-                VariablePlace(PlaceKind.VALUE, _DATABASE, known["A"])
-                if "A" in known
-                else VariablePlace(PlaceKind.ENTITY, _DATABASE)
-            )
+            kind = PlaceKind.VALUE if "A" in known else PlaceKind.ENTITY
+            stands = VariablePlace(kind, _DATABASE, known.get("A"))
         else:
             stands = VariablePlace(_KINDS[letter], _DATABASE)
         if stands.kind_in({_DATABASE: database}) is PlaceKind.ENTITY:
@@ -73,10 +71,8 @@ def in_components(index: str, components: Sequence[Any], database: Snapshot) -> 
         fault = None if reading is None else reading(value)[1]
         if reading is not None and fault is not None:
             held = reading.held[0][0]
-            message = (
-                f"{place}: nothing can equal {shown(value)} here: {holding(held)}; "
-                f"write {expected(held, json=False)}"
-            )
+            why = f"{holding(held)}; write {expected(held, json=False)}"
+            message = f"{place}: nothing can equal {shown(value)} here: {why}"
             yield PendingWarning(Suspicion.IMPOSSIBLE_VALUE, message)
 
 

@@ -69,9 +69,8 @@ class _Finder:
                 if isinstance(leaf.attribute, ast.Const):
                     self.value_of(leaf.value, leaf.source, leaf.attribute.value)
                 elif isinstance(leaf.attribute, str):
-                    self.stands(
-                        leaf.value, VariablePlace(PlaceKind.VALUE, leaf.source, AttributeVariable(leaf.attribute))
-                    )
+                    named = AttributeVariable(leaf.attribute)
+                    self.stands(leaf.value, VariablePlace(PlaceKind.VALUE, leaf.source, named))
             case RuleAtom():
                 for head in self.heads.get(leaf.rule, ()):
                     for term, place in zip(leaf.terms, head, strict=True):
@@ -143,11 +142,5 @@ class _Finder:
         return tuple(dict.fromkeys(place for each in order for place in self.direct.get(each, ())))
 
     def _compared(self, name: str, reached: Mapping[str, tuple[VariablePlace, ...]]) -> tuple[VariablePlace, ...]:
-        return tuple(
-            dict.fromkeys(
-                replace(place, compared=True)
-                for other in self.compared.get(name, ())
-                for place in reached[other]
-                if not place.compared
-            )
-        )
+        found = (place for other in self.compared.get(name, ()) for place in reached[other] if not place.compared)
+        return tuple(dict.fromkeys(replace(place, compared=True) for place in found))

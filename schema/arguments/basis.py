@@ -30,10 +30,8 @@ _EDN_KEYS = {"as-of": "asOf"}
 
 
 def moment(database: Database, place: str, content: Any, value: GivenArgument | None) -> BasisArgument:
-    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
-
-    `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
-    """
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise. `place`:
+    where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing."""
 
     def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
         now = database.snapshot().t
@@ -60,25 +58,18 @@ def moment(database: Database, place: str, content: Any, value: GivenArgument | 
 
 
 def future(
-    newest: Snapshot,
-    as_of_place: str,
-    as_of: datetime | int | None,
-    since_place: str = "",
-    since: int | None = None,
+    now: Snapshot, as_of_place: str, as_of: datetime | int | None, since_place: str = "", since: int | None = None
 ) -> Iterator[Diagnostic]:
     """What of a basis is later than everything there is. The places: what messages call them. An `as_of` by its
     number that is not reached yet is refused elsewhere."""
-    if isinstance(as_of, datetime) and is_future(newest, as_of):
-        message = (
-            f"{as_of_place} {iso(as_of)} is in the future: until then it means the newest state, now t = {newest.t}"
-        )
+    later = "is in the future:"
+    if isinstance(as_of, datetime) and is_future(now, as_of):
+        message = f"{as_of_place} {iso(as_of)} {later} until then it means the newest state, now t = {now.t}"
         yield Diagnostic(Suspicion.BASIS_FUTURE, message)
     since = numbered(since)
-    if since is not None and since > newest.t:
-        message = (
-            f"{since_place} {since} is in the future: the newest transaction is {newest.t}, so nothing was "
-            "asserted after it"
-        )
+    if since is not None and since > now.t:
+        known = f"the newest transaction is {now.t}, so nothing was asserted after it"
+        message = f"{since_place} {since} {later} {known}"
         yield Diagnostic(Suspicion.BASIS_FUTURE, message)
 
 
@@ -98,9 +89,7 @@ def unwrapped(place: str, content: Any, value: GivenArgument) -> GivenArgument |
         return value
 
     def refused(_: Snapshot) -> Snapshot:
-        raise AdalogError(
-            Code.ARG_INVALID, f'{place}: a basis is written {{"basis": {{"asOf": 5}}}}, under that name'
-        )
+        raise _invalid(f'{place}: a basis is written {{"basis": {{"asOf": 5}}}}, under that name')
 
     return BasisArgument(f"{type(content).__name__} {content!r}", refused, value)
 
@@ -113,32 +102,25 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
             return value
     instant = iso_instant(text)
     if instant is None:
-        raise AdalogError(
-            Code.ARG_INVALID, f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"'
-        )
+        raise _invalid(f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"')
     return instant
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:
     """What a basis says, by the names of BasisInput; nothing for what is null."""
     if not isinstance(content, Mapping):
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {quoted(content)}',
-        )
+        raise _invalid(f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {quoted(content)}')
     found: dict[str, Any] = {}
     for key, value in content.items():
         written = key.name if isinstance(key, values.Keyword) else str(key)
         name = _name(key)
         if name not in _KEYS:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"{place} has no {shown(written)}{nearest(written, _KEYS)}; it takes t, asOf, since and history",
-            )
+            hint = nearest(written, _KEYS)
+            raise _invalid(f"{place} has no {shown(written)}{hint}; it takes t, asOf, since and history")
         if value is not None:
             found[name] = _READERS[name](f"{place}.{written}", value)
     if "t" in found and "asOf" in found:
-        raise AdalogError(Code.ARG_INVALID, f"{place} has both t and asOf; give at most one of them")
+        raise _invalid(f"{place} has both t and asOf; give at most one of them")
     return found
 
 
@@ -151,7 +133,7 @@ def _number(place: str, value: Any) -> int:
     try:
         number = read_long(value)
     except GraphQLError:
-        raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {quoted(value)}") from None
+        raise _invalid(f"{place} is a transaction's number, not {quoted(value)}") from None
     check_moment(place, number)
     return number
 
@@ -168,8 +150,12 @@ def _moment(place: str, value: Any) -> int | datetime:
 
 def _flag(place: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise AdalogError(Code.ARG_INVALID, f"{place} is true or false, not {quoted(value)}")
+        raise _invalid(f"{place} is true or false, not {quoted(value)}")
     return value
+
+
+def _invalid(message: str) -> AdalogError:
+    return AdalogError(Code.ARG_INVALID, message)
 
 
 _READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}

@@ -36,37 +36,39 @@ _CHARACTER_COST = 30
 
 
 async def read_snapshot(
-    services: Services,
-    basis: BasisInput | None,
-    with_: str | None,
-    deadline: float | None,
-    told: list[Diagnostic] | None = None,
+    services: Services, basis: BasisInput | None, with_: str | None, deadline: float | None, told: list[Diagnostic]
 ) -> Snapshot:
     """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any.
-
-    `told`: is given what is suspicious about the basis and that data.
-    """
+    `told`: is given what is suspicious about the basis and that data."""
     if basis is not None:
         await reached(services.database, basis.t, deadline)
     snapshot = await _opened(services, basis, deadline)
-    if told is not None and basis is not None:
+    if basis is not None:
         told += basis_suspicions(services.database, basis)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
 
 
-async def at_cursor(
+async def page_start(
     services: Services,
-    cursor: Cursor,
+    basis: BasisInput | None,
     with_: str | None,
+    after: str | None,
+    asked: str,
     deadline: float | None,
-    told: list[Diagnostic] | None = None,
-) -> Snapshot:
-    """The snapshot that a cursor's page was read from, made again."""
+    told: list[Diagnostic],
+) -> tuple[Snapshot, int]:
+    """(the snapshot that a page is read from, the number of its first row): those of the cursor `after`, which has
+    to belong to the question `asked`; without one as `read_snapshot`."""
+    if after is None:
+        return await read_snapshot(services, basis, with_, deadline, told), 0
+    cursor = services.cursors.read(after, asked)
     await reached(services.database, cursor.t, deadline)
     basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
     basis.history = cursor.history
     snapshot = await _opened(services, basis, deadline)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, deadline, told)
+    if with_ is not None:
+        snapshot = await _applied(services, snapshot, with_, cursor.start, deadline, told)
+    return snapshot, cursor.offset
 
 
 def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
@@ -78,13 +80,12 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
 
 async def _opened(services: Services, basis: BasisInput | None, deadline: float | None) -> Snapshot:
     """The snapshot that a basis names. Where that had another schema, it is read from the datoms, on the pool."""
-    if basis is None or (basis.as_of is None and _has_this_schema(services.database.snapshot(), basis.t)):
-        return snapshot_of(services.database, basis)
-    return await services.pool.threaded(Cancel(deadline), lambda _: snapshot_of(services.database, basis))
-
-
-def _has_this_schema(now: Snapshot, t: int | None) -> bool:
-    return t is None or t >= now.schema_touched
+    database = services.database
+    if basis is None or (
+        basis.as_of is None and (basis.t is None or basis.t >= database.snapshot().schema_touched)
+    ):
+        return snapshot_of(database, basis)
+    return await services.pool.threaded(Cancel(deadline), lambda _: snapshot_of(database, basis))
 
 
 async def _applied(
@@ -93,12 +94,10 @@ async def _applied(
     tx: str,
     start: SpeculationStart | None,
     deadline: float | None,
-    told: list[Diagnostic] | None,
+    told: list[Diagnostic],
 ) -> Snapshot:
     def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
         after, report = services.database.speculate(basis, tx, start, cancel)
-        if told is None:
-            return after, ()
         # Looked for in the text, which may be long: here, and not on the event loop.
         with watching(cancel.check):
             return after, report.diagnostics()
@@ -106,16 +105,10 @@ async def _applied(
     try:
         after, found = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
     except AdalogError as error:
-        raise AdalogError(
-            error.code,
-            f"{_within(error.position)}: {error.message}",
-            retryable=error.retryable,
-            retry_after=error.retry_after,
-        ) from None
-    if told is not None:
-        told += (
-            replace(each, message=f"{_within(each.position)}: {each.message}", position=None) for each in found
-        )
+        message = f"{_within(error.position)}: {error.message}"
+        again = error.retry_after
+        raise AdalogError(error.code, message, retryable=error.retryable, retry_after=again) from None
+    told += (replace(each, message=f"{_within(each.position)}: {each.message}", position=None) for each in found)
     return after
 
 

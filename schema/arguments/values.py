@@ -27,8 +27,7 @@ class BasisInput:
     t: Long | None = strawberry.field(default=None, description="As of this transaction number.")
     as_of: str | None = strawberry.field(default=None, description="As of this instant (ISO-8601) or EDN #inst.")
     since: Long | None = strawberry.field(
-        default=None,
-        description="Only what was asserted after this transaction number (Datomic's `since`).",
+        default=None, description="Only what was asserted after this transaction number (Datomic's `since`)."
     )
     history: bool | None = strawberry.field(
         default=False, description="All datoms ever asserted or retracted (Datomic's `history`)."

@@ -11,25 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphql import (
-    DocumentNode,
-    FieldNode,
-    FloatValueNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLError,
-    GraphQLSchema,
-    GraphQLSyntaxError,
-    InlineFragmentNode,
-    IntValueNode,
-    Node,
-    OperationDefinitionNode,
-    SelectionNode,
-    SelectionSetNode,
-    Source,
-    SourceLocation,
-    parse,
-)
+import graphql
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
@@ -51,11 +33,9 @@ _INTROSPECTION: Final = 400_000
 
 @dataclass(slots=True)
 class DocumentSize:
-    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments.
-
-    `entries`: how many objects and values an answer may have where this is introspection; `introspection`: the same
-    of the introspection that begins here.
-    """
+    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments. `entries`:
+    how many objects and values an answer may have where this is introspection; `introspection`: the same of the
+    introspection that begins here."""
 
     depth: int = 0
     nesting: int = 0
@@ -65,7 +45,6 @@ class DocumentSize:
     introspection: int = 0
 
     def add(self, other: DocumentSize) -> None:
-        """Another beside it."""
         self.depth = max(self.depth, other.depth)
         self.nesting = max(self.nesting, other.nesting)
         self.selections += other.selections
@@ -76,16 +55,16 @@ class DocumentSize:
 
 def parse_within(
     text: str, limits: RequestLimits, lists: Mapping[str, int] | None = None
-) -> tuple[DocumentNode, int]:
-    """(the document, entries that its introspection may give), when within the limits.
-
-    Raises LIMIT_EXCEEDED and GraphQLError.
-    """
+) -> tuple[graphql.DocumentNode, int]:
+    """(the document, entries that its introspection may give), when within the limits. Raises LIMIT_EXCEEDED and
+    GraphQLError."""
     if len(text) > limits.query_bytes:
         raise exceeded("characters in the GraphQL document; variables may hold more", limits.query_bytes)
     try:
-        document = parse(_Text(text), max_lexical_tokens=limits.query_tokens, max_comments=limits.query_tokens)
-    except GraphQLSyntaxError as error:
+        document = graphql.parse(
+            _Text(text), max_lexical_tokens=limits.query_tokens, max_comments=limits.query_tokens
+        )
+    except graphql.GraphQLSyntaxError as error:
         # The parser has no type for its own limits, only these words.
         if "nested too deeply" in error.message:
             raise _too_deep(limits) from None
@@ -98,43 +77,40 @@ def parse_within(
     return document, Measure(document, limits, lists or {}).check()
 
 
-class _Text(Source):
+class _Text(graphql.Source):
     """A document's text that finds lines at the speed of C: an error of each field asks, on the event loop."""
 
-    def get_location(self, position: int) -> SourceLocation:
+    def get_location(self, position: int) -> graphql.SourceLocation:
         body = self.body
         breaks = body.count("\n", 0, position) + body.count("\r", 0, position) - body.count("\r\n", 0, position)
         start = 1 + max(body.rfind("\n", 0, position), body.rfind("\r", 0, position))
-        return SourceLocation(breaks + 1, position + 1 - start)
+        return graphql.SourceLocation(breaks + 1, position + 1 - start)
 
 
-def _unlink_tokens(document: DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which is not needed any more.
-
-    As a ring of references it would keep every document until the next great collection."""
+def _unlink_tokens(document: graphql.DocumentNode) -> None:
+    """Takes apart the list of the document's tokens, which is not needed any more. As a ring of references it would
+    keep every document until the next great collection."""
     token = None if document.loc is None else document.loc.start_token
     while token is not None:
         following, token.next, token.prev = token.next, None, None
         token = following
 
 
-def _check_numbers(document: DocumentNode) -> None:
+def _check_numbers(document: graphql.DocumentNode) -> None:
     """Raises ARG_INVALID for a number with more digits than Python cares to read."""
     left: list[object] = [document]
     while left:
         node = left.pop()
         if isinstance(node, list | tuple):
             left += node
-        elif isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > _DIGITS:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"a number in the document has {len(node.value):,} characters; at most {_DIGITS:,} are read",
-            )
-        elif isinstance(node, Node):
+        elif isinstance(node, graphql.IntValueNode | graphql.FloatValueNode) and len(node.value) > _DIGITS:
+            message = f"a number in the document has {len(node.value):,} characters; at most {_DIGITS:,} are read"
+            raise AdalogError(Code.ARG_INVALID, message)
+        elif isinstance(node, graphql.Node):
             left += (getattr(node, key) for key in node.keys)
 
 
-def introspected(schema: GraphQLSchema) -> Mapping[str, int]:
+def introspected(schema: graphql.GraphQLSchema) -> Mapping[str, int]:
     """How many entries each list of the introspection of a schema has at most, by the field's name."""
     types = list(schema.type_map.values())
     fields = [list(getattr(each, "fields", {}).values()) for each in types]
@@ -156,25 +132,23 @@ def introspected(schema: GraphQLSchema) -> Mapping[str, int]:
 class Measure:
     """Measures one document. `lists`: of `introspected`."""
 
-    document: DocumentNode
+    document: graphql.DocumentNode
     limits: RequestLimits
     lists: Mapping[str, int] = field(default_factory=dict)
-    _fragments: dict[str, FragmentDefinitionNode] = field(init=False)
+    _fragments: dict[str, graphql.FragmentDefinitionNode] = field(init=False)
     _measured: dict[str, DocumentSize] = field(default_factory=dict, init=False)
     _entered: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
-        found = (each for each in self.document.definitions if isinstance(each, FragmentDefinitionNode))
+        found = (each for each in self.document.definitions if isinstance(each, graphql.FragmentDefinitionNode))
         self._fragments = {each.name.value: each for each in found}
 
     def check(self) -> int:
-        """The most entries that introspection of one operation may give.
-
-        Raises LIMIT_EXCEEDED, and GraphQLError for a fragment that spreads itself.
-        """
+        """The most entries that introspection of one operation may give. Raises LIMIT_EXCEEDED, and GraphQLError
+        for a fragment that spreads itself."""
         limits, most, total, pairs = self.limits, 0, 0, 0
         for definition in self.document.definitions:
-            if not isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
+            if not isinstance(definition, graphql.OperationDefinitionNode | graphql.FragmentDefinitionNode):
                 continue
             _check_name(definition.name)
             size = self._size(definition.selection_set, 1)
@@ -184,7 +158,7 @@ class Measure:
         if total > limits.query_fields * _DEFINITIONS:
             raise exceeded("fields in the GraphQL document", limits.query_fields * _DEFINITIONS)
         for definition in self.document.definitions:
-            if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
+            if isinstance(definition, graphql.OperationDefinitionNode | graphql.FragmentDefinitionNode):
                 pairs += self._pairs([definition.selection_set], limits.query_fields * _PAIRS - pairs)
         return most
 
@@ -199,7 +173,7 @@ class Measure:
         if size.introspection > _INTROSPECTION:
             raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION)
 
-    def _size(self, selections: SelectionSetNode, nesting: int) -> DocumentSize:
+    def _size(self, selections: graphql.SelectionSetNode, nesting: int) -> DocumentSize:
         if nesting > self.limits.query_depth * _NESTING:
             raise _too_deep(self.limits)
         size = DocumentSize(depth=1, nesting=1)
@@ -209,19 +183,19 @@ class Measure:
             self._refuse(size)
         return size
 
-    def _of(self, node: SelectionNode, nesting: int) -> DocumentSize:
-        if isinstance(node, FieldNode):
+    def _of(self, node: graphql.SelectionNode, nesting: int) -> DocumentSize:
+        if isinstance(node, graphql.FieldNode):
             return self._of_field(node, nesting)
-        if isinstance(node, FragmentSpreadNode):
+        if isinstance(node, graphql.FragmentSpreadNode):
             inner = self._of_fragment(node, nesting)
         else:
-            assert isinstance(node, InlineFragmentNode)
+            assert isinstance(node, graphql.InlineFragmentNode)
             inner = self._size(node.selection_set, nesting + 1)
         size = DocumentSize(inner.depth, inner.nesting + 1, 1)
         size.add(DocumentSize(0, 0, inner.selections, inner.aliases, inner.entries, inner.introspection))
         return size
 
-    def _of_field(self, node: FieldNode, nesting: int) -> DocumentSize:
+    def _of_field(self, node: graphql.FieldNode, nesting: int) -> DocumentSize:
         _check_name(node.alias)
         _check_name(node.name)
         size = DocumentSize(1, 1, 1, node.alias is not None, 1)
@@ -233,23 +207,19 @@ class Measure:
         # Saturated: what is beyond the limit is refused where introspection begins, if it does.
         entries = min(entries, 2 * _INTROSPECTION)
         introspection = entries if name in ("__schema", "__type") else inner.introspection
+        aliases = inner.aliases + size.aliases
         return DocumentSize(
-            inner.depth + 1,
-            inner.nesting + 1,
-            inner.selections + 1,
-            inner.aliases + size.aliases,
-            entries,
-            introspection,
+            inner.depth + 1, inner.nesting + 1, inner.selections + 1, aliases, entries, introspection
         )
 
-    def _of_fragment(self, node: FragmentSpreadNode, nesting: int) -> DocumentSize:
+    def _of_fragment(self, node: graphql.FragmentSpreadNode, nesting: int) -> DocumentSize:
         name = node.name.value
         _check_name(node.name)
         fragment = self._fragments.get(name)
         if fragment is None:
             return DocumentSize()  # unknown: for validation to refuse
         if name in self._entered:
-            raise GraphQLError(f"Cannot spread fragment '{name}' within itself.", node)
+            raise graphql.GraphQLError(f"Cannot spread fragment '{name}' within itself.", node)
         known = self._measured.get(name)
         if known is None:
             self._entered.add(name)
@@ -257,9 +227,9 @@ class Measure:
             self._entered.remove(name)
         return known
 
-    def _pairs(self, together: Iterable[SelectionSetNode], room: int) -> int:
+    def _pairs(self, together: Iterable[graphql.SelectionSetNode], room: int) -> int:
         """The pairs of fields under one response name in selection sets that are merged, and within those."""
-        named: dict[str, list[FieldNode]] = {}
+        named: dict[str, list[graphql.FieldNode]] = {}
         for selections in together:
             self._gather(selections, named)
         pairs = 0
@@ -273,15 +243,15 @@ class Measure:
                 pairs += self._pairs(inner, room - pairs)
         return pairs
 
-    def _gather(self, selections: SelectionSetNode, named: dict[str, list[FieldNode]]) -> None:
+    def _gather(self, selections: graphql.SelectionSetNode, named: dict[str, list[graphql.FieldNode]]) -> None:
         for node in selections.selections:
-            if isinstance(node, FieldNode):
+            if isinstance(node, graphql.FieldNode):
                 named.setdefault((node.alias or node.name).value, []).append(node)
-            elif isinstance(node, FragmentSpreadNode):
+            elif isinstance(node, graphql.FragmentSpreadNode):
                 fragment = self._fragments.get(node.name.value)
                 if fragment is not None:
                     self._gather(fragment.selection_set, named)
-            elif isinstance(node, InlineFragmentNode):
+            elif isinstance(node, graphql.InlineFragmentNode):
                 self._gather(node.selection_set, named)
 
 

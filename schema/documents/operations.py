@@ -49,8 +49,10 @@ from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up
-from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape
+from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
+
+Variables = Mapping[str, Any] | None
 
 _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50
@@ -105,11 +107,9 @@ def owned(value: Any) -> Any:
 
 
 class PreparingExecutor(Executor[Any]):
-    """graphql-core's executor, except that what is already in shape is not taken apart item by item.
-
-    Fields run as tasks beside each other. A request that is cancelled may end such a task before it has begun, and
-    with it, unawaited, whatever coroutines it was made of; so each of these is `Owned`.
-    """
+    """graphql-core's executor, except that what is already in shape is not taken apart item by item. Fields run as
+    tasks beside each other. A request that is cancelled may end such a task before it has begun, and with it,
+    unawaited, whatever coroutines it was made of; so each of these is `Owned`."""
 
     context_value: Context
 
@@ -133,13 +133,7 @@ class PreparingExecutor(Executor[Any]):
         super().handle_field_error(raw_error, return_type, field_details_list, path)
 
     def complete_list_value(
-        self,
-        return_type: GraphQLList[Any],
-        field_details_list: Any,
-        info: Any,
-        path: Any,
-        result: Any,
-        position_context: Any,
+        self, return_type: GraphQLList[Any], field_details_list: Any, info: Any, path: Any, result: Any, *more: Any
     ) -> Any:
         if isinstance(result, JsonChunks | orjson.Fragment):
             return result
@@ -147,9 +141,7 @@ class PreparingExecutor(Executor[Any]):
             item = get_named_type(return_type)
             assert isinstance(item, GraphQLObjectType)
             return owned(self._complete_columns(self._shape(item, field_details_list), result))
-        return owned(
-            super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
-        )
+        return owned(super().complete_list_value(return_type, field_details_list, info, path, result, *more))
 
     def _shape(self, item: GraphQLObjectType, details: Any) -> FieldShape:
         """What is asked of each object of a list."""
@@ -167,9 +159,8 @@ class PreparingExecutor(Executor[Any]):
         root = self.schema.subscription_type
         if self.operation.operation is not OperationType.SUBSCRIPTION or root is None:
             raise AdalogError(Code.QUERY_INVALID, "the operation is no subscription")
-        grouped = collect_fields(
-            self.schema, self.fragments, self.variable_values, root, self.operation
-        ).grouped_field_set
+        collected = collect_fields(self.schema, self.fragments, self.variable_values, root, self.operation)
+        grouped = collected.grouped_field_set
         if len(grouped) != 1:
             raise AdalogError(Code.QUERY_INVALID, "a subscription has one root field")
         alias, details = next(iter(grouped.items()))
@@ -183,7 +174,7 @@ class PreparingExecutor(Executor[Any]):
         context = self.context_value
         mutation = self.operation.operation is OperationType.MUTATION
         # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-        take = _free if mutation else (items.prepaid or context.budget).take
+        take = free if mutation else (items.prepaid or context.budget).take
         if items.short:
             return ColumnarWriter(take, Cancel()).written(items, shape)
 
@@ -196,7 +187,7 @@ class PreparingExecutor(Executor[Any]):
 
         if mutation:
             return elsewhere(write)
-        return context.services.pool.threaded(items.cancel(), write, items.cost)
+        return context.services.pool.threaded(Cancel(items.deadline), write, items.cost)
 
 
 class IntrospectingExecutor(PreparingExecutor):
@@ -224,10 +215,6 @@ def _is_long(node: FieldNode) -> bool:
     return node.loc is not None and len(node.loc.source.body) > _LONG_DOCUMENT
 
 
-def _free(_: int) -> None:
-    """No budget."""
-
-
 def is_awaitable(value: Any) -> bool:
     """Only coroutines and futures are awaited here: a cheaper question than graphql-core's own."""
     return hasattr(value, "__await__")
@@ -235,12 +222,9 @@ def is_awaitable(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document that was parsed and validated, or why it was refused.
-
-    `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the name that
-    was asked for, as far as no directive makes them depend on variables. `transact`: what it is, where it is one
-    transaction and nothing else.
-    """
+    """A document that was parsed and validated, or why it was refused. `introspection`: how many entries its
+    introspection may give. `roots`: of its subscriptions, by the name that was asked for, as far as no directive
+    makes them depend on variables. `transact`: what it is, where it is one transaction and nothing else."""
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
@@ -328,10 +312,9 @@ class Operations:
         `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
         `from`. Raises RefusedError.
         """
-        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
         selected: SelectedField | None = None
         try:
-            if light:
+            if _is_light(variables):
                 selected = self._selected(prepared, context, variables, operation_name)
             else:
                 selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
@@ -351,9 +334,7 @@ class Operations:
         resume: str | None = None,
     ) -> Subscription | None:
         """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
-        if not few(tuple(variables.values()) if variables else (), _INLINE_VALUES):
-            return None
-        if context.services.database.missed is not None:
+        if not _is_light(variables) or context.services.database.missed is not None:
             return None
         selected: SelectedField | None = None
         try:
@@ -365,11 +346,7 @@ class Operations:
             raise RefusedError([format_error(error)]) from None
 
     def _selected(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
+        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
     ) -> SelectedField:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
         if prepared.refusal or prepared.document is None:
@@ -394,16 +371,13 @@ class Operations:
             raise RefusedError([format_error(error) for error in executor])
         assert isinstance(executor, PreparingExecutor)
         root = executor.subscribed_root()
-        if not _has_directives(prepared.document):
+        # Without directives; a string may look like one.
+        if prepared.document.loc is not None and "@" not in prepared.document.loc.source.body:
             prepared.roots[operation_name] = root
         return root.selected(executor.variable_values)
 
     def transaction(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
+        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
     ) -> Coroutine[Any, Any, Answer] | None:
         """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
         transact = prepared.transact
@@ -413,13 +387,8 @@ class Operations:
         return None if given is None else _transacted(transact, context, given)
 
     async def run(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
+        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
     ) -> Answer:
-        """Executes a prepared document."""
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
         document = prepared.document
@@ -438,8 +407,7 @@ class Operations:
                 is_awaitable=is_awaitable,  # type: ignore[arg-type]
             )
 
-        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
-        executor = build(Cancel()) if light else await elsewhere(build)
+        executor = build(Cancel()) if _is_light(variables) else await elsewhere(build)
         if isinstance(executor, list):
             return _answer(ExecutionResult(None, executor))
         if operation is None or operation.operation is not OperationType.MUTATION:
@@ -455,6 +423,11 @@ class Operations:
         return answer
 
 
+def _is_light(variables: Variables) -> bool:
+    """Whether the variables are read in no time."""
+    return few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+
+
 def _located(error: AdalogError, selected: SelectedField | None) -> dict[str, Any]:
     """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
     and not of the document."""
@@ -463,11 +436,6 @@ def _located(error: AdalogError, selected: SelectedField | None) -> dict[str, An
 
 async def _transacted(transact: Transact, context: Context, given: Mapping[str, Any]) -> Answer:
     return Answer(await transact.run(context.services, given), executed=True)
-
-
-def _has_directives(document: DocumentNode) -> bool:
-    """Whether there may be a directive; a string may look like one."""
-    return document.loc is None or "@" in document.loc.source.body
 
 
 def _warnings(context: Context, data: Mapping[str, Any] | None) -> list[dict[str, Any]]:

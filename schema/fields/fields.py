@@ -18,7 +18,7 @@ from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
+from adalog.schema.arguments.speculation import With, cursor_on, page_start, read_snapshot
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
@@ -107,6 +107,23 @@ def _within(asked: int | None, most: int) -> Cancel:
     return Cancel.after(most if asked is None else min(asked, most))
 
 
+async def _pulled(
+    info: Info,
+    pattern: EDN,
+    eids: list[EDN],
+    field: str,
+    basis: BasisInput | None,
+    with_: With,
+    encoding: Encoding | None,
+    timeout_ms: int | None,
+) -> JsonChunks:
+    context = info.context
+    within = _within(timeout_ms, context.services.limits.timeout_ms)
+    made, told = await pulled(context, pattern, eids, field, basis, with_, encoding or Encoding.PLAIN, within)
+    context.warn(info.path, told)
+    return made
+
+
 def _basis_name(basis: BasisInput | None) -> object:
     return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
 
@@ -153,13 +170,8 @@ class QueryFields:
         paged = first is not None or after is not None
         read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
         arguments, asked = read.arguments, read.question
-        start = 0
         told: list[Diagnostic] = []
-        if after is None:
-            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
-        else:
-            cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
+        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
         result = await services.pool.arun(
             QueryRequest(
                 query=query,
@@ -213,9 +225,7 @@ class QueryFields:
         plan = await elsewhere(lambda _: types.written(explanation.plan))
         info.context.budget.take(plan.nbytes + len(explanation.text))
         return types.ExplanationType(
-            text=explanation.text,
-            plan=JSON(plan),
-            warnings=types.warnings_of((*told, *explanation.diagnostics)),
+            text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
         )
 
     @strawberry.field(
@@ -232,10 +242,7 @@ class QueryFields:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> JSON | None:
-        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
-        form = encoding or Encoding.PLAIN
-        made, told = await pulled(info.context, pattern, [eid], "eid", basis, with_, form, within)
-        info.context.warn(info.path, told)
+        made = await _pulled(info, pattern, [eid], "eid", basis, with_, encoding, timeout_ms)
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
@@ -250,11 +257,8 @@ class QueryFields:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> list[JSON | None]:
-        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
-        form = encoding or Encoding.PLAIN
-        written, told = await pulled(info.context, pattern, eids, "eids", basis, with_, form, within)
-        info.context.warn(info.path, told)
-        return cast(list[JSON | None], written)
+        made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms)
+        return cast(list[JSON | None], made)
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
     async def datoms(
@@ -274,17 +278,11 @@ class QueryFields:
         _check_first(first, services.limits.rows)
         within = _within(timeout_ms, services.limits.timeout_ms)
         if components is not None and len(components) > len(index.value):
-            raise AdalogError(
-                Code.ARG_INVALID, f"{len(components):,} components; an index has {len(index.value)} places"
-            )
+            message = f"{len(components):,} components; an index has {len(index.value)} places"
+            raise AdalogError(Code.ARG_INVALID, message)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
-        start = 0
         told: list[Diagnostic] = []
-        if after is None:
-            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
-        else:
-            cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
+        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
         held = RepeatedWork(prepaid.add)
 
         def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
@@ -298,8 +296,7 @@ class QueryFields:
                 return found, described(tuple(in_components(index.value, leading, snapshot)))
 
         # How many there are is not known without counting them.
-        cost = _DATOM_COST * first
-        spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, cost)
+        spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, _DATOM_COST * first)
         info.context.warn(info.path, [*told, *suspicious])
         count = sum(map(len, spans))
         if count > first:
@@ -329,15 +326,13 @@ class QueryFields:
         database = services.database
         start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
-        size = await services.pool.threaded(
-            Cancel(within.deadline), lambda _: database.logged_bytes(start, stop, first)
-        )
-        cost = _LOGGED_COST * size
+        flag = Cancel(within.deadline)
+        size = await services.pool.threaded(flag, lambda _: database.logged_bytes(start, stop, first))
         return types.TxReports(  # type: ignore[return-value]
             lambda take: database.told(start, stop, first, take),
             encoding or Encoding.PLAIN,
             services.pool.memory,
-            cost,
+            _LOGGED_COST * size,
             within.deadline,
         )
 
@@ -345,9 +340,7 @@ class QueryFields:
     async def attributes(self, info: Info) -> list[types.AttributeType]:
         services = info.context.services
         cancel = Cancel.after(services.limits.timeout_ms)
-        found = await services.pool.threaded(
-            cancel, lambda cancel: _attributes(services.database.snapshot(), cancel)
-        )
+        found = await services.pool.threaded(cancel, lambda flag: _attributes(services.database.snapshot(), flag))
         return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
 
     @strawberry.field

@@ -11,21 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from graphql import (
-    DocumentNode,
-    EnumValueNode,
-    FieldNode,
-    GraphQLObjectType,
-    GraphQLSchema,
-    NamedTypeNode,
-    NonNullTypeNode,
-    OperationDefinitionNode,
-    OperationType,
-    SelectionSetNode,
-    TypeNode,
-    VariableNode,
-    get_named_type,
-)
+import graphql
 from graphql.error import located_error
 
 from adalog.datalog import tracing
@@ -37,7 +23,7 @@ from adalog.schema.request.background import elsewhere
 from adalog.schema.request.context import Services
 from adalog.schema.request.errors import format_error
 from adalog.schema.request.thread_results import arrived
-from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
+from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, free
 from adalog.schema.writing.encoding import Encoding
 from adalog.store.values.datom import TxReport
 
@@ -73,7 +59,7 @@ class Transact:
 
     name: str | None
     alias: str
-    node: FieldNode
+    node: graphql.FieldNode
     shape: FieldShape
     variables: Mapping[str, tuple[str, bool]]
     arguments: Mapping[str, str]
@@ -102,7 +88,6 @@ class Transact:
         return found
 
     async def run(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The response to a request with the variables `given`."""
         try:
             shown = await self._shown(services, {name: given.get(each) for name, each in self.arguments.items()})
         except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's
@@ -119,29 +104,30 @@ class Transact:
 
         def write(cancel: Cancel) -> dict[str, Any]:
             # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-            return ColumnarWriter(_free, cancel).row(one, self.shape)
+            return ColumnarWriter(free, cancel).row(one, self.shape)
 
         return write(Cancel()) if one.short else await elsewhere(write)
 
 
-def _free(_: int) -> None:
-    """No budget."""
-
-
-def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | None:
+def transact_in(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> Transact | None:
     """The one `transact` that a valid document consists of, arguments in variables; None for any other document."""
     operation = document.definitions[0]
     root = schema.mutation_type
-    if len(document.definitions) > 1 or root is None or not isinstance(operation, OperationDefinitionNode):
+    if len(document.definitions) > 1 or root is None or not isinstance(operation, graphql.OperationDefinitionNode):
         return None
-    if operation.operation is not OperationType.MUTATION or operation.directives:
+    if operation.operation is not graphql.OperationType.MUTATION or operation.directives:
         return None
     selections = operation.selection_set.selections
     node = selections[0]
-    if len(selections) > 1 or not isinstance(node, FieldNode) or node.name.value != _FIELD or node.directives:
+    if (
+        len(selections) > 1
+        or not isinstance(node, graphql.FieldNode)
+        or node.name.value != _FIELD
+        or node.directives
+    ):
         return None
-    shown = get_named_type(root.fields[_FIELD].type)
-    assert isinstance(shown, GraphQLObjectType)
+    shown = graphql.get_named_type(root.fields[_FIELD].type)
+    assert isinstance(shown, graphql.GraphQLObjectType)
     shape = _shape(node.selection_set, shown)
     variables = _variables(operation)
     if shape is None or variables is None:
@@ -149,9 +135,9 @@ def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | Non
     encoding, arguments = Encoding.PLAIN, {}
     for argument in node.arguments or ():
         value = argument.value
-        if isinstance(value, VariableNode):
+        if isinstance(value, graphql.VariableNode):
             arguments[argument.name.value] = value.name.value
-        elif isinstance(value, EnumValueNode):
+        elif isinstance(value, graphql.EnumValueNode):
             encoding = Encoding[value.value]
         else:
             return None
@@ -162,14 +148,14 @@ def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | Non
     return Transact(name, alias, node, shape, variables, arguments, encoding)
 
 
-def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]] | None:
+def _variables(operation: graphql.OperationDefinitionNode) -> dict[str, tuple[str, bool]] | None:
     found = {}
     for each in operation.variable_definitions or ():
-        kind: TypeNode = each.type
-        needed = isinstance(kind, NonNullTypeNode)
-        if isinstance(kind, NonNullTypeNode):
+        kind: graphql.TypeNode = each.type
+        needed = isinstance(kind, graphql.NonNullTypeNode)
+        if isinstance(kind, graphql.NonNullTypeNode):
             kind = kind.type
-        if each.default_value is not None or each.directives or not isinstance(kind, NamedTypeNode):
+        if each.default_value is not None or each.directives or not isinstance(kind, graphql.NamedTypeNode):
             return None
         if kind.name.value not in ("EDN", "String", "Long", "Encoding"):
             return None
@@ -177,17 +163,17 @@ def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]
     return found
 
 
-def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> FieldShape | None:
+def _shape(selected: graphql.SelectionSetNode | None, item: graphql.GraphQLObjectType) -> FieldShape | None:
     """What is asked of an object, where its fields are written one by one, each once."""
     fields: dict[str, tuple[str, str, FieldShape | None]] = {}
     for node in () if selected is None else selected.selections:
-        if not isinstance(node, FieldNode) or node.directives:
+        if not isinstance(node, graphql.FieldNode) or node.directives:
             return None
         field = node.name.value
         alias = field if node.alias is None else node.alias.value
-        inner = None if field == "__typename" else get_named_type(item.fields[field].type)
+        inner = None if field == "__typename" else graphql.get_named_type(item.fields[field].type)
         shape = None
-        if isinstance(inner, GraphQLObjectType):
+        if isinstance(inner, graphql.GraphQLObjectType):
             shape = _shape(node.selection_set, inner)
             if shape is None:
                 return None

@@ -18,6 +18,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.turns.lanes import Lane
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, Prepaid
 from adalog.schema.request.context import Context
@@ -44,12 +45,9 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
-@strawberry.enum(
-    name="Lane", description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
+strawberry.enum(
+    Lane, description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
 )
-class LaneName(StrEnum):
-    LIGHT = "LIGHT"
-    HEAVY = "HEAVY"
 
 
 @strawberry.enum
@@ -88,11 +86,9 @@ _WARNING_LENGTH: Final = 1_000
 
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
-    """Diagnostics as GraphQL shows them."""
     made = []
     for each in diagnostics:
-        at = each.position
-        message = shown(each.message, _WARNING_LENGTH)
+        at, message = each.position, shown(each.message, _WARNING_LENGTH)
         if at is not None and at.origin:
             message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
             at = None
@@ -108,9 +104,7 @@ class QueryStats:
     elapsed_ms: float
     rows: int
     waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
-    lane: LaneName | None = strawberry.field(
-        description="Where it waited and ran; null for an answer that was kept."
-    )
+    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
 
 
 @strawberry.type
@@ -158,7 +152,7 @@ class QueryResult:
             elapsed_ms=round(self.result.elapsed_ms, 3),
             rows=len(self.result),
             waited_ms=round(self.result.waited_ms, 3),
-            lane=None if self.result.lane is None else LaneName(self.result.lane),
+            lane=None if self.result.lane is None else Lane(self.result.lane),
         )
 
 
@@ -205,9 +199,6 @@ class Datoms:
     @property
     def cost(self) -> float:
         return DATOM_COST * sum(map(len, self.parts))
-
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
 
     def pieces(self, cancel: Cancel) -> Iterator[_SomeDatoms]:
         for part in self.parts:
@@ -327,9 +318,6 @@ class TxReports:
     prepaid: ClassVar[None] = None
     short: ClassVar[bool] = False
 
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
-
     def pieces(self, cancel: Cancel) -> Iterator[OneReport]:
         most, budget = self.memory.share, self.memory.budget()
         with Held(budget) as held:
@@ -380,7 +368,6 @@ _WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message
 
 
 def tx_report(report: TxReport, encoding: Encoding) -> TxReportType:
-    """A transaction's report as GraphQL shows it."""
     return TxReportType(
         report=report,
         encoding=encoding,

@@ -56,7 +56,6 @@ class RefusedError(Exception):
 
 
 def ending(error: AdalogError) -> bytes:
-    """The payload that says why a stream ended."""
     return orjson.dumps({"errors": [describe(error)]})
 
 
@@ -87,12 +86,7 @@ class LiveForm:
 
     def message(self, event: Event, cancel: Cancel) -> Message:
         resume = self.tokens.write(self.name, event.position)
-        shown = {
-            name: self.shape.type_name
-            if field == "__typename"
-            else self._value(field, inner, event, resume, cancel)
-            for name, field, inner in self.shape.fields
-        }
+        shown = {name: self._value(field, inner, event, resume, cancel) for name, field, inner in self.shape.fields}
         if not _warns(self.shape):
             payload = orjson.dumps({"data": {self.alias: shown}})
             return Message(event.kind, event.position, payload, len(payload), resume)
@@ -127,6 +121,8 @@ class LiveForm:
     def _value(self, field: str, inner: FieldShape | None, event: Event, resume: str, cancel: Cancel) -> Any:
         change = event.change
         match field:
+            case "__typename":
+                return self.shape.type_name
             case "kind":
                 return event.kind.value
             case "basisT":
@@ -137,18 +133,16 @@ class LiveForm:
                 return event.reason
             case "last":
                 return event.last if event.kind is EventKind.SNAPSHOT else None
-            case "warnings":
-                return None
-            case "columns":
-                return None if event.answer is None or inner is None else _columns(event.answer, inner)
-            case "rows":
-                if event.answer is None:
-                    return None
+            case "columns" if event.answer is not None and inner is not None:
+                return [_fields(column, inner) for column in event.answer.columns]
+            case "rows" if event.answer is not None:
                 return self._rows(event.answer, event.start, event.stop, cancel)
-            case "added":
-                return None if change is None else self._rows(change.added, 0, len(change.added), cancel)
+            case "added" if change is not None:
+                return self._rows(change.added, 0, len(change.added), cancel)
+            case "retracted" if change is not None:
+                return self._rows(change.removed, 0, len(change.removed), cancel)
             case _:
-                return None if change is None else self._rows(change.removed, 0, len(change.removed), cancel)
+                return None
 
     def _rows(self, result: Result, start: int, stop: int, cancel: Cancel) -> orjson.Fragment:
         types_ = [column.type for column in result.columns]
@@ -171,19 +165,13 @@ class LiveForm:
 
 
 def _warns(shape: FieldShape) -> bool:
-    """Whether warnings are asked for."""
     return any(field == "warnings" for _, field, _ in shape.fields)
-
-
-def _columns(answer: Result, shape: FieldShape) -> list[dict[str, Any]]:
-    return [_fields(column, shape) for column in answer.columns]
 
 
 def _fields(item: object, shape: FieldShape) -> dict[str, Any]:
     """What is asked of an object with plain fields."""
-    return {
-        name: shape.type_name if field == "__typename" else getattr(item, field) for name, field, _ in shape.fields
-    }
+    kind = shape.type_name
+    return {name: kind if field == "__typename" else getattr(item, field) for name, field, _ in shape.fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +208,7 @@ class LogForm:
 
 async def subscribed(services: Services, selected: SelectedField, resume: str | None) -> Subscription:
     """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
-
-    Raises what is wrong with the arguments.
-    """
+    Raises what is wrong with the arguments."""
     begun = subscribed_at_once(services, selected, resume)
     if begun is not None:
         return begun

@@ -52,8 +52,7 @@ class SubscriptionFields:
         args: list[JSON] | None = None,
         args_edn: list[EDN] | None = None,
         resume: Annotated[
-            str | None,
-            strawberry.argument(description="Continue after an event already seen: its `resume` value."),
+            str | None, strawberry.argument(description="Continue after an event already seen: its `resume` value.")
         ] = None,
         from_t: Annotated[
             Long | None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,11 +27,9 @@ _PIECE_BYTES: Final = 1024 * 1024
 
 
 class Responses:
-    """What all responses of a server hold until they are sent, small ones aside. Thread-safe.
-
-    `held`: what those of this process do. `beside`: and those of others. One principal's may hold half of what the
-    others leave, so that a slow reader delays itself first.
-    """
+    """What all responses of a server hold until they are sent, small ones aside. Thread-safe. `held`: what those of
+    this process do. `beside`: and those of others. One principal's may hold half of what the others leave, so that
+    a slow reader delays itself first."""
 
     def __init__(self, nbytes: int) -> None:
         self.held = 0
@@ -45,11 +43,8 @@ class Responses:
         with self._lock:
             own, most = self._of[principal] + nbytes, self._most - self.beside.others()
             if self.held + nbytes > most or own > most // 2:
-                raise AdalogError(
-                    Code.RATE_LIMITED,
-                    "the responses that are being sent hold the memory that this one needs; try again shortly",
-                    retry_after=1,
-                )
+                message = "the responses that are being sent hold the memory that this one needs; try again shortly"
+                raise AdalogError(Code.RATE_LIMITED, message, retry_after=1)
             self._of[principal] = own
             self.held += nbytes
             self.beside.tell(self.held)
@@ -65,10 +60,8 @@ class Responses:
 
 
 class ResponseBudget:
-    """Bytes that a response may still come to. Thread-safe.
-
-    Beyond a small one's it draws from `responses`, until it is closed.
-    """
+    """Bytes that a response may still come to. Thread-safe. Beyond a small one's it draws from `responses`, until
+    it is closed."""
 
     def __init__(self, nbytes: int, responses: Responses | None = None, principal: str = "") -> None:
         self._limit = nbytes
@@ -139,7 +132,6 @@ class RepeatedWork:
         self._now = 0
 
     def begin(self) -> None:
-        """The work begins, perhaps again."""
         self._now = 0
 
     def take(self, nbytes: int) -> None:
@@ -192,11 +184,5 @@ def assembled(value: Any) -> list[bytes]:
     text = orjson.dumps(value, default=placed, option=orjson.OPT_PASSTHROUGH_DATACLASS)
     if not within:
         return [text]
-    return list(_interleaved(text.split(_PLACE), within))
-
-
-def _interleaved(parts: list[bytes], within: list[JsonChunks]) -> Iterator[bytes]:
-    for part, each in zip(parts, within, strict=False):
-        yield part
-        yield from each.chunks
-    yield parts[-1]
+    *parts, last = text.split(_PLACE)
+    return [*(chunk for part, each in zip(parts, within, strict=True) for chunk in (part, *each.chunks)), last]

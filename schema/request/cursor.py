@@ -28,10 +28,8 @@ _MOST_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history).
-
-    start: where the transaction that `with` applied to it began.
-    """
+    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history). start: where
+    the transaction that `with` applied to it began."""
 
     question: str
     offset: int
@@ -81,6 +79,5 @@ def question(*parts: object) -> str:
 
 
 def _refused(why: str) -> AdalogError:
-    return AdalogError(
-        Code.ARG_INVALID, f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
-    )
+    message = f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
+    return AdalogError(Code.ARG_INVALID, message)

@@ -32,7 +32,7 @@ def format_error(error: GraphQLError) -> dict[str, Any]:
         answer = describe(original)
     else:
         cause = _cause(error)
-        answer = _describe_document_error(error) if cause is None else _internal(cause)
+        answer = _describe_document_error(error) if cause is None else internal(cause)
     if error.locations:
         answer["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]
     if error.path:
@@ -94,16 +94,10 @@ def _domain_error(error: GraphQLError) -> AdalogError | None:
     return None
 
 
-def _internal(cause: BaseException) -> dict[str, Any]:
+def internal(cause: BaseException) -> dict[str, Any]:
+    """An unforeseen error, in GraphQL's execution or outside; the log has it under an id."""
     incident = secrets.token_hex(4)
     log.error("incident %s", incident, exc_info=cause)
     message = f"something went wrong inside adalog; its log has the details under incident {incident}"
-    return {
-        "message": message,
-        "extensions": {"code": Code.INTERNAL.value, "retryable": False, "incident": incident},
-    }
-
-
-def internal(cause: BaseException) -> dict[str, Any]:
-    """An unforeseen error outside of GraphQL's execution, logged the same way."""
-    return _internal(cause)
+    extensions = {"code": Code.INTERNAL.value, "retryable": False, "incident": incident}
+    return {"message": message, "extensions": extensions}

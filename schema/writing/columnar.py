@@ -32,19 +32,16 @@ class ColumnarPiece(Protocol):
 
 class Columnar(Protocol):
     """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
-    of writing it, in the planner's measure."""
+    of writing it, in the planner's measure. `deadline`: of the request."""
 
     @property
     def short(self) -> bool: ...
-
     @property
     def prepaid(self) -> Prepaid | None: ...
-
     @property
     def cost(self) -> float: ...
-
-    def cancel(self) -> Cancel:
-        """A flag with the deadline of the request."""
+    @property
+    def deadline(self) -> float | None: ...
 
     def pieces(self, cancel: Cancel) -> Iterator[ColumnarPiece]:
         """The pieces in order; the flag is looked at as they are made."""
@@ -58,6 +55,10 @@ class FieldShape:
     fields: Sequence[tuple[str, str, FieldShape | None]]
 
 
+def free(_: int) -> None:
+    """The budget of what has to be told, whatever its size."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnarWriter:
     """`take` is told of bytes as they are written, and may raise."""
@@ -66,21 +67,21 @@ class ColumnarWriter:
     cancel: Cancel
 
     def written(self, items: Columnar, shape: FieldShape) -> JsonChunks:
-        """The list as JSON."""
         chunks = []
         for piece in items.pieces(self.cancel):
-            before = self._within(piece, shape)
-            chunk = orjson.dumps(before.rows)[1:-1]
-            self.take(len(chunk) - before.nbytes)
+            rows, nbytes = self._within(piece, shape)
+            chunk = orjson.dumps(rows)[1:-1]
+            self.take(len(chunk) - nbytes)
             chunks.append(chunk)
         return JsonChunks.list_of(chunks)
 
     def row(self, piece: ColumnarPiece, shape: FieldShape) -> dict[str, Any]:
         """The one object that a piece consists of, as orjson writes it."""
-        (row,) = self._within(piece, shape).rows
+        ((row,), _) = self._within(piece, shape)
         return row
 
-    def _within(self, piece: ColumnarPiece, shape: FieldShape) -> _Rows:
+    def _within(self, piece: ColumnarPiece, shape: FieldShape) -> tuple[list[dict[str, Any]], int]:
+        """(the objects, bytes of the lists within, which were taken when they were written)."""
         names, columns, nbytes = [], [], 0
         for name, field, inner in shape.fields:
             names.append(name)
@@ -95,16 +96,8 @@ class ColumnarWriter:
                 column = [orjson.Fragment(b"".join(each.chunks)) for each in lists]
             columns.append(column)
         if not columns:
-            return _Rows([{}] * len(piece), 0)
-        return _Rows([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], nbytes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """`nbytes`: of the lists within, which were taken when they were written."""
-
-    rows: list[dict[str, Any]]
-    nbytes: int
+            return [{}] * len(piece), 0
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +113,6 @@ class Objects:
     @property
     def short(self) -> bool:
         return len(self.items) <= _SHORT
-
-    def cancel(self) -> Cancel:
-        return Cancel(self.deadline)
 
     def __len__(self) -> int:
         return len(self.items)

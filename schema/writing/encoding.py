@@ -24,6 +24,7 @@ from adalog.schema.writing.scalars import SAFE, write_long
 
 Value = Any
 Json = Any
+Columns = Sequence[Sequence[Value]]
 Weigh = Callable[[int], None]
 
 # Bytes that are worth weighing before they are written.
@@ -39,7 +40,6 @@ class Encoding(StrEnum):
 
 
 def encode(value: Value, encoding: Encoding) -> Json:
-    """One value as JSON."""
     if encoding is Encoding.EDN:
         return edn.write(value)
     return _WRITERS[encoding](value)
@@ -67,7 +67,7 @@ def encode_column(
 
 
 def encode_rows(
-    columns: Sequence[Sequence[Value]], types: Sequence[str], encoding: Encoding, weigh: Weigh = lambda _: None
+    columns: Columns, types: Sequence[str], encoding: Encoding, weigh: Weigh = lambda _: None
 ) -> list[Json]:
     """Rows of JSON values; under EDN one string a row."""
     encoded = [encode_column(column, name, encoding, weigh) for column, name in zip(columns, types, strict=True)]
@@ -77,11 +77,7 @@ def encode_rows(
 
 
 def encode_maps(
-    keys: Sequence[Value],
-    rows: Sequence[Json],
-    columns: Sequence[Sequence[Value]],
-    types: Sequence[str],
-    encoding: Encoding,
+    keys: Sequence[Value], rows: Sequence[Json], columns: Columns, types: Sequence[str], encoding: Encoding
 ) -> list[Json]:
     """The rows already encoded, as maps under `keys` (keywords, strings or symbols, as in the find spec)."""
     if encoding is Encoding.EDN:
@@ -145,29 +141,24 @@ def _name(value: Value) -> str:
 
 
 def _plain(value: Value) -> Json:
-    match values.type_name(value):
-        case "nil" | "boolean" | "string" | "char" | "uri":
-            return value if value is None or isinstance(value, bool) else str(value)
-        case "long" | "bigint":
-            return write_long(value)
-        case "double" | "float":
-            return float(value) if math.isfinite(value) else _double_text(value)
-        case "bigdec":
-            return _decimal_text(value)
-        case "keyword" | "symbol":
-            return edn.write(value)
-        case "instant":
-            return iso(value)
-        case "uuid":
-            return str(value)
-        case "bytes":
-            return _bytes_text(value)
-        case "map":
-            return {_plain_key(key): _plain(item) for key, item in value.items()}
-        case "set":
-            return [_plain(item) for item in sorted(value, key=values.sort_key)]
-        case _:
-            return [_plain(item) for item in value]
+    write = _PLAIN.get(values.type_name(value))
+    return list(map(_plain, value)) if write is None else write(value)
+
+
+_PLAIN: dict[str, Callable[[Value], Json]] = {
+    **dict.fromkeys(("nil", "boolean"), lambda value: value),
+    **dict.fromkeys(("string", "char", "uri", "uuid"), str),
+    **dict.fromkeys(("long", "bigint"), write_long),
+    **dict.fromkeys(
+        ("double", "float"), lambda value: float(value) if math.isfinite(value) else _double_text(value)
+    ),
+    **dict.fromkeys(("keyword", "symbol"), edn.write),
+    "bigdec": _decimal_text,
+    "instant": iso,
+    "bytes": _bytes_text,
+    "map": lambda value: {_plain_key(key): _plain(item) for key, item in value.items()},
+    "set": lambda value: list(map(_plain, sorted(value, key=values.sort_key))),
+}
 
 
 def _plain_key(key: Value) -> str:
@@ -175,46 +166,29 @@ def _plain_key(key: Value) -> str:
 
 
 def _tagged(value: Value) -> Json:
-    kind = values.type_name(value)
-    match kind:
-        case "nil" | "boolean":
-            return value
-        case "string":
-            return str(value)
-        case "long":
-            return int(value) if -SAFE < value < SAFE else {"#long": str(int(value))}
-        case "double":
-            return value if math.isfinite(value) else {"#double": _double_text(value)}
-        case "float":
-            return {"#float": float(value) if math.isfinite(value) else _double_text(value)}
-        case "bigint":
-            return {"#bigint": str(int(value))}
-        case "bigdec":
-            return {"#dec": _decimal_text(value)}
-        case "keyword":
-            return {"#kw": _name(value)}
-        case "symbol":
-            return {"#sym": _name(value)}
-        case "char" | "uri":
-            return {f"#{kind}": str(value)}
-        case "instant":
-            return {"#inst": iso(value)}
-        case "uuid":
-            return {"#uuid": str(value)}
-        case "bytes":
-            return {"#bytes": _bytes_text(value)}
-        case "map":
-            return _tagged_map(value)
-        case "set":
-            return {"#set": [_tagged(item) for item in sorted(value, key=values.sort_key)]}
-        case "list":
-            return {"#list": [_tagged(item) for item in value]}
-        case _:
-            return [_tagged(item) for item in value]
+    write = _TAGGED.get(values.type_name(value))
+    return list(map(_tagged, value)) if write is None else write(value)
 
 
-def _tagged_map(value: Value) -> Json:
-    return _tagged_pairs([(key, _tagged(item)) for key, item in value.items()])
+_TAGGED: dict[str, Callable[[Value], Json]] = {
+    **dict.fromkeys(("nil", "boolean"), lambda value: value),
+    "string": str,
+    "long": lambda value: int(value) if -SAFE < value < SAFE else {"#long": str(int(value))},
+    "double": lambda value: value if math.isfinite(value) else {"#double": _double_text(value)},
+    "float": lambda value: {"#float": float(value) if math.isfinite(value) else _double_text(value)},
+    "bigint": lambda value: {"#bigint": str(int(value))},
+    "bigdec": lambda value: {"#dec": _decimal_text(value)},
+    "keyword": lambda value: {"#kw": _name(value)},
+    "symbol": lambda value: {"#sym": _name(value)},
+    "char": lambda value: {"#char": str(value)},
+    "uri": lambda value: {"#uri": str(value)},
+    "instant": lambda value: {"#inst": iso(value)},
+    "uuid": lambda value: {"#uuid": str(value)},
+    "bytes": lambda value: {"#bytes": _bytes_text(value)},
+    "map": lambda value: _tagged_pairs([(key, _tagged(item)) for key, item in value.items()]),
+    "set": lambda value: {"#set": list(map(_tagged, sorted(value, key=values.sort_key)))},
+    "list": lambda value: {"#list": list(map(_tagged, value))},
+}
 
 
 def _tagged_pairs(pairs: Sequence[tuple[Value, Json]]) -> Json:
@@ -227,11 +201,9 @@ _WRITERS: dict[Encoding, Callable[[Value], Json]] = {Encoding.PLAIN: _plain, Enc
 
 
 class MapWriter:
-    """Writes pulled maps, which share the maps within them: each of those is written once.
-
-    What it gives for a map is JSON already written, a piece for `orjson.dumps`; under EDN it is text. `weigh` is
-    told of long strings and of maps written again, before they are put together, and may raise.
-    """
+    """Writes pulled maps, which share the maps within them: each of those is written once. What it gives for a map
+    is JSON already written, a piece for `orjson.dumps`; under EDN it is text. `weigh` is told of long strings and
+    of maps written again, before they are put together, and may raise."""
 
     def __init__(self, encoding: Encoding, weigh: Weigh = lambda _: None) -> None:
         self._weigh = weigh
@@ -298,12 +270,9 @@ class NestingError(TagError):
 
 
 def decode(value: Json, depth: int = edn.DEFAULT.depth) -> Value:
-    """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag.
-
-    A list is a vector; an object whose one key begins with `#` is tagged; any other object is a map with string
-    keys. What an EDN text may not hold is refused here too: more digits, deeper nesting than `depth`. Raises
-    TagError.
-    """
+    """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag. A list is a vector; an
+    object whose one key begins with `#` is tagged; any other object is a map with string keys. What an EDN text may
+    not hold is refused here too: more digits, deeper nesting than `depth`. Raises TagError."""
     if value is None or isinstance(value, (bool, str, float)):
         return value
     if isinstance(value, int):
@@ -457,8 +426,4 @@ _READERS: dict[str, Callable[[Json], Value]] = {
 }
 
 # Those that hold values, which are read before them.
-_READERS_WITHIN: dict[str, Callable[[list[Value]], Value]] = {
-    "#set": _set,
-    "#list": values.EdnList,
-    "#map": _map,
-}
+_READERS_WITHIN: dict[str, Callable[[list[Value]], Value]] = {"#set": _set, "#list": values.EdnList, "#map": _map}

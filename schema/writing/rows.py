@@ -74,9 +74,8 @@ class Page:
 
         question = self.result.question
         cancel = Cancel(None if question is None else question.deadline)
-        return await self.pool.threaded(
-            cancel, write, _CELL_COST * (self.stop - self.start) * len(self.result.columns)
-        )
+        cells = (self.stop - self.start) * len(self.result.columns)
+        return await self.pool.threaded(cancel, write, _CELL_COST * cells)
 
     def _made(self, start: int, stop: int) -> _Columns:
         return [self.result.column(index, start, stop) for index in range(len(self.result.columns))]

@@ -57,10 +57,7 @@ SCALARS: dict[object, Any] = {
         parse_value=read_edn,
     ),
     JSON: strawberry.scalar(
-        name="JSON",
-        description="Any JSON value.",
-        serialize=lambda value: value,
-        parse_value=lambda value: value,
+        name="JSON", description="Any JSON value.", serialize=lambda value: value, parse_value=lambda value: value
     ),
     Long: strawberry.scalar(
         name="Long",

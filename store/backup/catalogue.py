@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
-from uuid import uuid4
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.store.backup.chunks import DamagedBackup, LogChunk
 from adalog.store.files.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
 from adalog.store.files.place import FOLDERS, Place
@@ -43,12 +42,10 @@ class KeptFile:
 
 @dataclass(frozen=True)
 class Backup:
-    """A database as of transaction t, which is of `instant`, and of when it was `made`; both in milliseconds.
-
-    name: of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from
-    the first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
-    files: those that the checkpoint and the log name.
-    """
+    """A database as of transaction t, which is of `instant`, and of when it was `made`; both in milliseconds. name:
+    of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from the
+    first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
+    files: those that the checkpoint and the log name."""
 
     name: str
     number: int
@@ -94,7 +91,6 @@ class Catalogue:
 
     @property
     def next_number(self) -> int:
-        """That of the next backup."""
         numbers = [backup.number for backup in self.backups]
         numbers += [int(match[1]) for match in map(_NAME.fullmatch, self.damaged) if match]
         return max(numbers, default=0) + 1
@@ -109,7 +105,7 @@ class Catalogue:
             if match is not None and int(match[1]) == number:
                 raise error
         known = ", ".join(str(backup.number) for backup in self.backups[-20:])
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup {number} in {shown}; there are {known}")
+        raise invalid_argument(f"there is no backup {number} in {shown}; there are {known}")
 
 
 def catalogue(place: Place) -> Catalogue:
@@ -119,7 +115,7 @@ def catalogue(place: Place) -> Catalogue:
     names = sorted(place.sizes("backups"))
     if OWNER not in found and not any(map(_NAME.fullmatch, names)):
         what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
-        raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
+        raise invalid_argument(f"there are no backups in {place.shown}: {what}")
     if OWNER in found:
         with suppress(DamagedBackup):
             owner(place)
@@ -173,17 +169,14 @@ def _checksum(said: Mapping[str, Any]) -> str:
 
 
 def check_owner(place: Place, identity: str) -> bool:
-    """Whether a place holds backups of the database with this identity; False for an empty one.
-
-    Raises ARG_INVALID for a place that holds something else, or another database's backups.
-    """
+    """Whether a place holds backups of the database with this identity; False for an empty one. Raises ARG_INVALID
+    for a place that holds something else, or another database's backups."""
     found = place.top()
     if OWNER in found:
         held = owner(place)
         if held != identity:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place",
+            raise invalid_argument(
+                f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place"
             )
         return True
     if any(map(_NAME.fullmatch, place.sizes("backups"))):
@@ -191,10 +184,9 @@ def check_owner(place: Place, identity: str) -> bool:
             place.shown, OWNER, "it is gone, though there are backups; `adalog check` says what to write into it"
         )
     if found:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{place.shown} holds something else than backups; name a new or empty folder, or one that has backups "
-            "of this database",
+            "of this database"
         )
     return False
 
@@ -205,11 +197,6 @@ def claim(place: Place, identity: str) -> None:
         return
     whose = {"format": _FORMAT, "version": BACKUPS.newest, "adalog": RELEASE, "identity": identity}
     place.write(OWNER, [json.dumps({**whose, "checksum": _checksum(whose)}).encode()])
-
-
-def new_name(number: int) -> str:
-    """A name for the file of a backup of that number, which no other backup has."""
-    return f"{number:06}-{uuid4().hex[:8]}.json"
 
 
 def publish(place: Place, backup: Backup) -> None:
@@ -227,16 +214,6 @@ def publish(place: Place, backup: Backup) -> None:
     }
     place.write(backup.file, [json.dumps(whole).encode()])
     place.settle()
-
-
-def withdrawn(place: Place, backup: Backup) -> bool:
-    """Whether a backup that could not be published is sure not to be there."""
-    try:
-        place.remove(backup.file)
-        place.settle()
-        return backup.name not in place.sizes("backups")
-    except AdalogError:
-        return False
 
 
 def _read(place: Place, name: str) -> Backup:

@@ -46,11 +46,8 @@ def check_data(
 ) -> CheckReport:
     """Checks the database of a folder or server. segments: where a server's gateways share files. tell: is given
     what is damaged as it is found. deep: the log is replayed too, and what comes of it compared with the segments;
-    that takes as much memory as the database.
-
-    Raises BACKEND_UNAVAILABLE where there is no database, or access is denied, NewerFormat where a later version
-    wrote to it: what is right there is not known here.
-    """
+    that takes as much memory as the database. Raises BACKEND_UNAVAILABLE where there is no database, or access is
+    denied, NewerFormat where a later version wrote to it: what is right there is not known here."""
     with ExitStack() as holding:
         if is_address(location):
             findings = Findings(shown_address(location), _SERVER, tell)

@@ -31,8 +31,6 @@ def check_backups(
 
 
 class _Check:
-    """One check under way."""
-
     def __init__(self, place: Place, found: Catalogue, tell: Tell, watching: BackupProgress) -> None:
         self._place = place
         self._catalogue = found

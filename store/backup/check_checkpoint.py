@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.backup.findings import Findings, why
+from adalog.store.backup.check_log import read_segment
+from adalog.store.backup.findings import Findings
 from adalog.store.backup.integrity import block_faults, delta_faults, relation_faults, unknown_values
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
-from adalog.store.checkpoint.files import Files, size_of
+from adalog.store.checkpoint.files import Files
 from adalog.store.files.formats import NewerFormat
 from adalog.store.files.segment import Segment, open_segment
 from adalog.store.log.log import Log
@@ -38,9 +39,7 @@ class CheckpointCheck:
 
     def run(self) -> Checkpoint | None:
         """The checkpoint, whose segments were looked at; None where there is none or something is wrong with it.
-
-        Raises NewerFormat.
-        """
+        Raises NewerFormat."""
         findings = self._findings
         before = len(findings.checked.findings)
         try:
@@ -72,33 +71,17 @@ class CheckpointCheck:
         elif checksum != checkpoint.log_checksum:
             findings.add_of_log(f"its transaction {t} is not the one that the checkpoint has seen")
         # All of them are read, whatever is wrong with one.
-        whole = [self._is_whole(each) for each in self._in_turn(checkpoint)]
-        if all(whole):
+        segments, whole = checkpoint.segments(), True
+        for number, segment in enumerate(segments):
+            self._watching.bytes(number, len(segments))
+            whole &= read_segment(self._files, segment, findings, findings.remedies.rebuilt) is not None
+        if whole:
             try:
                 self._parts(checkpoint)
             except Exception as error:  # noqa: BLE001 - whatever wrong data make go wrong
                 what = f"its segments do not fit together ({error!r})"
                 findings.add(self._files.checkpoint_shown, what, findings.remedies.wrong)
         return checkpoint if len(findings.checked.findings) == before else None
-
-    def _is_whole(self, segment: Segment) -> bool:
-        findings = self._findings
-        try:
-            self._files.bring([segment])
-            open_segment(segment)
-            findings.read(size_of(segment))
-        except NewerFormat:
-            raise
-        except AdalogError as error:
-            findings.add(self._files.shown(segment), why(error, segment.file), findings.remedies.rebuilt)
-            return False
-        return True
-
-    def _in_turn(self, checkpoint: Checkpoint) -> Iterator[Segment]:
-        segments = checkpoint.segments()
-        for number, segment in enumerate(segments):
-            self._watching.bytes(number, len(segments))
-            yield segment
 
     def _parts(self, checkpoint: Checkpoint) -> None:
         t, lengths = checkpoint.counters.t, self._dictionaries(checkpoint)
@@ -141,7 +124,6 @@ class CheckpointCheck:
         self._findings.add(self._files.shown(segment), fault, self._findings.remedies.wrong)
 
     def compare(self, checkpoint: Checkpoint) -> None:
-        """Compares what the segments hold with what the log says."""
         t, findings = checkpoint.counters.t, self._findings
         head = replayed(self._log, t, findings, self._watching)
         if head is None:

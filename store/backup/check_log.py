@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.findings import Findings, said, why
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
-from adalog.store.files.segment import open_segment
+from adalog.store.files.segment import Segment, open_segment
 from adalog.store.files.shared_files import IMPORTED
 from adalog.store.log.entry import CopiedEntry, chained
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.log import Log
 from adalog.store.log.payload import Logged
+
+
+def read_segment(files: Files, segment: Segment, findings: Findings, remedy: str) -> dict[str, NDArray[Any]] | None:
+    """The arrays of a file; None for a damaged one, which is a finding. Raises NewerFormat."""
+    try:
+        files.bring([segment])
+        arrays = open_segment(segment)
+        findings.read(size_of(segment))
+    except NewerFormat:
+        raise
+    except AdalogError as error:
+        findings.add(files.shown(segment), why(error, segment.file), remedy)
+        return None
+    return arrays
 
 
 class LogCheck:
@@ -95,15 +112,11 @@ class LogCheck:
                 "with --segments or ADALOG_SEGMENTS"
             )
             return
-        where, remedy = self._files.shown(segment), findings.remedies.until(t - 1)
-        try:
-            self._files.bring([segment])
-            arrays = open_segment(segment)
-            findings.read(size_of(segment))
-        except NewerFormat:
-            raise
-        except AdalogError as error:
-            findings.add(where, why(error, segment.file), remedy)
-            return
-        if not len(arrays["e"]) == len(arrays["v"]) == len(file):
-            findings.add(where, f"it does not hold the {len(file):,} datoms that transaction {t} says", remedy)
+        remedy = findings.remedies.until(t - 1)
+        arrays = read_segment(self._files, segment, findings, remedy)
+        if arrays is not None and not len(arrays["e"]) == len(arrays["v"]) == len(file):
+            findings.add(
+                self._files.shown(segment),
+                f"it does not hold the {len(file):,} datoms that transaction {t} says",
+                remedy,
+            )

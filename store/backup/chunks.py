@@ -60,8 +60,6 @@ class LogChunk:
 
 @dataclass(frozen=True)
 class PackedChunk:
-    """A chunk and the content of its file."""
-
     chunk: LogChunk
     content: pa.Buffer
 

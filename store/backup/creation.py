@@ -14,19 +14,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
-from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.catalogue import (
-    Backup,
-    Catalogue,
-    KeptFile,
-    catalogue,
-    check_owner,
-    claim,
-    new_name,
-    publish,
-    withdrawn,
-)
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, check_owner, claim, publish
 from adalog.store.backup.chunks import LogChunk, kept, packed
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
@@ -58,12 +49,10 @@ class BackupResult:
 def take(
     source: LogSource, place: Place, keep: int | None = None, watching: BackupProgress = NO_PROGRESS
 ) -> BackupResult:
-    """Takes a backup, then removes all but the newest `keep` ones.
-
-    Raises ARG_INVALID for a place that is no place for this database's backups, BASIS_CONFLICT where its backups
-    are of another history, RATE_LIMITED where another backup is under way there, BACKEND_UNAVAILABLE where it
-    cannot be written or the database not be read, INTERNAL where the log is damaged.
-    """
+    """Takes a backup, then removes all but the newest `keep` ones. Raises ARG_INVALID for a place that is no place
+    for this database's backups, BASIS_CONFLICT where its backups are of another history, RATE_LIMITED where another
+    backup is under way there, BACKEND_UNAVAILABLE where it cannot be written or the database not be read, INTERNAL
+    where the log is damaged."""
     _check_apart(source.files, place)
     # Before anything is made of it.
     check_owner(place, source.log.identity)
@@ -88,9 +77,7 @@ def take(
 
 def prune(place: Place, keep: int) -> list[int]:
     """Removes all but the newest `keep` backups, and the files that none of these names; the removed ones' numbers.
-
-    Nothing but backups is removed where one cannot be read, and so not what it names.
-    """
+    Nothing but backups is removed where one cannot be read, and so not what it names."""
     found = catalogue(place)
     gone = found.backups[: max(len(found.backups) - keep, 0)]
     for backup in gone:
@@ -111,10 +98,9 @@ def _check_apart(files: Files | None, place: Place) -> None:
         return
     data, own = files.path.resolve(), place.path.resolve()
     if own == data or data in own.parents:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{place.shown} lies in the data folder {files.path}, with which it would be lost; name a place "
-            "outside of it, best on another disk or machine",
+            "outside of it, best on another disk or machine"
         )
 
 
@@ -139,8 +125,6 @@ def _check_same_history(log: Log, found: Catalogue, place: Place) -> None:
 
 
 class _Taking:
-    """One backup under way."""
-
     def __init__(self, source: LogSource, place: Place, found: Catalogue, watching: BackupProgress) -> None:
         self._log = source.log
         self._files = source.files
@@ -159,9 +143,11 @@ class _Taking:
             checkpoint, files, left_out = self._checkpoint()
             chunks, instant, checksum, imported = self._chunks()
             files += self._imported(imported)
+            number = self._found.next_number
             backup = Backup(
-                name=new_name(self._found.next_number),
-                number=self._found.next_number,
+                # No other backup has this name.
+                name=f"{number:06}-{uuid4().hex[:8]}.json",
+                number=number,
                 made=self._at,
                 identity=self._log.identity,
                 t=self._t,
@@ -181,8 +167,11 @@ class _Taking:
             publish(self._place, backup)
         except BaseException:
             # It may be there all the same, and what it names has to stay then.
-            if withdrawn(self._place, backup):
-                self._take_back()
+            with suppress(AdalogError):
+                self._place.remove(backup.file)
+                self._place.settle()
+                if backup.name not in self._place.sizes("backups"):
+                    self._take_back()
             raise
         return backup, sum(self._new.values()), len(self._new), left_out
 
@@ -192,8 +181,6 @@ class _Taking:
                 self._place.remove(name)
             self._present.pop(name, None)
         self._new = {}
-
-    # The checkpoint
 
     def _checkpoint(self) -> tuple[tuple[str, Checkpoint] | None, list[KeptFile], str | None]:
         if self._files is None:
@@ -276,8 +263,6 @@ class _Taking:
         self._place.write(name, pieces)
         self._present[name] = size
 
-    # The log
-
     def _chunks(self) -> tuple[list[LogChunk], int, int, list[Segment]]:
         """The chunks, the last instant, the checksum at its end, and the files that its entries name."""
         newest = self._found.newest
@@ -327,8 +312,7 @@ class _Taking:
         if not names:
             return []
         if self._files is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
+            raise unavailable(
                 f"the log names {min(names)}, which is where the gateways share files: say where that is, with "
                 "--segments or ADALOG_SEGMENTS, or have one of them take the backup, with --url",
                 retryable=False,
@@ -340,10 +324,9 @@ class _Taking:
         present = _present(self._place)
         for name, size in backup.parts().items():
             if present.get(name) != size:
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE,
+                raise unavailable(
                     f"{name} went from {self._place.shown} while the backup was taken, which somebody else changes "
-                    "too; nothing was added, try again",
+                    "too; nothing was added, try again"
                 )
 
 
@@ -369,10 +352,8 @@ def _pieces(segment: Segment) -> Iterator[bytes]:
 
 
 def _digest(segment: Segment, look: Callable[[], None]) -> tuple[str, int]:
-    """SHA-256 and the bytes of a segment's file. look: called now and then, may raise.
-
-    Raises DamagedSegment where the file's own checksum is wrong, NewerFormat.
-    """
+    """SHA-256 and the bytes of a segment's file. look: called now and then, may raise. Raises DamagedSegment where
+    the file's own checksum is wrong, NewerFormat."""
     size = size_of(segment)
     digest, checksum, left, head = hashlib.sha256(), 0, size - _TRAILER, b""
     for piece in _pieces(segment):

@@ -56,7 +56,6 @@ class Findings:
         self._tell = tell
 
     def add(self, where: str, what: str, remedy: str) -> None:
-        """Something is damaged."""
         finding = Finding(where, what, remedy)
         self.checked.findings.append(finding)
         self._tell(finding)
@@ -67,7 +66,6 @@ class Findings:
         self.add(self.log, what, remedy)
 
     def read(self, size: int) -> None:
-        """A file was read."""
         self.checked.files += 1
         self.checked.bytes += size
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import NO_COLUMNS, Columns
+from adalog.store.tries.columns import NO_COLUMNS
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.run import Run
-from adalog.store.tries.signed import order_of
+from adalog.store.tries.signed import among, order_of
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
-from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
+from adalog.store.values.arrays import CodeColumn, Int64s, RowColumn
 from adalog.store.values.dictionary import Block
 
 
@@ -96,37 +96,16 @@ def _difference_faults(run: Run, below: Relation) -> Iterator[str]:
     """Whether a run is the difference to what lies below it."""
     e, v, added = run.ev.pairs()
     held = below.current_of(run.ev.keys, NO_COLUMNS)
-    if len(e) and (_among(e, v, held) == added).any():
+    if len(e) and (among(e, v, held.e, held.v) == added).any():
         yield "it asserts what held already, or retracts what did not"
-    counts = _counts(run.ev.keys, held.e) + _signed_counts(run.ev.offsets, added)
+    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(added, 1, -1))))
+    changes = total[run.ev.offsets[1:]] - total[run.ev.offsets[:-1]]
+    counts = held.e.searchsorted(run.ev.keys, side="right") - held.e.searchsorted(run.ev.keys) + changes
     if (counts != run.ev.counts).any():
         yield "its counts of values are wrong"
 
 
-def _among(e: CodeColumn, v: CodeColumn, held: Columns) -> Bools:
-    """Which of the pairs, sorted and distinct, are held."""
-    every_e, every_v = np.concatenate((e, held.e)), np.concatenate((v, held.v))
-    order = order_of(every_e, every_v)
-    same = np.zeros(len(order), np.bool_)
-    same[1:] = (every_e[order[1:]] == every_e[order[:-1]]) & (every_v[order[1:]] == every_v[order[:-1]])
-    twice = np.zeros(len(order), np.bool_)
-    twice[order[np.flatnonzero(same)]] = True
-    twice[order[np.flatnonzero(same) - 1]] = True
-    return twice[: len(e)]
-
-
-def _counts(keys: Int64s, entities: Int64s) -> Int64s:
-    return entities.searchsorted(keys, side="right") - entities.searchsorted(keys)
-
-
-def _signed_counts(offsets: Int64s, added: Bools) -> Int64s:
-    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(added, 1, -1))))
-    changes: Int64s = total[offsets[1:]] - total[offsets[:-1]]
-    return changes
-
-
 def block_faults(block: Block) -> Iterator[str]:
-    """Of a block of a dictionary."""
     offsets, heap, hashes, order, _ = block.arrays
     count = len(order)
     if len(offsets) != count + 1 or len(hashes) != count:

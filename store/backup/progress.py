@@ -18,11 +18,9 @@ class BackupProgress(Protocol):
 class NoProgress:
     """Ignores progress."""
 
-    def stage(self, name: str) -> None:
-        """Nothing happens."""
+    def stage(self, name: str) -> None: ...
 
-    def bytes(self, done: int, total: int) -> None:
-        """Nothing happens."""
+    def bytes(self, done: int, total: int) -> None: ...
 
 
 NO_PROGRESS: Final = NoProgress()

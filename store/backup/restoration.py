@@ -12,12 +12,12 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from adalog.store.backup.chunks import DamagedBackup, read
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
@@ -57,11 +57,9 @@ def restore(
     watching: BackupProgress = NO_PROGRESS,
 ) -> RestoreResult:
     """Restores a backup into a folder: the newest one, or that of a number; as of a transaction or an instant.
-
     Raises ARG_INVALID for a place without backups, a number that none has, and a folder that is not empty;
     BASIS_FUTURE for a transaction that no backup has; INTERNAL where a file that is needed is damaged; and
-    BACKEND_UNAVAILABLE where something cannot be read or written. The folder is as it was then.
-    """
+    BACKEND_UNAVAILABLE where something cannot be read or written. The folder is as it was then."""
     with place.shared():
         found = catalogue(place)
         backup = chosen(found, place, moment, number)
@@ -84,10 +82,8 @@ def restore_to_server(
 ) -> RestoreResult:
     """The same into a PostgreSQL server that has no database yet, all or nothing. segments: where gateways share
     checkpoints and the files of imports, without which a backup with imports is refused; with it a checkpoint is
-    shared, so that the first gateway replays no more than any other.
-
-    No gateway may run on it meanwhile: it would know it by another identity.
-    """
+    shared, so that the first gateway replays no more than any other. No gateway may run on it meanwhile: it would
+    know it by another identity."""
     with place.shared():
         found = catalogue(place)
         backup = chosen(found, place, moment, number)
@@ -120,9 +116,6 @@ def _private() -> Iterator[FolderLayout]:
         own.remove()
 
 
-# The folder
-
-
 def _check_empty(path: Path) -> None:
     """Raises ARG_INVALID for a folder with anything in it but what a killed restore left."""
     try:
@@ -136,14 +129,11 @@ def _check_empty(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{path} cannot be restored into: {error.strerror}", retryable=False
-        ) from None
+        raise unavailable(f"{path} cannot be restored into: {error.strerror}", retryable=False) from None
     if found:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{path} is not empty (it holds {', '.join(sorted(found)[:3])}); a backup is restored into a new or "
-            "empty folder. Nothing was changed",
+            "empty folder. Nothing was changed"
         )
 
 
@@ -215,10 +205,8 @@ def _telling(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"{error.filename or path} cannot be written: {error.strerror}; nothing was restored",
-            retryable=False,
+        raise unavailable(
+            f"{error.filename or path} cannot be written: {error.strerror}; nothing was restored", retryable=False
         ) from None
 
 
@@ -229,38 +217,26 @@ def _opened(path: Path, t: int) -> int:
         return database.datom_count
 
 
-# Its files
-
-
+@dataclass
 class _Restoring:
     """One restore under way, into a layout that is empty but for the folders."""
 
-    def __init__(
-        self,
-        place: Place,
-        found: Catalogue,
-        backup: Backup,
-        t: int,
-        staging: FolderLayout,
-        watching: BackupProgress,
-    ) -> None:
-        self._place = place
-        self._found = found
-        self._backup = backup
-        self._t = t
-        self._staging = staging
-        self._watching = watching
-        self._named: set[str] = set()
+    _place: Place
+    _found: Catalogue
+    _backup: Backup
+    _t: int
+    _staging: FolderLayout
+    _watching: BackupProgress
+    _named: set[str] = field(default_factory=set)
 
     def to_server(self, files: Place | None) -> Iterator[CopiedEntry]:
         """The log's entries, and at their end the files that they name are in a place."""
         self._watching.stage("restoring the log")
         for copy in self._copies():
             if copy.entry.files and files is None:
-                raise AdalogError(
-                    Code.ARG_INVALID,
+                raise invalid_argument(
                     f"transaction {copy.entry.t} is an import, whose files gateways on a server share: set "
-                    "ADALOG_SEGMENTS to a folder or address for them",
+                    "ADALOG_SEGMENTS to a folder or address for them"
                 )
             yield copy
         if files is not None:
@@ -352,8 +328,6 @@ class _Restoring:
     def _check_name(self, file: KeptFile) -> None:
         if "/" in file.name or file.name.startswith(".") or file.folder not in ("segments", "imported"):
             raise DamagedBackup(self._place.shown, self._backup.file, f"it names {file.folder}/{file.name}")
-
-    # The checkpoint
 
     def checkpoint(self) -> str | None:
         """Writes the newest checkpoint that knows nothing later, with its segments; why there is none, if it is not

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.backup.catalogue import Backup, Catalogue
 from adalog.store.backup.chunks import LogChunk, read
 from adalog.store.files.packing import instant, milliseconds
@@ -13,10 +13,8 @@ from adalog.store.files.place import Place
 
 
 def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
-    """The backup of a number, or the newest one, or an older one that has the moment.
-
-    Raises ARG_INVALID where there is none, INTERNAL where it cannot be read.
-    """
+    """The backup of a number, or the newest one, or an older one that has the moment. Raises ARG_INVALID where
+    there is none, INTERNAL where it cannot be read."""
     if number is not None:
         return found.one(number, place.shown)
     newest = found.newest
@@ -31,13 +29,12 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
         instead = "" if newest is None else f"; --backup {newest.number} restores the newest that can be read"
         raise AdalogError(damaged.code, f"{damaged.message}{instead}. Nothing was restored")
     if newest is None:
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup in {place.shown} yet: the first one did not end")
+        raise invalid_argument(f"there is no backup in {place.shown} yet: the first one did not end")
     return newest
 
 
 def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
-    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have, or
-    may not."""
+    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have, or may not."""
     if moment is None:
         return backup.t
     if isinstance(moment, datetime):
@@ -50,13 +47,10 @@ def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
             )
         return _last_until(place, backup.chunks, milliseconds(moment))
     if moment < 0:
-        raise AdalogError(
-            Code.ARG_INVALID, f"--t is {moment}; transactions are numbered from 1, and 0 is before the first"
-        )
+        raise invalid_argument(f"--t is {moment}; transactions are numbered from 1, and 0 is before the first")
     if moment > backup.t:
         raise AdalogError(
-            Code.BASIS_FUTURE,
-            f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}",
+            Code.BASIS_FUTURE, f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}"
         )
     return moment
 

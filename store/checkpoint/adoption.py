@@ -39,14 +39,11 @@ from adalog.store.values.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class PreparedImport:
-    """What a transaction that begins with `forms` finds.
-
-    t: its number. snapshot: the database before it, whose files stay for as long as it is held. manifest: the
-    database after the forms. schema: likewise. keys: by tag, how many keys there are then. secrets: by tag, of the
-    dictionary's hashes. ids: those for new entities. changes: how many datoms the forms change. idents: the forms
-    may choose ids of entities with an ident that are below this one. before: by tag, how many keys there were
-    before the forms.
-    """
+    """What a transaction that begins with `forms` finds. t: its number. snapshot: the database before it, whose
+    files stay for as long as it is held. manifest: the database after the forms. schema: likewise. keys: by tag,
+    how many keys there are then. secrets: by tag, of the dictionary's hashes. ids: those for new entities. changes:
+    how many datoms the forms change. idents: the forms may choose ids of entities with an ident that are below this
+    one. before: by tag, how many keys there were before the forms."""
 
     forms: Sequence[Any]
     t: int
@@ -67,13 +64,11 @@ def _nothing() -> Int64s:
 
 @dataclass(frozen=True, eq=False)
 class Adoption:
-    """Segments for the transaction that `prepared` describes.
-
-    relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
-    ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
-    entities: so many are new, with ids from `first` on. chosen: other ids in it that may be new, in
-    order; of ids that lie close together the first and the last are enough.
-    """
+    """Segments for the transaction that `prepared` describes. relations: by attribute, the files of its relation,
+    that of its base first, then its runs, the newest first: new ones, and those it had. blocks: by tag, (first
+    number, file) in order. logged: the transaction's datoms. entities: so many are new, with ids from `first` on.
+    chosen: other ids in it that may be new, in order; of ids that lie close together the first and the last are
+    enough."""
 
     prepared: PreparedImport
     relations: Mapping[int, Sequence[Segment]]
@@ -96,10 +91,8 @@ class Adoption:
 
 
 def prepared(forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0) -> PreparedImport:
-    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does.
-
-    idents: as in `PreparedImport`.
-    """
+    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does. idents: as
+    in `PreparedImport`."""
     snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
     try:
@@ -156,10 +149,8 @@ class AdoptedSegments:
 
 
 def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> AdoptedSegments:
-    """Moves the files to where they stay, and maps them. current: the relations of today, by attribute.
-
-    What was moved and is never named by the log or a checkpoint is removed when the folder is opened again.
-    """
+    """Moves the files to where they stay, and maps them. current: the relations of today, by attribute. What was
+    moved and is never named by the log or a checkpoint is removed when the folder is opened again."""
     folder.imported.mkdir(FOLDER_MODE, exist_ok=True)
     known = {
         part.segment: part

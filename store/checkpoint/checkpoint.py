@@ -29,11 +29,9 @@ _NOTHING: Final[Mapping[Segment, Part]] = {}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together.
-
-    relations: the files of each attribute, that of its base first, then those of its runs, the newest first.
-    blocks: of each tag, (first number, file) in order. young: the file of the events that no relation holds.
-    """
+    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together. relations:
+    the files of each attribute, that of its base first, then those of its runs, the newest first. blocks: of each
+    tag, (first number, file) in order. young: the file of the events that no relation holds."""
 
     counters: Counters
     log_checksum: int
@@ -42,7 +40,6 @@ class Checkpoint:
     young: Segment
 
     def segments(self) -> set[Segment]:
-        """All files in use."""
         relations = (segment for own in self.relations.values() for segment in own)
         blocks = (segment for own in self.blocks.values() for _, segment in own)
         return {self.young, *relations, *blocks}
@@ -52,10 +49,11 @@ class Checkpoint:
 
     def save(self, folder: FolderLayout) -> None:
         """Make this the folder's checkpoint."""
+        counters, free = self.counters, self.counters.free.current
         body = json.dumps(
             {
-                "counters": _counters_as_json(self.counters),
-                "free": self.counters.free.others,
+                "counters": (counters.t, counters.instant, free.start, counters.next_ident, free.stop),
+                "free": counters.free.others,
                 "log_checksum": self.log_checksum,
                 "relations": {id_: [_named(segment) for segment in own] for id_, own in self.relations.items()},
                 "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
@@ -144,11 +142,6 @@ def _whole(number: Any) -> int:
     if type(number) is not int:
         raise TypeError(f"{number!r} is no whole number")
     return number
-
-
-def _counters_as_json(counters: Counters) -> tuple[int, int, int, int, int]:
-    free = counters.free.current
-    return counters.t, counters.instant, free.start, counters.next_ident, free.stop
 
 
 def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | None) -> Counters:

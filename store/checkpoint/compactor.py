@@ -36,22 +36,17 @@ from adalog.store.tries.relation_files import load_base, save_blocks, save_delta
 from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")
-
 # A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
 # above, it takes more memory than in a file.
 _SHARE: Final = 0.25
 _LEAST: Final = 1024
 _MOST: Final = 131_072
-
 # So many new datoms start a fold.
 _ENOUGH: Final = 8192
-
 # What is young is written again with each checkpoint, so the next waits until it has grown by this share.
 _GROWN: Final = 0.5
-
 # Files that were held are looked at again, and so are others' checkpoints.
 _LOOK_AGAIN_SECONDS: Final = 1.0
-
 # So many times as much may be young where another process is to fold it.
 _PATIENCE: Final = 8
 
@@ -75,8 +70,6 @@ are none."""
 
 @dataclass(frozen=True)
 class FoldPoint:
-    """A state to fold."""
-
     snapshot: Snapshot
     counters: Counters
 
@@ -91,10 +84,8 @@ class FoldResult:
 
 class Compactor:
     """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
-    take_over: likewise, what another process wrote.
-
-    named: the files that the folder's checkpoint names; None where that is not known.
-    """
+    take_over: likewise, what another process wrote. named: the files that the folder's checkpoint names; None where
+    that is not known."""
 
     def __init__(
         self,
@@ -202,9 +193,7 @@ class Compactor:
 
     def make_room(self) -> bool:
         """Removes the files that are not needed any more, unless a fold is under way, which does it at its end.
-
-        Returns whether there were any.
-        """
+        Returns whether there were any."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -247,10 +236,12 @@ class Compactor:
         data = snapshot.data()
         folder = self._begin_fold()
         waits = folder is None and self._folder is not None
+        patience = _PATIENCE if waits else 1
         relations = {
             id_: (each.relation, self._folded(snapshot, id_, each, folder))
             for id_, each in data.items()
-            if _is_due(each, t, _PATIENCE if waits else 1) or (folder is not None and _is_unsaved(each.relation))
+            if each.delta.length_at(t) >= patience * min(max(_SHARE * each.relation.count, _LEAST), _MOST)
+            or (folder is not None and _is_unsaved(each.relation))
         }
         if waits and not relations:
             return
@@ -268,45 +259,32 @@ class Compactor:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
-        if folder is not None and self._elsewhere is not None and not _is_unsaved(data.relation):
-            job = (snapshot, attribute, data.relation, events)
-            made = self._folded_by(self._elsewhere, folder, *job, keep_history=keep_history)
-            if made is not None:
-                return made
+        if (
+            folder is not None
+            and self._elsewhere is not None
+            and not _is_unsaved(data.relation)
+            and data.relation.fold_size(len(events)) * PAIR_BYTES > self.fold_bytes
+        ):
+            manifest = snapshot.manifest().only({attribute})
+            try:
+                with unfinished(folder) as path:
+                    fold = FoldTarget(str(path.resolve()), attribute, snapshot.t, keep_history)
+                    made = self._elsewhere(
+                        FoldJob(data.relation, events, manifest, fold, pairs_in(self.fold_bytes))
+                    )
+                    # Mapped first, and so held before a sweep can take it for garbage.
+                    base = load_base(made, trusted=True)
+                    kept = folder.segments / made.file
+                    Path(made.path).rename(kept)
+                    sync_folder(folder.segments)
+                folded = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
+                folded.prepare()
+                return folded
+            except AdalogError as error:
+                _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
         folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
         folded.prepare()
         return folded
-
-    def _folded_by(
-        self,
-        elsewhere: Elsewhere,
-        folder: Folder,
-        snapshot: Snapshot,
-        attribute: int,
-        relation: Relation,
-        events: Columns,
-        *,
-        keep_history: bool,
-    ) -> Relation | None:
-        """None where the fold is for this process: small, or no other can do it now."""
-        if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
-            return None
-        manifest = snapshot.manifest().only({attribute})
-        try:
-            with unfinished(folder) as path:
-                fold = FoldTarget(str(path.resolve()), attribute, snapshot.t, keep_history)
-                made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
-                # Mapped first, and so held before a sweep can take it for garbage.
-                base = load_base(made, trusted=True)
-                kept = folder.segments / made.file
-                Path(made.path).rename(kept)
-                sync_folder(folder.segments)
-        except AdalogError as error:
-            _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
-            return None
-        relation = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
-        relation.prepare()
-        return relation
 
     def _save(
         self,
@@ -350,10 +328,6 @@ def _is_sure_to_be_another(folder: Folder, checkpoint: Checkpoint) -> bool:
     except (OSError, AdalogError):
         return False
     return found is None or found.files() != checkpoint.files()
-
-
-def _is_due(data: AttributeData, t: int, patience: int) -> bool:
-    return data.delta.length_at(t) >= patience * min(max(_SHARE * data.relation.count, _LEAST), _MOST)
 
 
 def _is_unsaved(relation: Relation) -> bool:

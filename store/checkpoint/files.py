@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files import leases
 from adalog.store.files.folder import FolderLayout
@@ -41,9 +41,7 @@ class Files(Protocol):
 
     def checkpoint(self) -> tuple[str, Checkpoint] | None:
         """The text of the newest checkpoint and what it says, whose segments need not be here; None without one.
-
-        Raises DamagedSegment, or AdalogError for one that cannot be read.
-        """
+        Raises DamagedSegment, or AdalogError for one that cannot be read."""
 
     def bring(self, segments: Sequence[Segment]) -> None:
         """Has files be at their paths, as far as these are others' to fill. Raises DamagedSegment."""
@@ -114,9 +112,7 @@ class SharedFiles:
         try:
             known = self._published()
         except sa.exc.SQLAlchemyError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"shared checkpoints cannot be looked for: {error.__cause__ or error}"
-            ) from None
+            raise unavailable(f"shared checkpoints cannot be looked for: {error.__cause__ or error}") from None
         if not known:
             return None
         name = known[0].file

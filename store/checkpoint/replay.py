@@ -37,8 +37,7 @@ _APART: Final = 4.0
 @dataclass(frozen=True)
 class ReplayedState:
     """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
-    named: the files that the checkpoint names; None where it could not be read.
-    """
+    named: the files that the checkpoint names; None where it could not be read."""
 
     head: Head
     unsaved: int
@@ -54,14 +53,9 @@ def opened(
     saves: Folder | None = None,
 ) -> ReplayedState:
     """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log. saves: the same
-    folder, where checkpoints may be made on the way.
-
-    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
-    damaged.
-
-    Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen, OpeningStopped
-    where the progress was told to stop.
-    """
+    folder, where checkpoints may be made on the way. From the checkpoint and the log after it, or from the log
+    alone where there is no folder or segments are damaged. Raises INTERNAL where the log is damaged or lacks
+    transactions that the checkpoint has seen, OpeningStopped where the progress was told to stop."""
     head, checksum = Head.empty(log.dictionary_secret), 0
     named: Collection[str] | None = None
     try:

@@ -21,7 +21,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
@@ -52,8 +52,6 @@ class SharedCheckpoints:
         # The same thing is said once.
         self._away = ""
         self._fetching = threading.Lock()
-
-    # Folding
 
     def may_fold(self) -> bool:
         """Whether this gateway makes the next checkpoint."""
@@ -118,8 +116,6 @@ class SharedCheckpoints:
                     self._place.remove(f"{folder}/{name}")
                     self._sent.discard(name)
 
-    # Following
-
     def newest(self) -> Checkpoint | None:
         """A checkpoint that another gateway has shared since the last one that was seen here; its files are in the
         folder then, and the folder's checkpoint names them. None where there is none, or it cannot be had."""
@@ -160,17 +156,13 @@ class SharedCheckpoints:
         self._sent |= checkpoint.files()
         return checkpoint
 
-    # Imports
-
     def keep_imported(self, files: Sequence[Segment]) -> None:
         """Shares files that the log is about to name. Raises BACKEND_UNAVAILABLE where that cannot be done."""
         try:
             self._send(IMPORTED, [Path(each.path) for each in files], set())
             self._place.settle()
         except OSError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"the import's files could not be shared: {error.strerror}"
-            ) from None
+            raise unavailable(f"the import's files could not be shared: {error.strerror}") from None
 
     def bring_imported(self, files: Sequence[Segment]) -> None:
         """Has files that the log names be in this gateway's folder. Raises BACKEND_UNAVAILABLE."""

@@ -18,9 +18,7 @@ _IDENTITY = "copy-of"
 @contextmanager
 def copy_folder(path: str | None, identity: str) -> Iterator[Folder]:
     """A folder with the copies of one database's files, locked until the end. path: None for one that goes then.
-
-    Raises BACKEND_UNAVAILABLE where another process has it, ARG_INVALID where it is another database's.
-    """
+    Raises BACKEND_UNAVAILABLE where another process has it, ARG_INVALID where it is another database's."""
     if path is None:
         private = PrivateFolder(_PREFIX)
         try:

@@ -73,17 +73,12 @@ class FolderLayout:
 
 
 class Folder(FolderLayout):
-    """The same, held by a lock that ends with the process, however it ends, or with the last of several.
-
-    is_shared: whether other processes have it, too.
-    """
+    """The same, held by a lock that ends with the process, however it ends, or with the last of several. is_shared:
+    whether other processes have it, too."""
 
     def __init__(self, path: Path, *, shared: bool = False, lock: int | None = None) -> None:
         """shared: with other processes that say so, too. lock: the descriptor of the lock that one process holds
-        for all of them.
-
-        Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made.
-        """
+        for all of them. Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
         super().__init__(path)
         self.is_shared = shared or lock is not None
         self._folding = -1

@@ -77,10 +77,8 @@ def instant(since_epoch: int) -> datetime:
 
 
 def canonical_decimal(value: Decimal) -> Decimal:
-    """The one form of all decimals equal in number: no zeros at the end of a fraction, no positive exponent.
-
-    Raises LIMIT_EXCEEDED, before it is made, for a form with more digits than any literal or operation gives.
-    """
+    """The one form of all decimals equal in number: no zeros at the end of a fraction, no positive exponent. Raises
+    LIMIT_EXCEEDED, before it is made, for a form with more digits than any literal or operation gives."""
     if not value.is_finite():
         return value
     if value == 0:

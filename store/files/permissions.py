@@ -20,10 +20,8 @@ def opener(path: str, flags: int) -> int:
 
 
 def close_to_others(folder: Path, own: Collection[str]) -> None:
-    """Takes from others what they may do with the folder and the files of these names in it, and below.
-
-    A folder that holds anything else is left as it is, and warned of: it may be shared for a reason.
-    """
+    """Takes from others what they may do with the folder and the files of these names in it, and below. A folder
+    that holds anything else is left as it is, and warned of: it may be shared for a reason."""
     try:
         names = os.listdir(folder)
         for name in names:

@@ -76,7 +76,6 @@ class Place(ABC):
         """Nothing is removed until the end, where the place has locks."""
 
     def read(self, name: str) -> bytes:
-        """A file as a whole."""
         return b"".join(self.pieces(name))
 
     def local(self, name: str) -> Path | None:

@@ -27,7 +27,6 @@ class PrivateFolder:
                 return
 
     def remove(self) -> None:
-        """Removes it with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.let_go()
 

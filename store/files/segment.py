@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
@@ -39,9 +39,7 @@ class JoinedArray:
     length: int
     parts: Callable[[], Iterator[NDArray[Any]]]
 
-    @property
-    def dtype(self) -> np.dtype[np.int64]:
-        return np.dtype(np.int64)
+    dtype: ClassVar = np.dtype(np.int64)
 
     def __len__(self) -> int:
         return self.length
@@ -180,7 +178,6 @@ def check_known(path: Path) -> None:
 
 
 def arrays_of(view: memoryview[Any]) -> dict[str, NDArray[Any]]:
-    """The arrays of a file's content."""
     _, header_length = _PREFIX.unpack_from(view)
     described = msgpack.unpackb(view[_PREFIX.size : _PREFIX.size + header_length])
     start = _data_start(header_length)

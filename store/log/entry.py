@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class KeyMemory(NamedTuple):
@@ -14,6 +14,9 @@ class KeyMemory(NamedTuple):
 
     transactions: int = 1_000_000
     seconds: int = 86_400
+
+
+KEY_MEMORY: Final = KeyMemory()
 
 
 class UsedKey(NamedTuple):
@@ -26,9 +29,8 @@ class UsedKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
-    older version put it into the row. used: its idempotency key; what is read back has none. files: the
-    names of the files that its payload names; what is read back does not repeat them.
-    """
+    older version put it into the row. used: its idempotency key; what is read back has none. files: the names of
+    the files that its payload names; what is read back does not repeat them."""
 
     t: int
     instant: int

@@ -60,26 +60,20 @@ class LoggedFile:
     @property
     def e(self) -> Int64s:
         """The entities, sorted."""
-        e: Int64s = self._arrays["e"]
-        return e
+        return self._arrays["e"]
 
     @property
     def added(self) -> Bools:
-        """Which are assertions."""
-        added: Bools = self._arrays["added"]
-        return added
+        return self._arrays["added"]
 
     def codes(self, codes: Codes) -> Int64s:
         """The values' codes; they are interned. For one thread at a time."""
         known, v = self._arrays["codes"], self._arrays["v"]
         if not len(known):
             return v
-        tags = layout.tags_of(known).tolist()
         dictionaries = codes.dictionaries()
-        numbers = [
-            layout.code_of(tag, dictionaries[tag].add(key))
-            for tag, key in zip(tags, self._keys().to_pylist(), strict=True)
-        ]
+        spelt = zip(layout.tags_of(known).tolist(), self._keys().to_pylist(), strict=True)
+        numbers = [layout.code_of(tag, dictionaries[tag].add(key)) for tag, key in spelt]
         if numbers == known.tolist():
             return v
         at = np.minimum(known.searchsorted(v), len(known) - 1)
@@ -149,14 +143,8 @@ def write_logged(
         heap.append((int(own[0]), keys))
     np.cumsum(offsets, out=offsets)
     parts = [_heap_of(keys) for _, keys in sorted(heap, key=lambda part: part[0])]
-    arrays = {
-        "e": e,
-        "v": v,
-        "added": added,
-        "codes": known,
-        "offsets": offsets,
-        "heap": np.concatenate(parts) if parts else np.empty(0, np.uint8),
-    }
+    whole = np.concatenate(parts) if parts else np.empty(0, np.uint8)
+    arrays = {"e": e, "v": v, "added": added, "codes": known, "offsets": offsets, "heap": whole}
     return LoggedFile(attribute, write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays), len(e))
 
 
@@ -169,6 +157,4 @@ def _heap_of(keys: pa.LargeBinaryArray) -> NDArray[np.uint8]:
 
 def _dictionary_codes(v: Int64s) -> Int64s:
     """The distinct codes among them whose values are in dictionaries, sorted."""
-    tags = layout.tags_of(v)
-    stored = np.isin(tags, layout.DICTIONARY_TAGS)
-    return distinct(v[stored])
+    return distinct(v[np.isin(layout.tags_of(v), layout.DICTIONARY_TAGS)])

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -24,30 +25,18 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log import tables
+from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.notices import AppendNotices
 from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
-from adalog.store.log.tables import (
-    FILES,
-    FORGET,
-    INSERT,
-    INSERT_KEYS,
-    INSERT_ROW,
-    KEYS,
-    TRANSACTIONS,
-    begin_reading,
-    identity_table,
-    prepare_file,
-)
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
 _FEW_KEYS: Final = 2000
 # The last entries whose checksums are at hand.
 _REMEMBERED: Final = 4_096
-_COLUMNS: Final = TRANSACTIONS.c
+_COLUMNS: Final = tables.TRANSACTIONS.c
 _BUSY_MS: Final = 1000
-_KEY_MEMORY: Final = KeyMemory()
 
 
 class InDoubtError(Exception):
@@ -78,11 +67,8 @@ class AppendTurn:
 
 
 class Log(LogReader):
-    """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
-
-    is_shared: other processes append, too. settling: for how many seconds the
-    outcome of a commit in doubt is waited for.
-    """
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read. is_shared: other processes append, too.
+    settling: for how many seconds the outcome of a commit in doubt is waited for."""
 
     is_shared = False
     # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
@@ -94,13 +80,12 @@ class Log(LogReader):
     def __init__(
         self,
         engine: sa.Engine,
-        keys: KeyMemory = _KEY_MEMORY,
+        keys: KeyMemory = KEY_MEMORY,
         files_folder: Path | None = None,
         *,
-        prepare: Callable[[sa.Connection], None] = prepare_file,
+        prepare: Callable[[sa.Connection], None] = tables.prepare_file,
         begin: Callable[[sa.Connection], None] | None = None,
     ) -> None:
-        """As of a `LogReader`."""
         # Of the last entry that is known here.
         self.t = 0
         self.checksum = 0
@@ -111,22 +96,21 @@ class Log(LogReader):
         super().__init__(engine, keys, files_folder, prepare, begin)
 
     @staticmethod
-    def in_memory(keys: KeyMemory = _KEY_MEMORY) -> Log:
+    def in_memory(keys: KeyMemory = KEY_MEMORY) -> Log:
         """A log that ends with the process."""
         arguments = {"check_same_thread": False}
         return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments), keys)
 
     @staticmethod
-    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> Log:
+    def in_file(path: Path, keys: KeyMemory = KEY_MEMORY, files_folder: Path | None = None) -> Log:
         """A log in an SQLite file, with the files it names in a folder; a commit that returned is on disk."""
         return opened(path, lambda engine: Log(engine, keys, files_folder))
 
     @staticmethod
     def reading(path: Path, files_folder: Path) -> Log:
         """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
-        return opened_to_read(
-            path, lambda engine: Log(engine, files_folder=files_folder, prepare=lambda _: None, begin=begin_reading)
-        )
+        made = partial(Log, files_folder=files_folder, prepare=lambda _: None, begin=tables.begin_reading)
+        return opened_to_read(path, made)
 
     @staticmethod
     def to_fill(path: Path, files_folder: Path) -> Log:
@@ -139,10 +123,7 @@ class Log(LogReader):
 
     def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[AppendTurn]:
         """The right to append. Whatever is not appended within it never is. keys: idempotency keys that `use_of`
-        will be asked for.
-
-        Raises BACKEND_UNAVAILABLE where it cannot be had.
-        """
+        will be asked for. Raises BACKEND_UNAVAILABLE where it cannot be had."""
         return nullcontext(AppendTurn(self.append, self.use_of))
 
     def missed(self) -> Sequence[LogEntry]:
@@ -172,12 +153,12 @@ class Log(LogReader):
         files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
         committing = False
         try:
-            connection.exec_driver_sql(INSERT_ROW, rows)
+            connection.exec_driver_sql(tables.INSERT_ROW, rows)
             if files:
-                connection.execute(FILES.insert(), files)
+                connection.execute(tables.FILES.insert(), files)
             if used:
-                connection.execute(FORGET, self._oldest(entries[-1].t))
-                connection.execute(INSERT_KEYS, used)
+                connection.execute(tables.FORGET, self._oldest(entries[-1].t))
+                connection.execute(tables.INSERT_KEYS, used)
             committing = True
             connection.commit()
         except sa.exc.SQLAlchemyError as error:
@@ -234,7 +215,7 @@ class Log(LogReader):
 
     def _rewrite(self) -> None:
         # Connections remember a log that ends before the commit in doubt; new ones read the files.
-        self._engine.dispose()
+        self.engine.dispose()
         with self._connection() as connection:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
             # An fsync that failed may succeed the next time without having written anything: only pages written now
@@ -243,16 +224,14 @@ class Log(LogReader):
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
             if busy:
                 raise sa.exc.TimeoutError("somebody reads the log for too long")
-            own = identity_table(connection)
+            own = tables.identity_table(connection)
             connection.execute(sa.update(own).values(id=own.c.id))
             connection.commit()
-        self._engine.dispose()
+        self.engine.dispose()
 
     def replay(self, after: int, checksum: int) -> Iterator[LogEntry]:
-        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
-
-        Raises INTERNAL for a gap or a row that is not what was written.
-        """
+        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`. Raises
+        INTERNAL for a gap or a row that is not what was written."""
         self._continue(after, checksum)
         for entry, verified in self._checked(after, END, checksum):
             self._continue(entry.t, verified)
@@ -282,7 +261,6 @@ class Log(LogReader):
         self._continue(t, checksum)
 
     def _continue(self, t: int, checksum: int) -> None:
-        """The log goes on after entry t."""
         self.t = t
         self.checksum = self._last[t] = checksum
         self._last.pop(t - _REMEMBERED, None)
@@ -300,7 +278,7 @@ class Log(LogReader):
         checksum, t = 0, 0
         try:
             with self._filling() as connection:
-                connection.execute(sa.update(identity_table(connection)).values(id=identity))
+                connection.execute(sa.update(tables.identity_table(connection)).values(id=identity))
                 for piece in _in_pieces(copies):
                     for copy in piece:
                         t, checksum = t + 1, chained(checksum, copy.entry)
@@ -321,17 +299,9 @@ class Log(LogReader):
             connection.commit()
 
     def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
-        rows = [
-            {
-                "t": entry.t,
-                "instant": entry.instant,
-                "idempotency_key": entry.row_key,
-                "payload": entry.payload,
-                "checksum": checksum,
-            }
-            for entry, checksum, _ in copies
-        ]
-        connection.execute(INSERT, rows)
+        names = ("t", "instant", "idempotency_key", "payload", "checksum")
+        rows = [(each.t, each.instant, each.row_key, each.payload, checksum) for each, checksum, _ in copies]
+        connection.execute(tables.INSERT, [dict(zip(names, row, strict=True)) for row in rows])
         used = [
             {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
             for entry, _, at in copies
@@ -339,11 +309,11 @@ class Log(LogReader):
         ]
         if used:
             # A key that was forgotten and used again is the later transaction's.
-            connection.execute(sa.delete(KEYS).where(KEYS.c.key.in_([each["key"] for each in used])))
-            connection.execute(KEYS.insert(), list({each["key"]: each for each in used}.values()))
+            connection.execute(sa.delete(tables.KEYS).where(tables.KEYS.c.key.in_([each["key"] for each in used])))
+            connection.execute(tables.KEYS.insert(), list({each["key"]: each for each in used}.values()))
         files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
         if files:
-            connection.execute(FILES.insert(), files)
+            connection.execute(tables.FILES.insert(), files)
 
 
 def _in_pieces(copies: Iterable[CopiedEntry]) -> Iterator[list[CopiedEntry]]:

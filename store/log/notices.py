@@ -1,6 +1,5 @@
 """Notices of other processes' appends to the log: quick, and not to be relied on. The log is the truth, which is
-looked at now and then whatever the hints say.
-"""
+looked at now and then whatever the hints say."""
 
 from __future__ import annotations
 
@@ -34,10 +33,8 @@ class AppendNotices(Protocol):
 
 
 class SocketNotices:
-    """For processes of one machine: a datagram socket of each in a folder, to which the others write.
-
-    `tell` may be called on another thread.
-    """
+    """For processes of one machine: a datagram socket of each in a folder, to which the others write. `tell` may be
+    called on another thread."""
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError."""

@@ -50,7 +50,6 @@ class LoggedColumn:
 
     @staticmethod
     def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:
-        """From entities and value codes."""
         tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
         if tags <= {0}:
             return LoggedColumn(attribute, e, "long", v.astype("<i8").tobytes())
@@ -96,14 +95,11 @@ class Logged:
 
     @staticmethod
     def of(effects: Iterable[Effect], tempids: Mapping[str, int], codes: Codes) -> Logged:
-        """From effects, whose values are codes."""
-        decode = codes.decode
-        return Logged([(e, a, decode(v), added) for e, a, v, added in effects], tempids)
+        return Logged([(e, a, codes.decode(v), added) for e, a, v, added in effects], tempids)
 
     def effects(self, codes: Codes) -> list[Effect]:
         """The datoms that are not in columns, their values interned."""
-        intern = codes.intern
-        return [Effect(e, a, intern(value), added) for e, a, value, added in self.datoms]
+        return [Effect(e, a, codes.intern(value), added) for e, a, value, added in self.datoms]
 
     def encoded(self) -> bytes:
         """The bytes for the log. Raises UnicodeEncodeError for text that is not Unicode."""

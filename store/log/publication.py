@@ -60,10 +60,8 @@ class Publication:
         self._thread.start()
 
     def lease(self) -> int | None:
-        """The token of the lease, which is taken if it is free; None if another gateway has it.
-
-        Raises sqlalchemy.exc.SQLAlchemyError where the server does not answer.
-        """
+        """The token of the lease, which is taken if it is free; None if another gateway has it. Raises
+        sqlalchemy.exc.SQLAlchemyError where the server does not answer."""
         insert = postgresql.insert(LEASES).values(name=_NAME, holder=self._holder, token=1, until=_UNTIL)
         old = LEASES.c
         is_ours = sa.and_(old.holder == self._holder, old.until > _NOW)
@@ -87,9 +85,7 @@ class Publication:
 
     def publish(self, published: Published, keep: int) -> bool:
         """Names a checkpoint, all of whose files are where they are shared, and forgets all but the newest `keep`.
-
-        Returns whether the lease still holds; nothing is changed where it does not.
-        """
+        Returns whether the lease still holds; nothing is changed where it does not."""
         held = sa.select(LEASES.c.token).where(
             LEASES.c.name == _NAME,
             LEASES.c.holder == self._holder,

@@ -55,7 +55,7 @@ class LogReader:
         # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
         self.bring: Callable[[Sequence[Segment]], None] | None = None
         self.keep: Callable[[Sequence[Segment]], None] | None = None
-        self._engine = engine
+        self.engine = engine
         self._keys = keys
         self._begin_using = begin
         # An in-memory database has one connection, which readers and the writer take turns at.
@@ -69,7 +69,7 @@ class LogReader:
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
-        with self._lock, self._engine.connect() as connection:
+        with self._lock, self.engine.connect() as connection:
             if self._begin_using is not None:
                 self._begin_using(connection)
             yield connection
@@ -121,9 +121,7 @@ class LogReader:
 
     def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
         """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
-
-        Nothing is checked: the copier compares `chained`. Few of them are held at once.
-        """
+        Nothing is checked: the copier compares `chained`. Few of them are held at once."""
         while after < until:
             last = self._last_of_piece(after, until)
             if last is None:
@@ -157,23 +155,19 @@ class LogReader:
         copies = []
         for t, instant, row_key, payload, checksum in page:
             key, at = keys.get(t, (None, None))
-            copies.append(
-                CopiedEntry(LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at)
-            )
+            entry = LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ()))
+            copies.append(CopiedEntry(entry, checksum, at))
         return copies
 
     def files(self, until: int = END) -> frozenset[str]:
         """The names of all files that entries with t <= until name."""
         with self._reads() as connection:
-            found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
-            return frozenset(found.scalars())
+            return frozenset(connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until)).scalars())
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
-        found = sa.select(sa.func.length(_COLUMNS.payload).label("size")).where(
-            _COLUMNS.t >= start, _COLUMNS.t < stop
-        )
-        first = found.order_by(_COLUMNS.t).limit(limit).subquery()
+        sizes = sa.select(sa.func.length(_COLUMNS.payload).label("size")).order_by(_COLUMNS.t).limit(limit)
+        first = sizes.where(_COLUMNS.t >= start, _COLUMNS.t < stop).subquery()
         with self._reads() as connection:
             size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
         return size or 0
@@ -186,10 +180,8 @@ class LogReader:
         return int(count), int(nbytes or 0)
 
     def checksum_at(self, t: int) -> int | None:
-        """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
-
-        Raises BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read.
-        """
+        """The chained checksum of entry t, 0 before the first, None where the log has no such entry. Raises
+        BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read."""
         try:
             return self._stored_checksum(t)
         except sa.exc.SQLAlchemyError as error:
@@ -238,7 +230,7 @@ class LogReader:
 
     def close(self) -> None:
         """Let go of the file or server."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
         return unreadable("the log", error)
@@ -258,6 +250,5 @@ def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
 def damaged(what: str, why: str) -> AdalogError:
     """The refusal of what holds something else than was written."""
     return AdalogError(
-        Code.INTERNAL,
-        f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup",
+        Code.INTERNAL, f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup"
     )

@@ -18,7 +18,6 @@ _SLICE: Final = 4096
 
 
 def report_of(entry: LogEntry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
-    """The report of an entry."""
     return TxReport(
         t=entry.t,
         basis_before=entry.t - 1,
@@ -61,8 +60,7 @@ class _Datoms(Sequence[Datom]):
 
     def _between(self, start: int, stop: int) -> list[Datom]:
         logged, t = self._logged, self._t
-        plain = logged.datoms[start:stop]
-        made = [Datom(e, self._ident(a), value, t, added) for e, a, value, added in plain]
+        made = [Datom(e, self._ident(a), value, t, added) for e, a, value, added in logged.datoms[start:stop]]
         before = len(logged.datoms)
         for column in logged.columns:
             low, high = max(start - before, 0), min(stop - before, len(column))

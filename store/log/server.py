@@ -23,20 +23,12 @@ from psycopg import conninfo, errors, pq
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import check_not_outgrown
-from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey, now_ms
+from adalog.store.log import tables
+from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
 from adalog.store.log.reader import PAGE
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
 from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
-from adalog.store.log.tables import (
-    DICTIONARIES,
-    NEWEST_VERSION,
-    TURN,
-    check_server,
-    found_secret,
-    prepare_server,
-    secret_in,
-)
 from adalog.store.values.dictionary import SECRET_BYTES
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -63,7 +55,7 @@ _SESSION: Final = (
     "SET statement_timeout = 0; SET client_encoding = 'UTF8'; "
     f"SET lock_timeout = '{_LOCK_SECONDS}s'; SET idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'"
 ).encode()
-_TURN: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {TURN}; ".encode()
+_TURN: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {tables.TURN}; ".encode()
 _POOL: Final = 5
 # Of the payloads of one append: a message of the protocol has less than a gigabyte, and these are written in
 # hexadecimals.
@@ -141,17 +133,9 @@ class ServerLog(Log):
     settling = 5.0
     failed = "the connection to PostgreSQL failed"
 
-    def __init__(
-        self,
-        address: str,
-        keys: KeyMemory = KeyMemory(),  # noqa: B008 - a tuple
-        *,
-        only_reads: bool = False,
-    ) -> None:
-        """only_reads: the tables are left as they are, and nothing may be appended.
-
-        Raises BACKEND_UNAVAILABLE if the server cannot be reached or the tables cannot be made, NewerFormat.
-        """
+    def __init__(self, address: str, keys: KeyMemory = KEY_MEMORY, *, only_reads: bool = False) -> None:
+        """only_reads: the tables are left as they are, and nothing may be appended. Raises BACKEND_UNAVAILABLE if
+        the server cannot be reached or the tables cannot be made, NewerFormat."""
         self._parameters = _parameters(address)
         # What a listener tells its own process's appends by.
         self._own = secrets.token_hex(6)
@@ -174,19 +158,19 @@ class ServerLog(Log):
 
         def prepare(own: sa.Connection) -> None:
             if only_reads:
-                if check_server(own) is None:
+                if tables.check_server(own) is None:
                     raise AdalogError(
                         Code.BACKEND_UNAVAILABLE,
                         f"there is no database to read at {shown_address(address)}",
                         retryable=False,
                     )
-                found = found_secret(own, DICTIONARIES)
+                found = tables.found_secret(own, tables.DICTIONARIES)
                 self.dictionary_secret = None if found is None else found[:SECRET_BYTES]
                 return
             with prepared.begin() as connection:
-                prepare_server(connection)
-                self.secret = secret_in(connection, _SECRET)
-                self.dictionary_secret = secret_in(connection, DICTIONARIES)[:SECRET_BYTES]
+                tables.prepare_server(connection)
+                self.secret = tables.secret_in(connection, _SECRET)
+                self.dictionary_secret = tables.secret_in(connection, tables.DICTIONARIES)[:SECRET_BYTES]
 
         try:
             super().__init__(engine, keys, prepare=prepare)
@@ -217,16 +201,11 @@ class ServerLog(Log):
         return connection
 
     def _answers(self) -> bool:
-        """Whether the server answers others."""
         try:
             psycopg.connect(**{**self._parameters, "connect_timeout": str(round(_READ_SECONDS))}).close()
         except psycopg.Error:
             return False
         return True
-
-    @property
-    def engine(self) -> sa.Engine:
-        return self._engine
 
     # Turns
 
@@ -270,12 +249,11 @@ class ServerLog(Log):
         except AdalogError:
             self._give_back(connection)
             raise
-        used = {key: (t, UsedKey(key, digest)) for t, key, digest in (uses[0] if uses else ())}
-        return connection, missed, used
+        return connection, missed, {key: (t, UsedKey(key, digest)) for t, key, digest in (uses[0] if uses else ())}
 
     def _reading(self) -> bytes:
         """Reads the log's format, the checksum of the last entry known here, and the entries after it."""
-        return NEWEST_VERSION.encode() + (
+        return tables.NEWEST_VERSION.encode() + (
             b"; SELECT checksum FROM transactions WHERE t = %d; "
             b"SELECT t, instant, idempotency_key, payload, checksum FROM transactions WHERE t > %d "
             b"ORDER BY t LIMIT %d"
@@ -286,11 +264,8 @@ class ServerLog(Log):
             return b""
         oldest, quote = self._oldest(self.t), pq.Escaping(connection.pgconn).escape_literal
         listed = b", ".join(bytes(quote(key.encode())) for key in keys)
-        return b"; SELECT t, key, digest FROM idempotency_keys WHERE key IN (%s) AND t > %d AND at > %d" % (
-            listed,
-            oldest["last_t"],
-            oldest["last_at"],
-        )
+        query = b"; SELECT t, key, digest FROM idempotency_keys WHERE key IN (%s) AND t > %d AND at > %d"
+        return query % (listed, oldest["last_t"], oldest["last_at"])
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
         """One message, so that a gateway that pauses delays no other."""
@@ -419,10 +394,10 @@ class ServerLog(Log):
 
     @contextmanager
     def _filling(self) -> Iterator[sa.Connection]:
-        with self._engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
+        with self.engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             # Reading what comes next may take longer than others would wait for.
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
-            connection.exec_driver_sql(TURN)
+            connection.exec_driver_sql(tables.TURN)
             if connection.exec_driver_sql("SELECT 1 FROM transactions LIMIT 1").first() is not None:
                 raise AdalogError(
                     Code.ARG_INVALID,
@@ -520,7 +495,6 @@ class _Alive:
 
     @contextmanager
     def while_(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Gives signs until the end."""
         with self._lock:
             self._connection, self._since = connection, time.monotonic()
         try:
@@ -559,7 +533,6 @@ _warned: Final[list[bool]] = []
 
 
 def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of each statement."""
     going_on: bool | None = True
     while going_on:
         yield [] if cursor.description is None else cursor.fetchall()

@@ -39,8 +39,7 @@ _GONE: Final = re.compile(
 def said(error: BaseException) -> str:
     """What the server or driver says, in one line."""
     cause = _cause(error)
-    diagnosed = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
-    text = diagnosed or str(cause)
+    text = (cause.diag.message_primary if isinstance(cause, psycopg.Error) else None) or str(cause)
     return " ".join(text.split()) or type(cause).__name__
 
 

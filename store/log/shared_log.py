@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -68,9 +69,7 @@ class SharedFileLog(Log):
                     self._hint.tell()
 
             # The connection goes back to its pool at the end, and what was not committed with it.
-            yield AppendTurn(
-                append, lambda key, last: self._use_on(connection, key, last), missed, len(missed) == PAGE
-            )
+            yield AppendTurn(append, partial(self._use_on, connection), missed, len(missed) == PAGE)
 
     def _begin(self, connection: sa.Connection) -> None:
         # SQLite's own patience sleeps for up to a tenth of a second between two looks.

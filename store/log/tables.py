@@ -35,10 +35,7 @@ KEYS: Final = sa.Table(
 )
 # Files that entries name: part of the log, though they lie beside it.
 FILES: Final = sa.Table(
-    "files",
-    METADATA,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("t", sa.BigInteger, nullable=False),
+    "files", METADATA, sa.Column("name", sa.Text, primary_key=True), sa.Column("t", sa.BigInteger, nullable=False)
 )
 # Which formats the log has been of, and the release of adalog that made it so; NULL where an older version did.
 VERSIONS: Final = sa.Table(
@@ -190,7 +187,6 @@ def check_server(connection: sa.Connection) -> int | None:
 
 
 def identity_table(connection: sa.Connection) -> sa.Table:
-    """The table that has the log's identity."""
     return _FILE_IDENTITY if connection.dialect.name == "sqlite" else _SERVER_IDENTITY
 
 
@@ -209,8 +205,7 @@ def secret_in(connection: sa.Connection, name: str) -> bytes:
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     fresh = insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
     connection.execute(fresh.on_conflict_do_nothing())
-    found: bytes = connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one()
-    return bytes(found)
+    return bytes(connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one())
 
 
 def found_secret(connection: sa.Connection, name: str) -> bytes | None:

@@ -43,8 +43,6 @@ class _State(NamedTuple):
 
 
 class AttributeFinder(Protocol):
-    """What finds attributes by entities."""
-
     def of(self, entities: CodeColumn) -> list[int]:
         """The attributes that may have datoms of any of the entities, or refer to one; in order. entities: sorted
         and distinct."""
@@ -71,7 +69,6 @@ class AttributeIndex:
         self._many[attribute] = None
 
     def has_left(self, attribute: int) -> bool:
-        """Whether the attribute has many."""
         return attribute in self._many
 
     def of(self, entities: CodeColumn) -> list[int]:
@@ -104,7 +101,6 @@ class AttributeIndex:
         self._state = _State((*parts, _Level(e[fresh], a[fresh])), array("q"))
 
     def nbytes(self) -> int:
-        """Bytes held."""
         levels, young = self._state
         return sum(16 * len(level.e) for level in levels) + 8 * len(young)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,13 +37,13 @@ class Interval(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many ids it has."""
         return self.stop - self.start
 
     def has(self, id_: int) -> bool:
         return self.start <= id_ < self.stop
 
 
+_size: Final = attrgetter("size")
 _ALL: Final = Interval(1, SCHEMA_BASE)
 
 
@@ -74,11 +75,8 @@ class FreeIds:
 
     def among_sorted(self, ids: CodeColumn) -> CodeColumn:
         """The same for an array of ids in order."""
-        parts = [
-            ids[np.searchsorted(ids, start) : np.searchsorted(ids, stop)]
-            for start, stop in sorted((self.current, *self.others))
-        ]
-        return np.concatenate(parts)
+        bounds = sorted((self.current, *self.others))
+        return np.concatenate([ids[slice(*np.searchsorted(ids, each))] for each in bounds])
 
     def next(self, count: int) -> Interval:
         """An interval that begins with the ids of so many new entities. LIMIT_EXCEEDED where none is that large."""
@@ -118,10 +116,6 @@ class FreeIds:
             )
 
 
-def _size(interval: Interval) -> int:
-    return interval.size
-
-
 def _parts(interval: Interval, used: CodeColumn) -> list[Interval]:
     """What is left of an interval, at least one part, which may be empty; of many small ones the largest."""
     inside = used[np.searchsorted(used, interval.start) : np.searchsorted(used, interval.stop)]
@@ -131,10 +125,8 @@ def _parts(interval: Interval, used: CodeColumn) -> list[Interval]:
     sizes = np.concatenate((inside, np.array([interval.stop], np.int64))) - starts
     largest = np.argsort(sizes, kind="stable")[-_KEPT:]
     kept = largest[(sizes[largest] >= _LEAST) | (largest == largest[-1])]
-    return [
-        Interval(start, start + size)
-        for start, size in zip(starts[kept].tolist(), sizes[kept].tolist(), strict=True)
-    ]
+    kept_parts = zip(starts[kept].tolist(), sizes[kept].tolist(), strict=True)
+    return [Interval(start, start + size) for start, size in kept_parts]
 
 
 def after(free: FreeIds, next_ident: int, ids: Collection[int]) -> tuple[FreeIds, int]:

@@ -17,6 +17,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.tries.columns import Columns
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import CodeColumn, RowColumn
@@ -31,37 +32,22 @@ _ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.
 
 
 class IndexedView(Protocol):
-    """What is read of a snapshot."""
+    """What is read of a snapshot, as there."""
 
     codes: Codes
 
-    def attribute(self, key: Keyword | int) -> Attribute | None:
-        """The attribute of an ident or an entity id."""
-
-    def attributes(self) -> tuple[Attribute, ...]:
-        """Every attribute."""
-
-    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
-        """Those that may have datoms of some entities, which are sorted and distinct."""
-
-    def columns(self, attribute: Attribute) -> Columns:
-        """The datoms of an attribute, sorted by (e, v, t)."""
-
-    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
-        """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
-
-    def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means."""
-
-    def value_code(self, attribute: Attribute, value: Any) -> int | None:
-        """The code of a value as the attribute's type."""
+    def attribute(self, key: Keyword | int) -> Attribute | None: ...
+    def attributes(self) -> tuple[Attribute, ...]: ...
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]: ...
+    def columns(self, attribute: Attribute) -> Columns: ...
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns: ...
+    def entid(self, value: Any) -> int | None: ...
+    def value_code(self, attribute: Attribute, value: Any) -> int | None: ...
 
 
 def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
     """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
-
-    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
-    """
+    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute."""
     for span in spans(snapshot, index, components, start):
         yield from span.datoms()
 
@@ -80,13 +66,9 @@ class DatomSpan:
 
     def cut(self, start: int, stop: int) -> DatomSpan:
         """Those from number `start` up to `stop`."""
-        which = slice(start, stop)
-        rows = self.rows
-        cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
-        return DatomSpan(self.names, cut, self.a[which], self.codes)
+        return DatomSpan(self.names, self.rows.take(slice(start, stop)), self.a[start:stop], self.codes)
 
     def datoms(self) -> list[Datom]:
-        """The datoms, decoded."""
         rows, names = self.rows, self.names
         values = self.codes.decode_many(rows.v)
         columns = (rows.e.tolist(), self.a.tolist(), values, rows.t.tolist(), rows.added.tolist())
@@ -120,9 +102,17 @@ def spans(
         attributes = snapshot.attributes()
     if index == "VAET":
         attributes = [attribute for attribute in attributes if attribute.is_ref]
-    if index in ("AEVT", "AVET"):
-        return _by_attribute(snapshot, index, attributes, known, _Window(start, most), check)
-    return _across(snapshot, index, attributes, known, _Window(start, most), check)
+    read = _by_attribute if index in ("AEVT", "AVET") else _across
+    return read(_Asked(snapshot, index, attributes, known, check), _Window(start, most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    snapshot: IndexedView
+    index: str
+    attributes: Sequence[Attribute]
+    known: Mapping[str, Any]
+    check: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,49 +132,35 @@ class _Window:
         return _Window(self.start - first, None if self.most is None else self.most - max(end - first, 0))
 
 
-def _by_attribute(
-    snapshot: IndexedView,
-    index: str,
-    attributes: Sequence[Attribute],
-    known: Mapping[str, Any],
-    window: _Window,
-    check: Callable[[], None],
-) -> Iterator[DatomSpan]:
-    """One attribute after the other."""
-    for attribute in attributes:
+def _by_attribute(asked: _Asked, window: _Window) -> Iterator[DatomSpan]:
+    codes, check = asked.snapshot.codes, asked.check
+    for attribute in asked.attributes:
         if window.most == 0:
             return
         check()
-        rows = _matching(snapshot, attribute, known)
+        rows = _matching(asked.snapshot, attribute, asked.known)
         start, stop = window.of(len(rows))
         window = window.after(len(rows))
         if start == stop:
             continue
         a = np.zeros(len(rows), np.int64)
-        if index == "AVET":
-            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, snapshot.codes)))[start:stop])
-            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (0, len(rows)), check, refined=False)
-        else:
-            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (start, stop), check, refined=True)
+        refined = asked.index != "AVET"
+        if not refined:
+            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, codes)))[start:stop])
+            start, stop = 0, len(rows)
+        yield from _pages((attribute.ident,), rows, a, codes, (start, stop), check, refined=refined)
 
 
-def _across(
-    snapshot: IndexedView,
-    index: str,
-    attributes: Sequence[Attribute],
-    known: Mapping[str, Any],
-    window: _Window,
-    check: Callable[[], None],
-) -> Iterator[DatomSpan]:
+def _across(asked: _Asked, window: _Window) -> Iterator[DatomSpan]:
     """All attributes together, in the order of entities or of values."""
-    parts = []
-    for attribute in attributes:
-        check()
-        parts.append(_matching(snapshot, attribute, known))
+    parts, refined = [], asked.index == "EAVT"
+    for attribute in asked.attributes:
+        asked.check()
+        parts.append(_matching(asked.snapshot, attribute, asked.known))
     start, stop = window.of(sum(map(len, parts)))
     if start == stop:
         return
-    if index == "EAVT":
+    if refined:
         first, end = _entity_of(parts, start), _entity_of(parts, stop - 1) + 1
         start, stop = (place - _rows_before(parts, first) for place in (start, stop))
         parts = [part.take(np.arange(*part.e.searchsorted((first, end)).tolist())) for part in parts]
@@ -193,13 +169,12 @@ def _across(
         first, end = np.partition(values, (start, stop - 1))[[start, stop - 1]].tolist()
         start, stop = (place - int(np.count_nonzero(values < first)) for place in (start, stop))
         parts = [part.take((part.v >= first) & (part.v <= end)) for part in parts]
-    check()
+    asked.check()
     rows = Columns.concat(parts)
     a = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    order = np.lexsort((rows.t, a, rows.e) if index == "EAVT" else (rows.t, rows.e, a, rows.v))
-    names = tuple(attribute.ident for attribute in attributes)
-    refined = index == "EAVT"
-    yield from _pages(names, rows.take(order), a[order], snapshot.codes, (start, stop), check, refined=refined)
+    order = np.lexsort((rows.t, a, rows.e) if refined else (rows.t, rows.e, a, rows.v))
+    names, codes = tuple(attribute.ident for attribute in asked.attributes), asked.snapshot.codes
+    yield from _pages(names, rows.take(order), a[order], codes, (start, stop), asked.check, refined=refined)
 
 
 def _entity_of(parts: Sequence[Columns], place: int) -> int:
@@ -234,8 +209,7 @@ def _pages(
     start, stop = window
     bounds = np.append(np.arange(start, stop, _PAGE), stop)
     if refined:
-        same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
-        runs = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(rows)]))
+        runs = np.append(np.flatnonzero(run_starts(rows.e, a)), len(rows))
         after = np.searchsorted(runs, bounds)
         bounds = distinct(runs[np.append(np.searchsorted(runs, bounds[:1], side="right") - 1, after)])
     for at, end in pairwise(bounds.tolist()):
@@ -250,11 +224,8 @@ def _pages(
 
 def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
     """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
-    same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
-    several = np.zeros(len(rows), np.bool_)
-    several[1:] |= same
-    several[:-1] |= same
-    order, at = np.arange(len(rows)), np.flatnonzero(several)
+    first = run_starts(rows.e, a)
+    order, at = np.arange(len(rows)), np.flatnonzero(~(first & np.append(first[1:], True)))
     if len(at):
         values = map(sort_key, codes.decode_many(rows.v[at]))
         keys = list(zip(rows.e[at].tolist(), a[at].tolist(), values, rows.t[at].tolist(), strict=True))

@@ -32,10 +32,7 @@ Part = Base | Run | Segment
 @dataclass(frozen=True, eq=False)
 class Manifest:
     """A view and its data: per attribute a relation, the base first, and the events since; per tag blocks and the
-    keys since.
-
-    origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them.
-    """
+    keys since. origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them."""
 
     t: int
     since: int
@@ -49,7 +46,6 @@ class Manifest:
     forgetful: frozenset[int]
 
     def segments(self) -> Iterator[Segment]:
-        """The files that it names."""
         for parts in self.relations.values():
             yield from (part for part in parts if isinstance(part, Segment))
         for blocks in self.blocks.values():
@@ -65,7 +61,7 @@ class Manifest:
 
     def located(self) -> Manifest:
         """The same with the files under absolute paths, for processes that run elsewhere."""
-        return self.placed(_located)
+        return self.placed(lambda segment: segment._replace(path=os.path.abspath(segment.path)))
 
     def placed(self, place: Callable[[Segment], Segment]) -> Manifest:
         """The same with the files elsewhere."""
@@ -80,10 +76,6 @@ class Manifest:
                 for tag, blocks in self.blocks.items()
             },
         )
-
-
-def _located(segment: Segment) -> Segment:
-    return segment._replace(path=os.path.abspath(segment.path))
 
 
 def manifest_of(
@@ -127,8 +119,7 @@ def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schem
         data[id_] = AttributeData(_relation(parts), Delta.of(events.e, events.v, events.t, events.added))
     dictionaries = {
         tag: Dictionary(
-            (block if isinstance(block, Block) else _block(tag, *block) for block in blocks),
-            manifest.young[tag],
+            (block if isinstance(block, Block) else _block(tag, *block) for block in blocks), manifest.young[tag]
         )
         for tag, blocks in manifest.blocks.items()
     }

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 
 class OverlaidData(AttributeData):
-    """One attribute's datoms as the basis has them, and the events of the transaction after it.
-
-    basis: a snapshot without `since` and `history`.
-    """
+    """One attribute's datoms as the basis has them, and the events of the transaction after it. basis: a snapshot
+    without `since` and `history`."""
 
     def __init__(self, basis: Snapshot, attribute: int, events: Columns) -> None:
         self._basis = basis
@@ -57,10 +55,8 @@ class OverlaidData(AttributeData):
         current = self._basis.columns_of(self._attribute)
         if not len(self._events):
             return current
-        entities = distinct(self._events.e)
-        touched = current.take(are_of(current.e, entities))
-        held, _ = settle(current, touched, self._events)
-        return held
+        touched = current.take(are_of(current.e, distinct(self._events.e)))
+        return settle(current, touched, self._events)[0]
 
     def columns_of(self, entities: CodeColumn, t: int) -> Columns:
         if t <= self._basis.t:

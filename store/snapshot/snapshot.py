@@ -51,8 +51,7 @@ class SpeculationStart(NamedTuple):
 class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
-    folded: how many datoms the relations hold, where that is known.
-    """
+    folded: how many datoms the relations hold, where that is known."""
 
     t: int
     forgetful: frozenset[int] = frozenset()
@@ -84,7 +83,7 @@ class Snapshot:
         self.is_history = history
         self.since_t = since
         self._data = data
-        self._schema = schema
+        self.schema = schema
         self.mentions = mentions
         self._tries: dict[tuple[int, bool], Trie] = {}
         self._columns: dict[int, Columns] = {}
@@ -107,7 +106,7 @@ class Snapshot:
         if t >= self.t:
             return self
         past = self._view(max(t, 0), self.since_t, history=self.is_history)
-        past._schema = self._schema_at(past)
+        past.schema = self.schema if self.schema_touched <= past.t else past.plain._read_schema()
         return past
 
     def since(self, t: int) -> Snapshot:
@@ -119,7 +118,7 @@ class Snapshot:
         return self._view(self.t, self.since_t, history=True)
 
     def _view(self, t: int, since: int = 0, *, history: bool = False) -> Snapshot:
-        return Snapshot(self._data, self.codes, self._schema, t, since, history, self.origin, self.mentions)
+        return Snapshot(self._data, self.codes, self.schema, t, since, history, self.origin, self.mentions)
 
     def as_of_instant(self, moment: datetime) -> int:
         """The last transaction at or before an instant; 0 before the first."""
@@ -130,9 +129,6 @@ class Snapshot:
         """Whether an instant is later than the last transaction's."""
         instants = self.plain.columns_of(bootstrap.TX_INSTANT).v
         return not len(instants) or _instant_code(moment) > int(instants[-1])
-
-    def _schema_at(self, past: Snapshot) -> Schema:
-        return self._schema if self.schema_touched <= past.t else past.plain._read_schema()
 
     @property
     def schema_touched(self) -> int:
@@ -152,19 +148,15 @@ class Snapshot:
     # Schema
 
     def attribute(self, key: Keyword | int) -> Attribute | None:
-        return self._schema.get(key)
-
-    @property
-    def schema(self) -> Schema:
-        return self._schema
+        return self.schema.get(key)
 
     @property
     def schema_key(self) -> int:
         """Equal for snapshots with equal attributes."""
-        return self._schema.key
+        return self.schema.key
 
     def attributes(self) -> tuple[Attribute, ...]:
-        return self._schema.all()
+        return self.schema.all()
 
     def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
         """Those attributes that may have datoms of some entities, or refer to one, in the order of declaration.
@@ -172,14 +164,14 @@ class Snapshot:
         Costs what these have and the attributes with many datoms, however many others there are. entities: sorted
         and distinct.
         """
-        if self.mentions is None or self._schema.declared <= _FEW_ATTRIBUTES:
+        if self.mentions is None or self.schema.declared <= _FEW_ATTRIBUTES:
             return self.attributes()
-        found = map(self._schema.get, self.mentions.of(entities))
+        found = map(self.schema.get, self.mentions.of(entities))
         return tuple(each for each in found if each is not None)
 
     def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
         """The types of the items of an attribute's tuples of this length; None where any will do."""
-        return self._schema.item_types(attribute, length)
+        return self.schema.item_types(attribute, length)
 
     # Tries and columns
 
@@ -240,10 +232,8 @@ class Snapshot:
             return columns
 
     def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
-        """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t).
-
-        Costs what these have, in a plain view.
-        """
+        """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t). Costs what
+        these have, in a plain view."""
         if self.plain is self and not self._forgets(attribute) and attribute not in self._columns:
             return self.data_of(attribute).columns_of(entities, self.t)
         columns = self.columns_of(attribute)
@@ -338,10 +328,8 @@ class Snapshot:
     # Entities
 
     def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means; None where there is none.
-
-        Raises ARG_INVALID for anything else, and for a lookup ref through an attribute that is not unique.
-        """
+        """The entity that a number, an ident or a lookup ref means; None where there is none. Raises ARG_INVALID
+        for anything else, and for a lookup ref through an attribute that is not unique."""
         if type(value) is int:
             return value
         if isinstance(value, Keyword):
@@ -366,7 +354,7 @@ class Snapshot:
         if attribute.is_ref:
             return self.entid(value)
         if attribute.value_type == "tuple":
-            types = self._schema.item_types(attribute, len(value)) if type(value) is tuple else None
+            types = self.schema.item_types(attribute, len(value)) if type(value) is tuple else None
             if types is not None:
                 refs = zip(types, value, strict=False)
                 value = coerced_tuple(
@@ -387,13 +375,12 @@ class Snapshot:
         return int(row[0]) if len(row) else None
 
     def ident(self, e: int) -> Keyword | None:
-        """The entity's ident, where it has one."""
         row = self.plain.trie(bootstrap.IDENT, inverse=False).row(e)
         return self.codes.decode(int(row[0])) if len(row) else None
 
     def name_of(self, attribute: int) -> Keyword:
         """An attribute's ident, or the last one it had."""
-        found = self._schema.get(attribute)
+        found = self.schema.get(attribute)
         if found is not None:
             return found.ident
         names = self.data_of(bootstrap.IDENT).events(-1, self.t)
@@ -405,9 +392,7 @@ class Snapshot:
 
     def datoms(self, index_name: str, components: Sequence[Any] = (), start: int = 0) -> Iterator[Datom]:
         """Datoms of EAVT, AEVT, AVET or VAET in its order that begin with the components, but the first `start`.
-
-        Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute.
-        """
+        Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute."""
         return index.datoms(self, index_name, components, start)
 
     def spans(
@@ -451,7 +436,7 @@ class Snapshot:
     def manifest(self) -> Manifest:
         """What another process needs to open this snapshot; it pickles."""
         view = (self.t, self.since_t, self.is_history)
-        return manifest_of(self.data(), self.codes, self._schema, view, (self.origin.t, self.origin.forgetful))
+        return manifest_of(self.data(), self.codes, self.schema, view, (self.origin.t, self.origin.forgetful))
 
     @staticmethod
     def from_manifest(manifest: Manifest) -> Snapshot:

@@ -104,8 +104,6 @@ class Head(DatabaseState):
     def counters(self) -> Counters:
         return Counters(self.t, self.instant, self.free, self.next_ident)
 
-    # Reading
-
     def live(self, attribute: int) -> AttributeData:
         return self.data.get(attribute, NO_DATA)
 
@@ -130,8 +128,6 @@ class Head(DatabaseState):
     def _snapshot(self, codes: Codes) -> Snapshot:
         origin = SnapshotOrigin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
         return Snapshot(self.data, codes, self.schema, self.t, origin=origin, mentions=self._mentions)
-
-    # Writing
 
     def apply(self, effects: Iterable[Effect], t: int, instant: int) -> None:
         """The next transaction's effects, each of which changes something."""
@@ -264,8 +260,6 @@ class Head(DatabaseState):
         self.codes.durable.adopt(blocks)
         # A bulk load may have replaced a relation meanwhile; its own is newer.
         self.replace({id_: new for id_, (old, new) in folds.items() if self.live(id_).relation is old})
-
-    # Undoing
 
     def mark(self) -> Mark:
         """This moment, to return to; the last such one counts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 
 _KEY_CHARACTERS: Final = 256
 
@@ -13,21 +13,15 @@ def check_key(idempotency_key: str) -> None:
     """Raises ARG_INVALID for what is none."""
     if not idempotency_key.strip():
         # An empty form field is no key: the second transaction sent with it would be lost.
-        raise AdalogError(
-            Code.ARG_INVALID,
-            "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none",
+        raise invalid_argument(
+            "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none"
         )
     if len(idempotency_key) > _KEY_CHARACTERS:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"the idempotency key has {len(idempotency_key):,} characters; it has at most {_KEY_CHARACTERS}, such "
-            "as the 36 of a uuid",
+            "as the 36 of a uuid"
         )
     if "\0" in idempotency_key:
-        raise AdalogError(
-            Code.ARG_INVALID, "the idempotency key holds the character U+0000, which keys do not have"
-        )
+        raise invalid_argument("the idempotency key holds the character U+0000, which keys do not have")
     if not idempotency_key.isascii() and any("\ud800" <= letter <= "\udfff" for letter in idempotency_key):
-        raise AdalogError(
-            Code.ARG_INVALID, "the idempotency key holds half a surrogate pair, which is no character"
-        )
+        raise invalid_argument("the idempotency key holds half a surrogate pair, which is no character")

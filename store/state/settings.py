@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
+from adalog.store.values.schema_policy import SchemaPolicy
 
 SECONDS: Final = 5.0
 WAITING: Final = 1024
@@ -32,10 +32,8 @@ class Evaluator(Protocol):
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None) -> Rows:
         """The rows of a query's text with the values for its `:in` after `$`, in an order that is always the same.
-
         `until`: the moment of `time.monotonic()` by which it has to be done. Raises AdalogError for a query that is
-        wrong, or that takes longer.
-        """
+        wrong, or that takes longer."""
 
     def mark(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> bytes | None:
         """Equal for snapshots in which nothing differs that the query reads; None where that cannot be told."""
@@ -57,18 +55,15 @@ class RehearsedQueries:
     _known: dict[Any, Rows] = field(default_factory=dict)
 
     def rows(self, marks: Sequence[Any]) -> Rows | None:
-        """What is known under one of the marks."""
         return next((self._known[mark] for mark in marks if mark in self._known), None)
 
     def learn(self, marks: Sequence[Any], rows: Rows) -> None:
-        """Keeps rows under all of the marks."""
         self._known.update((mark, rows) for mark in marks)
 
 
 @dataclass
 class TransactionSettings:
-    """evaluator: set by the query engine. waiting: transactions not answered yet that
-    are the most there may be."""
+    """evaluator: set by the query engine. waiting: transactions not answered yet that are the most there may be."""
 
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     limits: edn.Limits = edn.DEFAULT
@@ -76,35 +71,22 @@ class TransactionSettings:
     evaluator: Evaluator | None = None
 
     @property
-    def mode(self) -> SchemaMode:
-        """Whether attributes have to be declared before they are used."""
-        return self.policy.mode
-
-    @property
     def import_policy(self) -> SchemaPolicy:
         """That of imports, which may bring the whole schema of another database."""
         return replace(self.policy, at_once=None)
 
 
+@dataclass
 class Evaluation:
-    """One transaction's stored queries, which have some seconds together.
+    """One transaction's stored queries, which have some seconds together. brief: seconds after which they raise
+    QueriesOverran, where others wait. rehearsal: results that are known."""
 
-    brief: seconds after which they raise QueriesOverran, where others wait. rehearsal: results that are known.
-    """
-
-    def __init__(
-        self,
-        setting: TransactionSettings,
-        watch: Watch | None = None,
-        *,
-        brief: float | None = None,
-        rehearsal: RehearsedQueries | None = None,
-    ) -> None:
-        self._evaluator = setting.evaluator
-        self._watch = watch
-        self._brief = brief
-        self._rehearsal = rehearsal
-        self._until: float | None = None
+    _setting: TransactionSettings
+    _watch: Watch | None = None
+    _: KW_ONLY
+    brief: float | None = None
+    rehearsal: RehearsedQueries | None = None
+    _until: float | None = None
 
     def check(self) -> None:
         """Raises where the work on the transaction should stop."""
@@ -112,36 +94,33 @@ class Evaluation:
             self._watch.check()
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
-        """The rows of a stored query."""
-        if self._evaluator is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                "stored queries need a query engine, and this database was opened without one",
-                retryable=False,
+        evaluator, rehearsal = self._setting.evaluator, self.rehearsal
+        if evaluator is None:
+            raise unavailable(
+                "stored queries need a query engine, and this database was opened without one", retryable=False
             )
-        rehearsal = self._rehearsal
         if rehearsal is None:
-            return self._run(self._evaluator, query, args, snapshot)
-        marks = [(query, repr(args), snapshot.t), self._evaluator.mark(query, args, snapshot)]
+            return self._run(evaluator, query, args, snapshot)
+        marks = [(query, repr(args), snapshot.t), evaluator.mark(query, args, snapshot)]
         marks = [mark for mark in marks if mark is not None]
         rows = rehearsal.rows(marks)
         if rows is None:
-            rows = self._run(self._evaluator, query, args, snapshot)
+            rows = self._run(evaluator, query, args, snapshot)
             rehearsal.learn(marks, rows)
         return rows
 
     def _run(self, evaluator: Evaluator, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
         now = time.monotonic()
         if self._until is None:
-            end = now + SECONDS if self._rehearsal is None else self._rehearsal.until
-            self._until = end if self._brief is None else min(end, now + self._brief)
+            end = now + SECONDS if self.rehearsal is None else self.rehearsal.until
+            self._until = end if self.brief is None else min(end, now + self.brief)
         try:
             if now < self._until:
                 return evaluator.rows(query, args, snapshot, self._until, self._watch)
         except AdalogError as error:
             if error.code is not Code.TIMEOUT or time.monotonic() < self._until:
                 raise
-        if self._brief is not None:
+        if self.brief is not None:
             raise QueriesOverran
         raise overdue()
 

@@ -18,7 +18,6 @@ from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Resolved
 from adalog.store.values.datom import Datom, TxReport
-from adalog.store.values.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,10 @@ def applied(
     """The state's snapshot after the effects of its next transaction. name: tells it from others like it."""
     basis = state.snapshot()
     data = Overlay(basis, effects)
-    schema = _schema_after(state, effects)
-    t = state.t + 1
+    schema, t = state.schema, state.t + 1
+    touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
+    if touched:
+        schema = schema.updated(touched, ChangedValues(effects, state), state.codes)
     free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
     origin = SnapshotOrigin(
         t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded
@@ -84,13 +85,6 @@ def applied(
         None if basis.mentions is None else ExtendedAttributeIndex(basis.mentions, {effect.a for effect in effects})
     )
     return Snapshot(data, state.codes, schema, t, origin=origin, mentions=mentions)
-
-
-def _schema_after(state: DatabaseState, effects: Sequence[Effect]) -> Schema:
-    touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
-    if not touched:
-        return state.schema
-    return state.schema.updated(touched, ChangedValues(effects, state), state.codes)
 
 
 class ChangedValues:
@@ -119,17 +113,9 @@ def outcome(basis: Snapshot, fork: SpeculativeState, resolved: Resolved, name: s
     first, end = resolved.new
     start = SpeculationStart(resolved.instant, first, fork.next_ident, end - 1)
     after = applied(fork, resolved.effects, name, start)
-    report = _report(after, resolved)
-    after = after.since(basis.since_t) if basis.since_t else after
-    return after.history() if basis.is_history else after, report
-
-
-def _report(after: Snapshot, resolved: Resolved) -> TxReport:
-    """What the transaction would have reported."""
-    effects = resolved.effects
+    effects, decode = resolved.effects, after.codes.decode
     names: dict[int, Keyword] = {effect.a: after.name_of(effect.a) for effect in effects}
-    decode = after.codes.decode
-    return TxReport(
+    report = TxReport(
         t=after.t,
         basis_before=after.t - 1,
         tx_instant=instant_of(resolved.instant),
@@ -137,3 +123,5 @@ def _report(after: Snapshot, resolved: Resolved) -> TxReport:
         datoms=[Datom(e, names[a], decode(v), after.t, added) for e, a, v, added in effects],
         diagnostics=resolved.diagnostics,
     )
+    after = after.since(basis.since_t) if basis.since_t else after
+    return after.history() if basis.is_history else after, report

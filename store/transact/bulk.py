@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import ids_in_columns
 from adalog.store.state.head import Head
@@ -34,11 +34,9 @@ _ARROW_TYPES = {
 
 
 def columns(data: BulkData, head: Head) -> list[BulkColumn]:
-    """The columns as codes, each row a datom that does not hold yet.
-
-    Raises UNKNOWN_ATTRIBUTE for an attribute that is not declared, TX_INVALID for values of another type,
-    TX_CONFLICT for a second value of a cardinality-one attribute, UNIQUE_CONFLICT for a value taken.
-    """
+    """The columns as codes, each row a datom that does not hold yet. Raises UNKNOWN_ATTRIBUTE for an attribute that
+    is not declared, TX_INVALID for values of another type, TX_CONFLICT for a second value of a cardinality-one
+    attribute, UNIQUE_CONFLICT for a value taken."""
     result = []
     for ident, (entities, values) in data.items():
         attribute = head.schema.get(ident)
@@ -50,7 +48,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
         e = np.ascontiguousarray(entities, np.int64)
         v = _codes_of(attribute, values, head)
         if len(e) != len(v):
-            raise AdalogError(Code.ARG_INVALID, f"{ident} has {len(e)} entities and {len(v)} values")
+            raise invalid_argument(f"{ident} has {len(e)} entities and {len(v)} values")
         _check_ids(attribute, e)
         if attribute.is_ref:
             _check_ids(attribute, v)

@@ -10,13 +10,13 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
 from adalog.store.state.state import DatabaseState
-from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid
+from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid, invalid
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import (
@@ -66,8 +66,6 @@ class Declarations:
         # Attributes that a form gives a set: undeclared ones get cardinality many.
         self._given_sets: set[Keyword] = set()
 
-    # What the transaction declares
-
     def scan(self, forms: list[tuple[Any, Path]]) -> None:
         """Find the declarations among the forms, which may come before or after their first use."""
         described: dict[Any, dict[Keyword, Any]] = {}
@@ -112,7 +110,9 @@ class Declarations:
         if known is None and ident not in self._attributes:
             self._count(ident, path)
         attribute = known or Attribute(id_, ident, self._state.codes.intern(ident))
-        cardinality = facts.get(Keyword("db/cardinality"))
+        cardinality, given = attribute.cardinality, facts.get(Keyword("db/cardinality"))
+        if given is not None:
+            cardinality = "many" if given in (Keyword("db.cardinality/many"), bootstrap.MANY) else "one"
         value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.value_type
         component = facts.get(Keyword("db/isComponent"), attribute.component)
         self._attributes[ident] = replace(
@@ -122,7 +122,7 @@ class Declarations:
             kind=replace(
                 attribute.kind,
                 value_type="ref" if component and value_type is None else value_type,
-                cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
+                cardinality=cardinality,
                 unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
                 component=bool(component),
                 tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
@@ -146,8 +146,6 @@ class Declarations:
         self._next_ident += 1
         return id_
 
-    # Names
-
     def ident(self, ident: Keyword) -> int | None:
         """The entity that has, or will have, this ident."""
         return self._idents.get(ident) or self._state.ident_holder(ident)
@@ -165,20 +163,16 @@ class Declarations:
         return self._state.schema.get(key) if type(key) is int else None
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
-        """Every attribute by its ident."""
         known = self._state.schema.by_ident()
         return ChainMap(self._attributes, cast("dict[Keyword, Attribute]", known)) if self._attributes else known
 
     def composites(self) -> list[Attribute]:
-        """The composite tuples among them."""
         known = [each for each in self._state.schema.composites if each.ident not in self._attributes]
         return [*known, *(each for each in self._attributes.values() if each.tuple_attrs)]
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
-        """The attribute, declared now if this is its first use and the schema is open.
-
-        value_type: the type that the use implies, None where it implies none.
-        """
+        """The attribute, declared now if this is its first use and the schema is open. value_type: the type that
+        the use implies, None where it implies none."""
         attribute = self.find(key)
         if attribute is not None and attribute.value_type is not None:
             return attribute
@@ -208,9 +202,7 @@ class Declarations:
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
-            )
+            raise invalid(f"{write(key)} is not an attribute; write a keyword such as :person/name", path)
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if not reserved and self._policy.mode != "strict":
             return
@@ -317,10 +309,6 @@ def _named_types(value: Any) -> tuple[str, ...] | None:
     names = [_named_type(item) for item in _keywords(value) or ()]
     known = tuple(name for name in names if name is not None)
     return known if known and len(known) == len(names) else None
-
-
-def _named_cardinality(value: Any) -> Literal["one", "many"]:
-    return "many" if value in (Keyword("db.cardinality/many"), bootstrap.MANY) else "one"
 
 
 def _named_uniqueness(value: Any) -> Uniqueness | None:

@@ -15,20 +15,9 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.store.snapshot.free_ids import Interval
 from adalog.store.state.state import DatabaseState
+from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composites, tuple_code
-from adalog.store.transact.operations import (
-    Add,
-    Cas,
-    Ensure,
-    Operation,
-    Path,
-    RefusedTransaction,
-    Retract,
-    RetractEntity,
-    Tempid,
-    Term,
-    Update,
-)
+from adalog.store.transact.operations import Operation, Path, RefusedTransaction, Tempid, Term, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
@@ -38,10 +27,8 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 
 
 class Effects:
-    """Collects one transaction's changes.
-
-    ids: the entity of each tempid. new: the interval that gave the new ones.
-    """
+    """Collects one transaction's changes. ids: the entity of each tempid. new: the interval that gave the new
+    ones."""
 
     def __init__(
         self, state: DatabaseState, ids: Mapping[Tempid, int], composites: Composites, new: Interval
@@ -65,24 +52,22 @@ class Effects:
             e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path
-                )
-            if type(operation) is Add:
+                raise invalid(f"{name or e} is built in and cannot be changed", operation.path)
+            if type(operation) is ops.Add:
                 _, attribute, v, path = operation
                 pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
                 self._asserted.setdefault(pair, (attribute, path))
                 continue
             match operation:
-                case Retract():
+                case ops.Retract():
                     self._retract(e, operation)
-                case Cas():
+                case ops.Cas():
                     self._cas(e, operation)
-                case RetractEntity():
+                case ops.RetractEntity():
                     self._sweep_entity(e, operation.path)
-                case Update():
+                case ops.Update():
                     self._update(e, operation)
-                case Ensure():
+                case ops.Ensure():
                     self.ensured.setdefault((e, operation.spec), operation.path)
         self._check_contradictions()
         self._replace_single_values()
@@ -95,16 +80,13 @@ class Effects:
         return self._ids[term] if isinstance(term, Tempid) else term
 
     def paths(self, pair: _Pair) -> Path:
-        """Where an effect was written."""
         asserted = self._asserted.get(pair)
         return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
-
-    # Collecting
 
     def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
         self._asserted.setdefault((attribute.id, e, v), (attribute, path))
 
-    def _retract(self, e: int, operation: Retract) -> None:
+    def _retract(self, e: int, operation: ops.Retract) -> None:
         attribute = operation.a.id
         if operation.v is not None:
             self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
@@ -112,7 +94,7 @@ class Effects:
         for v in self._state.live(attribute).values(e):
             self._swept.setdefault((attribute, e, v), operation.path)
 
-    def _cas(self, e: int, operation: Cas) -> None:
+    def _cas(self, e: int, operation: ops.Cas) -> None:
         attribute, old = operation.a, operation.old
         values = self._state.live(attribute.id).values(e)
         if values != ([] if old is None else [old]):
@@ -126,7 +108,7 @@ class Effects:
         elif old is not None:
             self._retracted.setdefault((attribute.id, e, old), operation.path)
 
-    def _update(self, e: int, operation: Update) -> None:
+    def _update(self, e: int, operation: ops.Update) -> None:
         attribute, path = operation.a, operation.path
         values = self._state.live(attribute.id).values(e)
         if operation.function == "default":
@@ -140,8 +122,7 @@ class Effects:
             total = added(old, operation.operand)
             new = None if total is None else coerced(str(attribute.value_type), total)
             if new is None:
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+                raise invalid(
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
                     f"{attribute.value_type}",
                     path,
@@ -163,8 +144,6 @@ class Effects:
                 if attribute.is_ref:
                     for other in live.entities(e):
                         self._swept.setdefault((attribute.id, other, e), path)
-
-    # Judging
 
     def _check_contradictions(self) -> None:
         for pair, path in self._retracted.items():
@@ -214,19 +193,15 @@ class Effects:
         for place, e in sorted(self._composites.kept(written, self._state)):
             composite = self._composites.all[place]
             attribute = composite.attribute
-            path = next(
-                (written[c.id, e] for c in composite.components if (c.id, e) in written),
-                self.paths((bootstrap.TUPLE_ATTRS, attribute.id, self._tuple_attrs_code(attribute))),
-            )
+            declared = (bootstrap.TUPLE_ATTRS, attribute.id, self._state.codes.intern(attribute.tuple_attrs))
+            parts = (written[c.id, e] for c in composite.components if (c.id, e) in written)
+            path = next(parts, self.paths(declared))
             new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
             for old in self._state.live(attribute.id).values(e):
                 if old != new:
                     self._swept.setdefault((attribute.id, e, old), path)
             if new is not None:
                 self._assert(e, attribute, new, path)
-
-    def _tuple_attrs_code(self, attribute: Attribute) -> int:
-        return self._state.codes.intern(attribute.tuple_attrs)
 
     def _single(self, a: int, e: int, asserted: Mapping[tuple[int, int], int]) -> int | None:
         """The one value that an entity will have."""
@@ -255,8 +230,6 @@ class Effects:
 
     def _shown(self, attribute: Attribute, code: int) -> str:
         return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
-
-    # Ordering
 
     def _ordered(self) -> list[Effect]:
         changes: list[tuple[Path, Effect]] = []

@@ -12,23 +12,11 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
 from adalog.store.state.state import DatabaseState
+from adalog.store.transact import operations as ops
 from adalog.store.transact.declarations import Declarations, unnamed
 from adalog.store.transact.functions import OPERATIONS, shown
 from adalog.store.transact.multiple_values import MultipleValues
-from adalog.store.transact.operations import (
-    CURRENT_TX,
-    Add,
-    Cas,
-    Ensure,
-    Operation,
-    Path,
-    RefusedTransaction,
-    Retract,
-    RetractEntity,
-    Tempid,
-    Term,
-    Update,
-)
+from adalog.store.transact.operations import CURRENT_TX, Operation, Path, RefusedTransaction, Tempid, Term, invalid
 from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
@@ -64,16 +52,13 @@ class Expansion:
             elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
                 yield from self._list(form, path)
             else:
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+                raise invalid(
                     f'{shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
                     path,
                 )
         yield from self._declarations.implied
 
-    # Lists
-
-    def _plain_add(self, form: Any, path: Path) -> Add | None:
+    def _plain_add(self, form: Any, path: Path) -> ops.Add | None:
         if type(form) is not tuple or len(form) != 4 or form[0] != _ADD:
             return None
         known = self._plain.attribute(form[2])
@@ -82,12 +67,12 @@ class Expansion:
             return None
         attribute, read = known
         value = read(form[3])
-        return None if value is None else Add(e, attribute, value, (*path, 3))
+        return None if value is None else ops.Add(e, attribute, value, (*path, 3))
 
     def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
         least, most, pattern = OPERATIONS[form[0]]
         if not least <= len(form) - 1 <= most:
-            raise RefusedTransaction(Code.TX_INVALID, f"{shown(form)} should look like {pattern}", path)
+            raise invalid(f"{shown(form)} should look like {pattern}", path)
         e = self._entity(form[1], (*path, 1))
         match form[0].name:
             case "db/add":
@@ -103,7 +88,7 @@ class Expansion:
             case "db.fn/default":
                 yield from self._default(e, form[2], form[3], path)
             case _:
-                yield RetractEntity(e, path)
+                yield ops.RetractEntity(e, path)
 
     def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
@@ -118,10 +103,10 @@ class Expansion:
             self._declarations.unknown(key, (*path, 2))
             return
         if value is None:
-            yield Retract(e, attribute, None, path)
+            yield ops.Retract(e, attribute, None, path)
         elif attribute.value_type is not None:
             for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
-                yield Retract(e, attribute, self._value(attribute, item, item_path), path)
+                yield ops.Retract(e, attribute, self._value(attribute, item, item_path), path)
 
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new
@@ -129,54 +114,46 @@ class Expansion:
         self._check_single(attribute, ":db/cas", path)
         before = None if old is None else self._value(attribute, old, (*path, 3))
         if isinstance(before, Tempid):
-            raise RefusedTransaction(Code.TX_INVALID, "the old value of :db/cas cannot be a tempid", (*path, 3))
+            raise invalid("the old value of :db/cas cannot be a tempid", (*path, 3))
         after = None if new is None else self._value(attribute, new, (*path, 4))
-        return Cas(e, attribute, before, after, path)
+        return ops.Cas(e, attribute, before, after, path)
 
     def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
         attribute = self._used(key, number, (*path, 2), (*path, 3))
         self._check_single(attribute, ":db.fn/inc", path)
         if attribute.value_type not in NUMERIC:
             message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.value_type}s"
-            raise RefusedTransaction(Code.TX_INVALID, message, (*path, 2))
+            raise invalid(message, (*path, 2))
         if type_name(number) not in NUMERIC:
-            raise RefusedTransaction(Code.TX_INVALID, f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
-        return Update("inc", e, attribute, number, path)
+            raise invalid(f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
+        return ops.Update("inc", e, attribute, number, path)
 
     def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
         attribute = self._used(key, False, (*path, 2), (*path, 2))
         self._check_single(attribute, ":db.fn/toggle", path)
         if attribute.value_type != "boolean":
             message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.value_type}s"
-            raise RefusedTransaction(Code.TX_INVALID, message, (*path, 2))
-        return Update("toggle", e, attribute, None, path)
+            raise invalid(message, (*path, 2))
+        return ops.Update("toggle", e, attribute, None, path)
 
     def _default(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
         self._check_by_hand(attribute, (*path, 2))
         for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
-            yield Update("default", e, attribute, self._value(attribute, item, item_path), path)
+            yield ops.Update("default", e, attribute, self._value(attribute, item, item_path), path)
 
     def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
         if attribute.is_many:
-            raise RefusedTransaction(
-                Code.TX_INVALID,
-                f"{function} needs an attribute of cardinality one, and {attribute.ident} has many",
-                (*path, 2),
+            raise invalid(
+                f"{function} needs an attribute of cardinality one, and {attribute.ident} has many", (*path, 2)
             )
 
     def _check_by_hand(self, attribute: Attribute, path: Path) -> None:
         if attribute.tuple_attrs is not None:
             made_of = " ".join(map(str, attribute.tuple_attrs))
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{attribute.ident} is kept from {made_of}; write those instead", path
-            )
+            raise invalid(f"{attribute.ident} is kept from {made_of}; write those instead", path)
         if attribute.id == bootstrap.ENSURE:
-            raise RefusedTransaction(
-                Code.TX_INVALID, ":db/ensure is asked for, not stored: write {:db/ensure spec}", path
-            )
-
-    # Maps
+            raise invalid(":db/ensure is asked for, not stored: write {:db/ensure spec}", path)
 
     def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
         e, entries = unnamed, []
@@ -187,21 +164,17 @@ class Expansion:
             else:
                 entries.append((2 * place, key, value))
         if not entries:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{shown(form)} says nothing of its entity; add an attribute", path
-            )
+            raise invalid(f"{shown(form)} says nothing of its entity; add an attribute", path)
         for place, key, value in entries:
             known = self._plain.attribute(key)
             if known is not None:
                 plain = known[1](value)
                 if plain is not None:
-                    yield Add(e, known[0], plain, (*path, place + 1))
+                    yield ops.Add(e, known[0], plain, (*path, place + 1))
                     continue
             key_path, value_path = (*path, place), (*path, place + 1)
             if not isinstance(key, Keyword):
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"a map's key is an attribute, not {shown(key)}", key_path
-                )
+                raise invalid(f"a map's key is an attribute, not {shown(key)}", key_path)
             if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:
                 yield from self._reverse(e, key, value, key_path, value_path)
             else:
@@ -216,8 +189,7 @@ class Expansion:
         name = key.name[: len(key.name) - len(key.local)] + key.local[1:]
         attribute = self._declarations.used_with(Keyword(name), "ref", key_path)
         if not attribute.is_ref:
-            raise RefusedTransaction(
-                Code.TX_INVALID,
+            raise invalid(
                 f"{key} goes from a ref back to its entity, but {attribute.ident} holds {attribute.value_type}s",
                 key_path,
             )
@@ -227,23 +199,21 @@ class Expansion:
                 yield from self._map(item, item_path, other)
             else:
                 other = self._entity(item, item_path)
-            yield Add(other, attribute, e, path)
+            yield ops.Add(other, attribute, e, path)
 
     def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
         if attribute.id == bootstrap.ENSURE:
             spec = self._value(attribute, value, path)
             if isinstance(spec, Tempid):
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"{shown(value)} is no entity spec yet; transact it before", path
-                )
-            yield Ensure(e, spec, path)
+                raise invalid(f"{shown(value)} is no entity spec yet; transact it before", path)
+            yield ops.Ensure(e, spec, path)
         elif isinstance(value, EdnMap) and attribute.is_ref:
             self._check_reachable(attribute, value, path)
             nested = self._nested_id(value, path)
             yield from self._map(value, path, nested)
-            yield Add(e, attribute, nested, path)
+            yield ops.Add(e, attribute, nested, path)
         else:
-            yield Add(e, attribute, self._value(attribute, value, path), path)
+            yield ops.Add(e, attribute, self._value(attribute, value, path), path)
 
     def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
         """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""
@@ -251,8 +221,7 @@ class Expansion:
             return
         used = (self._declarations.find(key) for key in form)
         if not any(each is not None and each.unique is not None for each in used):
-            raise RefusedTransaction(
-                Code.TX_INVALID,
+            raise invalid(
                 f"nothing names this new entity again: give it a :db/id or a unique attribute, or declare "
                 f"{attribute.ident} with :db/isComponent true",
                 path,
@@ -264,13 +233,9 @@ class Expansion:
         self._unnamed += 1
         return Tempid(f"\0\0{self._unnamed}")
 
-    # Terms
-
     def _used(self, key: Any, value: Any, key_path: Path, value_path: Path) -> Attribute:
         if value is None:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"nil is no value for {shown(key)}; leave it out, or retract", value_path
-            )
+            raise invalid(f"nil is no value for {shown(key)}; leave it out, or retract", value_path)
         attribute = self._declarations.find(key)
         if attribute is None or attribute.value_type is None:
             if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
@@ -285,7 +250,7 @@ class Expansion:
         if type(value) is str:
             if value and not value.startswith("\0"):
                 return self._tempid(value)
-            raise RefusedTransaction(Code.TX_INVALID, f'a tempid is a name such as "ada", not {shown(value)}', path)
+            raise invalid(f'a tempid is a name such as "ada", not {shown(value)}', path)
         if type(value) is int:
             return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
         if isinstance(value, Keyword):
@@ -294,12 +259,11 @@ class Expansion:
             entity = self._declarations.ident(value)
             if entity is None:
                 types = f"; types are {_TYPES}" if str(value).startswith(":db.type/") else ""
-                raise RefusedTransaction(Code.TX_INVALID, f"no entity has the ident {value}{types}", path)
+                raise invalid(f"no entity has the ident {value}{types}", path)
             return entity
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
             return self._looked_up(value, path)
-        raise RefusedTransaction(
-            Code.TX_INVALID,
+        raise invalid(
             f'{shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
             path,
         )
@@ -311,9 +275,7 @@ class Expansion:
 
     def _known_id(self, e: int, path: Path) -> int:
         if e >= SCHEMA_BASE and not self._declarations.exists(e) and not TX_BASE < e <= TX_BASE + self._t:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{e} is no entity; ids of one's own choice are below {SCHEMA_BASE}", path
-            )
+            raise invalid(f"{e} is no entity; ids of one's own choice are below {SCHEMA_BASE}", path)
         return e
 
     def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
@@ -321,13 +283,11 @@ class Expansion:
         if attribute is None:
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}", path)
         if attribute.unique is None:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{attribute.ident} is not unique, so {shown(value)} names no entity", path
-            )
+            raise invalid(f"{attribute.ident} is not unique, so {shown(value)} names no entity", path)
         code = self._value(attribute, value[1], path)
         holder = None if isinstance(code, Tempid) else self._state.holder(attribute.id, code)
         if holder is None:
-            raise RefusedTransaction(Code.TX_INVALID, f"no entity has {shown(value)}", path)
+            raise invalid(f"no entity has {shown(value)}", path)
         return holder
 
     def _tuple(self, attribute: Attribute, value: Any, path: Path) -> tuple[Any, ...] | None:
@@ -344,18 +304,16 @@ class Expansion:
             for kind, item in zip(types, value, strict=False)
         ]
         if any(isinstance(item, Tempid) for item in items):
-            raise RefusedTransaction(Code.TX_INVALID, f"{shown(value)}: a tempid cannot be in a tuple", path)
+            raise invalid(f"{shown(value)}: a tempid cannot be in a tuple", path)
         return coerced_tuple(types, tuple(items)) if len(types) == len(value) else None
 
     def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
         """A value's code, or for a ref the entity."""
         if value is None:
-            raise RefusedTransaction(Code.TX_INVALID, f"nil is no value for {attribute.ident}", path)
+            raise invalid(f"nil is no value for {attribute.ident}", path)
         if attribute.is_ref:
             if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"{shown(value)} is no ref, as {attribute.ident} wants", path
-                )
+                raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants", path)
             return self._entity(value, path)
         assert attribute.value_type is not None
         if attribute.value_type == "tuple":
@@ -365,8 +323,7 @@ class Expansion:
                 value = Symbol(value.name)
             converted = coerced(attribute.value_type, value)
         if converted is None:
-            raise RefusedTransaction(
-                Code.TX_INVALID,
+            raise invalid(
                 f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
                 f"{_hint(attribute, value)}",
                 path,
@@ -374,7 +331,7 @@ class Expansion:
         try:
             return self._state.codes.intern(converted)
         except (UnicodeEncodeError, TypeError, OverflowError):
-            raise RefusedTransaction(Code.TX_INVALID, f"{shown(value)} cannot be stored", path) from None
+            raise invalid(f"{shown(value)} cannot be stored", path) from None
         except AdalogError as error:
             raise RefusedTransaction(error.code, error.message, path) from None
 

@@ -18,7 +18,7 @@ from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import DatabaseState
-from adalog.store.transact.operations import PRODUCED, Path, RefusedTransaction
+from adalog.store.transact.operations import PRODUCED, Path, RefusedTransaction, invalid
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.values import bootstrap
 
@@ -64,8 +64,6 @@ def expanded(
 
 
 class _Calls:
-    """One transaction's calls, counted."""
-
     def __init__(self, state: DatabaseState, evaluation: Evaluation, suspects: Suspicions) -> None:
         self._state = state
         self._evaluation = evaluation
@@ -78,7 +76,7 @@ class _Calls:
         name = call[0]
         query = stored_query(name, self._state)
         if query is None:
-            raise RefusedTransaction(Code.TX_INVALID, _unknown(name, self._state), (*path, 0))
+            raise invalid(_unknown(name, self._state), (*path, 0))
         self._count(name, path, depth)
         try:
             rows = self._evaluation.rows(query, call[1:], self._state.snapshot())
@@ -114,8 +112,7 @@ def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
     form = row[0] if len(row) == 1 else row
     if isinstance(form, EdnMap) or (type(form) is tuple and form and isinstance(form[0], Keyword)):
         return form
-    raise RefusedTransaction(
-        Code.TX_INVALID,
+    raise invalid(
         f"{name} gives {shown(form)}, which is no transaction form; let its :find be an operation and its "
         "arguments, say ?op ?e ?a ?v, or one map or vector",
         path,
@@ -143,13 +140,10 @@ def check_query(text: str, path: Path) -> None:
     try:
         query = parse_query(text)
     except AdalogError as error:
-        raise RefusedTransaction(
-            Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position
-        ) from None
+        raise invalid(f"the query of :db/fn: {error.message}", path, error.position) from None
     for aggregate in _aggregates(query):
         if aggregate.known.by_chance:
-            raise RefusedTransaction(
-                Code.TX_INVALID,
+            raise invalid(
                 "the query of :db/fn uses chance; a transaction has to mean the same every time",
                 path,
                 aggregate.position,
@@ -157,7 +151,6 @@ def check_query(text: str, path: Path) -> None:
 
 
 def _aggregates(part: object) -> Iterator[FindAggregate]:
-    """Those of a query, and of what is in it."""
     if isinstance(part, FindAggregate):
         yield part
     elif is_dataclass(part):
@@ -169,6 +162,5 @@ def _aggregates(part: object) -> Iterator[FindAggregate]:
 
 
 def shown(value: Any) -> str:
-    """A value in a message."""
     text = write(value)
     return text if len(text) <= 80 else text[:77] + "…"

@@ -24,7 +24,6 @@ class MultipleValues:
         self._declarations = declarations
 
     def of_map(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        """The values that a map's entry gives."""
         return (
             _items(value, path) if attribute.is_many and self._is_collection(attribute, value) else ((value, path),)
         )
@@ -35,7 +34,6 @@ class MultipleValues:
         return _items(value, path) if several else ((value, path),)
 
     def of_reverse(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        """The entities that a reverse key names."""
         return _items(value, path) if self._is_collection(attribute, value) else ((value, path),)
 
     def implied_type(self, key: Any, known: Attribute | None, value: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -10,6 +11,9 @@ from adalog.store.values.attribute import Attribute
 
 # Indexes that lead from the transaction to the offending part; a map counts its keys and values one by one.
 Path = tuple[int, ...]
+
+# Where an effect's (attribute, entity, value code) was written.
+Paths = Callable[[tuple[int, int, int]], Path]
 
 # In a path: what follows is not in the text, as a function made it.
 PRODUCED: Final = -1
@@ -91,3 +95,8 @@ class RefusedTransaction(Exception):
     message: str
     path: Path = ()
     inside: Position | None = None
+
+
+def invalid(message: str, path: Path, inside: Position | None = None) -> RefusedTransaction:
+    """The refusal of a form that means nothing."""
+    return RefusedTransaction(Code.TX_INVALID, message, path, inside)

@@ -20,14 +20,11 @@ from adalog.store.state.settings import Evaluation
 from adalog.store.state.speculation import applied
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.functions import check_query, shown
-from adalog.store.transact.operations import Path, RefusedTransaction
+from adalog.store.transact.operations import Path, Paths, RefusedTransaction, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
-
-# Where an effect's (attribute, entity, value code) was written.
-Paths = Callable[[tuple[int, int, int]], Path]
 
 
 def check(
@@ -72,8 +69,6 @@ def _failure(attribute: Attribute, e: int, value: Any, name: Symbol) -> str:
 
 
 class _Checking:
-    """One transaction's checks."""
-
     def __init__(self, effects: Sequence[Effect], state: DatabaseState, evaluation: Evaluation) -> None:
         self._effects = effects
         self._state = state
@@ -90,9 +85,7 @@ class _Checking:
         is_built_in = effect.a == bootstrap.ATTR_PREDS and _built_in(name) is not None
         if not is_built_in and self._query(name) is None:
             one = "a built-in of one argument such as pos?, or " if effect.a == bootstrap.ATTR_PREDS else ""
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{name} is no predicate; name {one}the ident of an entity with a :db/fn", path
-            )
+            raise invalid(f"{name} is no predicate; name {one}the ident of an entity with a :db/fn", path)
         attribute = self._after.attribute(effect.e) if effect.a == bootstrap.ATTR_PREDS else None
         if attribute is not None:
             columns = self._after.columns(attribute)
@@ -112,22 +105,14 @@ class _Checking:
         required = self._values(bootstrap.ENTITY_ATTRS, spec)
         predicates = self._values(bootstrap.ENTITY_PREDS, spec)
         if not required and not predicates:
-            raise RefusedTransaction(
-                Code.TX_INVALID,
-                f"{name or spec} is no entity spec; one has :db.entity/attrs or :db.entity/preds",
-                path,
-            )
+            raise invalid(f"{name or spec} is no entity spec; one has :db.entity/attrs or :db.entity/preds", path)
         for key in sorted(required, key=str):
             attribute = after.attribute(key)
             if attribute is None or not after.ev(attribute).count(entity):
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"entity {entity} lacks {key}, which {name or spec} requires", path
-                )
+                raise invalid(f"entity {entity} lacks {key}, which {name or spec} requires", path)
         for predicate in sorted(predicates, key=str):
             if not self._holds(predicate, entity, path):
-                raise RefusedTransaction(
-                    Code.TX_INVALID, f"entity {entity} does not satisfy {predicate}, as {name or spec} wants", path
-                )
+                raise invalid(f"entity {entity} does not satisfy {predicate}, as {name or spec} wants", path)
 
     def _values(self, attribute: int, entity: int) -> list[Any]:
         row = self._after.trie(attribute, inverse=False).row(entity)
@@ -140,16 +125,14 @@ class _Checking:
         built_in = _built_in(name)
         holds = self._holds(name, value, path) if built_in is None else built_in(value)
         if not holds:
-            raise RefusedTransaction(Code.TX_INVALID, _failure(attribute, e, value, name), path)
+            raise invalid(_failure(attribute, e, value, name), path)
         self._passed.add((name, v))
 
     def _holds(self, name: Symbol, argument: Any, path: Path) -> bool:
         """Whether a stored query gives a row for the argument; false and nil as its only answer are none."""
         query = self._query(name)
         if query is None:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{name} has no :db/fn any more, so nothing can satisfy it", path
-            )
+            raise invalid(f"{name} has no :db/fn any more, so nothing can satisfy it", path)
         try:
             rows = self._evaluation.rows(query, [argument], self._after)
             scalar = parse_query(query).find.shape == "scalar"

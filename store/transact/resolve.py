@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -24,7 +24,7 @@ from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
-from adalog.store.transact.operations import PRODUCED, Operation, Path, RefusedTransaction
+from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, RefusedTransaction, invalid
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import resolved
@@ -59,7 +59,6 @@ class Transaction:
         return Transaction(forms, text)
 
     def digest(self) -> str:
-        """A short name of its data: other data, another name."""
         return digest_of(self.forms if self.text is None else self.text)
 
     def position(self, path: Path, inside: Position | None = None) -> Position | None:
@@ -113,25 +112,18 @@ def resolve(
     policy: SchemaPolicy,
     now: int | None = None,
 ) -> Resolved:
-    """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
-
-    Raises AdalogError with the place of the offending form.
-    """
-    try:
-        return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
-    except RefusedTransaction as refused:
-        raise transaction.refusal(refused) from None
-
-
-def _resolve(
-    transaction: Transaction, state: DatabaseState, evaluation: Evaluation, policy: SchemaPolicy, now: int
-) -> Resolved:
+    """What the transaction does as the state's next one. now: its instant, the clock's where it is None. Raises
+    AdalogError with the place of the offending form."""
+    now = int(time.time() * 1000) if now is None else now
     forms = transaction.forms
-    plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
-    if plain is not None:
+    try:
+        plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
+        if plain is None:
+            return _resolved_at_length(transaction, state, evaluation, policy, now)
         effects, instant = _at(max(now, state.instant), plain.effects, state)
         return Resolved(effects, instant, plain.tempids, plain.new)
-    return _resolved_at_length(transaction, state, evaluation, policy, now)
+    except RefusedTransaction as refused:
+        raise transaction.refusal(refused) from None
 
 
 def _resolved_at_length(
@@ -165,9 +157,7 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
         yield operation
 
 
-def _with_instant(
-    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: DatabaseState, now: int
-) -> tuple[list[Effect], int]:
+def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:
     """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
     transaction = TX_BASE + state.t + 1
     for effect in effects:
@@ -177,16 +167,12 @@ def _with_instant(
         path = paths((effect.a, effect.e, effect.v))
         if effect.e != transaction or not effect.added:
             message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
-            raise RefusedTransaction(Code.TX_INVALID, message, path)
+            raise invalid(message, path)
         if given < state.instant:
             last = instant_of(state.instant).isoformat()
-            raise RefusedTransaction(
-                Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path
-            )
+            raise invalid(f":db/txInstant never goes back, and the last one is {last}", path)
         if given > now:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path
-            )
+            raise invalid(f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
         return [effect, *(other for other in effects if other is not effect)], given
     return _at(max(now, state.instant), effects, state)
 

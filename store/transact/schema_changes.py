@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,16 +11,12 @@ from adalog.datalog.values import Keyword
 from adalog.store.state.speculation import ChangedValues
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import too_many_at_once
-from adalog.store.transact.operations import Path, RefusedTransaction
-from adalog.store.tries.trie import Csr
+from adalog.store.transact.operations import Path, Paths, RefusedTransaction, invalid
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema, attribute_from
 from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
-
-# Where an effect's (attribute, entity, value code) was written.
-Paths = Callable[[tuple[int, int, int]], Path]
 
 _ALLOWED = {
     bootstrap.VALUE_TYPE: (frozenset(bootstrap.TYPES), "a :db.type/… such as :db.type/string"),
@@ -60,9 +56,7 @@ def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState, policy:
                 _check_old_data(old, attribute, state)
                 _check_composites_of(old, attribute, named)
         except _Senseless as fault:
-            raise RefusedTransaction(
-                Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)
-            ) from None
+            raise invalid(fault.message, _blamed(changes[entity], paths, fault.about)) from None
 
 
 def _check_number(
@@ -101,13 +95,11 @@ class _Named:
         self._new = {each.ident: each for each in after.values() if each is not None}
 
     def get(self, ident: Keyword) -> Attribute | None:
-        """The attribute with this ident."""
         new = self._new.get(ident)
         old = self._schema.get(ident) if new is None else None
         return old if old is not None and old.id not in self._after else new
 
     def composites(self) -> list[Attribute]:
-        """The composite tuples."""
         old = [each for each in self._schema.composites if each.id not in self._after]
         return [*old, *(each for each in self._new.values() if each.tuple_attrs)]
 
@@ -132,22 +124,20 @@ def _check_value(effect: Effect, paths: Paths, state: DatabaseState) -> None:
     allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
     if allowed is not None and effect.v not in allowed:
         ident = state.snapshot().ident(effect.a)
-        raise RefusedTransaction(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
+        raise invalid(f"{ident} cannot be {effect.v}; it is {wanted}", path)
     if effect.a not in _TUPLE:
         return
     value = state.codes.decode(effect.v)
     if effect.a == bootstrap.TUPLE_TYPE:
         if value not in _ITEM_TYPES:
-            raise RefusedTransaction(
-                Code.TX_INVALID, f"{value} is no type of a tuple's items; one is :db.type/long", path
-            )
+            raise invalid(f"{value} is no type of a tuple's items; one is :db.type/long", path)
         return
     wanted = "attributes" if effect.a == bootstrap.TUPLE_ATTRS else "types such as :db.type/long"
     fits = all(isinstance(item, Keyword) for item in value) and 2 <= len(value) <= 8
     if effect.a == bootstrap.TUPLE_TYPES:
         fits = fits and all(item in _ITEM_TYPES for item in value)
     if not fits:
-        raise RefusedTransaction(Code.TX_INVALID, f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
+        raise invalid(f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
 
 
 def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
@@ -195,7 +185,7 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     snapshot = state.snapshot()
     if old.no_history and (new is None or not new.no_history) and snapshot.has_data(old.id):
         raise _Senseless(
-            f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history",
+            f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history"
         )
     by_entity = snapshot.trie(old.id, inverse=False)
     if not by_entity.rows:
@@ -209,17 +199,13 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     if (old.tuple_attrs, old.tuple_types, old.tuple_type) != (new.tuple_attrs, new.tuple_types, new.tuple_type):
         raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
-        message = f"{old.ident} cannot become cardinality one: entity {{}} has several values"
-        _refuse_longer_rows(by_entity.merged, message)
+        several = np.flatnonzero(np.diff(by_entity.merged.offsets) > 1)
+        if len(several):
+            holder = by_entity.merged.keys[several[0]]
+            raise _Senseless(f"{old.ident} cannot become cardinality one: entity {holder} has several values")
     if new.unique is not None and old.unique is None:
         by_value = snapshot.trie(old.id, inverse=True).merged
         several = np.flatnonzero(np.diff(by_value.offsets) > 1)
         if len(several):
             first, second = by_value.values[by_value.offsets[several[0]] :][:2]
             raise _Senseless(f"{old.ident} cannot become unique: entities {first} and {second} share a value")
-
-
-def _refuse_longer_rows(by_entity: Csr, message: str) -> None:
-    several = np.flatnonzero(np.diff(by_entity.offsets) > 1)
-    if len(several):
-        raise _Senseless(message.format(by_entity.keys[several[0]]))

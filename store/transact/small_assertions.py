@@ -99,7 +99,6 @@ class _Reading:
 
 
 def _entity(value: Any) -> Term:
-    """The entity that a number or a tempid names."""
     kind = type(value)
     if kind is int and value < SCHEMA_BASE:
         return int(value) if value >= 0 else Tempid(value)

@@ -8,59 +8,40 @@ from dataclasses import dataclass
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
 from adalog.store.state.state import DatabaseState
+from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composite, Composites, tuple_code
-from adalog.store.transact.operations import (
-    Add,
-    Cas,
-    Ensure,
-    Operation,
-    Path,
-    RefusedTransaction,
-    Retract,
-    RetractEntity,
-    Tempid,
-    Term,
-    Update,
-)
+from adalog.store.transact.operations import Operation, Path, RefusedTransaction, Tempid, Term, invalid
 
 # Operations that mean nothing for an entity of which nothing holds.
-_OF_KNOWN = (Retract, RetractEntity, Cas)
+_OF_KNOWN = (ops.Retract, ops.RetractEntity, ops.Cas)
 
 
 def resolved(
     operations: Sequence[Operation], state: DatabaseState, composites: Composites
 ) -> tuple[dict[Tempid, int], Interval]:
     """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
-
     Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
     UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
-    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
-    """
-    union = _Union(state)
-    for operation in operations:
-        if isinstance(operation.e, Tempid):
-            union.meet(operation.e)
+    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few."""
+    union = _Union(state, [operation.e for operation in operations if isinstance(operation.e, Tempid)])
     union.unify(
-        [op for op in operations if isinstance(op, Add) and op.a.unique == "identity"],
+        [op for op in operations if isinstance(op, ops.Add) and op.a.unique == "identity"],
         _Parts.of(operations, composites),
     )
     for operation in operations:
         for term in _referred(operation):
-            if isinstance(term, Tempid) and not union.has_met(term):
-                raise RefusedTransaction(
-                    Code.TX_INVALID,
+            if isinstance(term, Tempid) and term not in union.parents:
+                raise invalid(
                     f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
                     "One that is there is named by a number, an ident or a lookup ref such as "
                     '[:user/email "ada@example.org"]',
                     operation.path,
                 )
-        if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
-            raise RefusedTransaction(
-                Code.TX_INVALID,
-                f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
-                operation.path,
-            )
-    new = state.free.without(_chosen(operations, state)).next(union.count_unknown())
+        if isinstance(operation, _OF_KNOWN) and isinstance(union.find(operation.e), Tempid):
+            raise invalid(f'the tempid "{operation.e}" is a new entity, of which nothing holds yet', operation.path)
+    new = state.free.without(_chosen(operations, state)).next(
+        len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
+    )
     return union.allocated(new.start), new
 
 
@@ -83,23 +64,23 @@ def _chosen(operations: Iterable[Operation], state: DatabaseState) -> list[int]:
 
 def _named(operation: Operation, state: DatabaseState) -> Iterable[int]:
     """The entities that an operation's values name."""
-    if isinstance(operation, RetractEntity):
+    if isinstance(operation, ops.RetractEntity):
         return ()
-    if isinstance(operation, Ensure):
+    if isinstance(operation, ops.Ensure):
         return (operation.spec,)
     if not operation.a.refers:
         return ()
-    values = (operation.old, operation.new) if isinstance(operation, Cas) else _referred(operation)
+    values = (operation.old, operation.new) if isinstance(operation, ops.Cas) else _referred(operation)
     codes = [value for value in values if value is not None and not isinstance(value, Tempid)]
     return [id_ for code in codes for id_ in referred(operation.a, code, state.codes)]
 
 
 def _referred(operation: Operation) -> Iterable[Term | None]:
-    if isinstance(operation, Add | Retract):
+    if isinstance(operation, ops.Add | ops.Retract):
         return (operation.v,)
-    if isinstance(operation, Update):
+    if isinstance(operation, ops.Update):
         return (operation.operand,)
-    return (operation.new,) if isinstance(operation, Cas) else ()
+    return (operation.new,) if isinstance(operation, ops.Cas) else ()
 
 
 @dataclass(frozen=True)
@@ -107,45 +88,36 @@ class _Parts:
     """The unique composites, and what the transaction says of their components for entities it may make."""
 
     composites: tuple[Composite, ...]
-    adds: list[Add]
+    adds: list[ops.Add]
 
     @staticmethod
     def of(operations: Iterable[Operation], composites: Composites) -> _Parts:
         unique = tuple(each for each in composites.all if each.attribute.unique == "identity")
         components = {component.id for each in unique for component in each.components}
-        adds = [op for op in operations if type(op) is Add and op.a.id in components] if components else []
+        adds = [op for op in operations if type(op) is ops.Add and op.a.id in components] if components else []
         return _Parts(unique, [add for add in adds if isinstance(add.e, Tempid)])
 
 
 class _Union:
     """Disjoint sets of tempids, each with an entity id once one is known."""
 
-    def __init__(self, state: DatabaseState) -> None:
+    def __init__(self, state: DatabaseState, tempids: Iterable[Tempid]) -> None:
         self._state = state
-        self._parents: dict[Tempid, Term] = {}
-
-    def meet(self, tempid: Tempid) -> None:
-        self._parents.setdefault(tempid, tempid)
-
-    def has_met(self, tempid: Tempid) -> bool:
-        return tempid in self._parents
-
-    def is_known(self, tempid: Tempid) -> bool:
-        return not isinstance(self.find(tempid), Tempid)
+        self.parents: dict[Tempid, Term] = {tempid: tempid for tempid in tempids}
 
     def find(self, term: Term) -> Term:
         passed = []
         while isinstance(term, Tempid):
-            parent = self._parents.get(term, term)
+            parent = self.parents.get(term, term)
             if parent is term:
                 break
             passed.append(term)
             term = parent
         for tempid in passed:
-            self._parents[tempid] = term
+            self.parents[tempid] = term
         return term
 
-    def unify(self, adds: Sequence[Add], parts: _Parts) -> None:
+    def unify(self, adds: Sequence[ops.Add], parts: _Parts) -> None:
         """Until nothing changes: a ref's identity may become known only when the entity it refers to is."""
         changed = True
         while changed:
@@ -161,7 +133,7 @@ class _Union:
 
     def _unify_tuples(self, parts: _Parts) -> bool:
         """The same for composites: an entity is known by one when all its components are given."""
-        given: dict[Term, dict[int, Add]] = {}
+        given: dict[Term, dict[int, ops.Add]] = {}
         for add in parts.adds:
             given.setdefault(self.find(add.e), {})[add.a.id] = add
         changed = False
@@ -181,14 +153,14 @@ class _Union:
                 changed |= self._join(e, other, last)
         return changed
 
-    def _join(self, left: Term, right: Term, add: Add) -> bool:
+    def _join(self, left: Term, right: Term, add: ops.Add) -> bool:
         left, right = self.find(left), self.find(right)
         if left == right and isinstance(left, Tempid) == isinstance(right, Tempid):
             return False
         if isinstance(right, Tempid):
-            self._parents[right] = left
+            self.parents[right] = left
         elif isinstance(left, Tempid):
-            self._parents[left] = right
+            self.parents[left] = right
         else:
             raise RefusedTransaction(
                 Code.UNIQUE_CONFLICT,
@@ -198,16 +170,13 @@ class _Union:
             )
         return True
 
-    def count_unknown(self) -> int:
-        return len({found for tempid in self._parents if isinstance(found := self.find(tempid), Tempid)})
-
     def allocated(self, next_entity: int) -> dict[Tempid, int]:
         """The id of each tempid, new ones in the order in which they were met."""
         ids: dict[Tempid, int] = {}
-        for tempid in self._parents:
+        for tempid in self.parents:
             id_ = self.find(tempid)
             if isinstance(id_, Tempid):
-                self._parents[id_] = next_entity
+                self.parents[id_] = next_entity
                 id_ = next_entity
                 next_entity += 1
             ids[tempid] = id_

@@ -84,16 +84,13 @@ class AttributeData:
     # What holds at this moment, row by row, for the writer
 
     def holds(self, e: int, v: int) -> bool:
-        """Whether the entity has the value."""
         touched = self.delta.values(e).get(v)
         return self.relation.ev.holds(e, v) if touched is None else touched
 
     def values(self, e: int) -> list[int]:
-        """The entity's value codes."""
         return _overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e))
 
     def entities(self, v: int) -> list[int]:
-        """The entities that have the value."""
         return _overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v))
 
     def mentions(self, e: int) -> bool:
@@ -144,14 +141,13 @@ class AttributeData:
 
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""
-        young = self.delta.events(0, self.delta.length_at(until))
-        every = Columns.concat([self.relation.events(since), young])
+        every = Columns.concat([self.relation.events(since), self.delta.events(0, self.delta.length_at(until))])
         return every.take((every.t > since) & (every.t <= until)).sorted()
 
     def events_between(self, low: int, high: int, until: int) -> Columns:
         """Every assertion and retraction up to transaction `until` of the entities from `low` to before `high`,
         sorted by (e, v, t). Costs what these ever had, and what is young."""
-        current = self.relation.current_between(low, high)
+        current = self.relation.base.current_between(low, high)
         young = self.delta.events(0, self.delta.length_at(until))
         young = young.take((young.e >= low) & (young.e < high))
         others = Columns.concat([self.relation.other_events_between(low, high), young])
@@ -196,7 +192,6 @@ class AttributeData:
         return int(events[events <= t].max(initial=0))
 
     def statistics(self, t: int) -> AttributeStatistics:
-        """Counts after transaction t."""
         few = self.few(t)
         if few is not None:
             return AttributeStatistics(len(few), len({e for e, _ in few}), len({v for _, v in few}))
@@ -208,7 +203,6 @@ class AttributeData:
         return self.delta.few(t) if self.relation is NO_RELATION else None
 
     def nbytes(self) -> int:
-        """Bytes held."""
         levels = 0 if self._tries is None else sum(each.newest.nbytes() for each in self._tries)
         return self.relation.nbytes() + self.delta.nbytes() + levels
 
@@ -225,7 +219,6 @@ def _overlaid(base: list[int], touched: dict[int, bool]) -> list[int]:
 
 
 def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
-    """The trie after the events."""
     if inverse:
         return trie.advanced(events.v, events.e, events.added)
     return trie.advanced(events.e, events.v, events.added)

@@ -12,6 +12,7 @@ import numpy as np
 
 from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import Columns, are_of
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, Csr, distinct
 from adalog.store.values.arrays import CodeColumn, Int64s
 
@@ -33,10 +34,8 @@ class ClosedDatoms:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
-
-    last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
-    """
+    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n]. last: the last
+    transaction that touched the attribute. segment: the file its arrays are mapped from, if any."""
 
     ev: Csr = EMPTY
     ve: Csr = EMPTY
@@ -90,10 +89,8 @@ class Base:
         return Columns.concat([now, held]).sorted() if len(held) else now
 
     def until(self, t: int, current: Columns, later: ClosedDatoms, *, keep_history: bool = True) -> Base:
-        """As it was after transaction t, when `current` held: as though nothing had happened since.
-
-        later: what ended in runs above it.
-        """
+        """As it was after transaction t, when `current` held: as though nothing had happened since. later: what
+        ended in runs above it."""
         closed = _joined(self.closed, later)
         then = (closed.retracted <= t) & keep_history
         return Base(
@@ -136,13 +133,11 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
     alternate, so in the order of (e, v, t) a retraction closes the row before it.
     """
     rows = Columns.concat([touched, events]).sorted()
-    again = np.zeros(len(rows), np.bool_)
-    again[:-1] = (rows.e[1:] == rows.e[:-1]) & (rows.v[1:] == rows.v[:-1])
+    again = np.append(~run_starts(rows.e, rows.v)[1:], False)
     ended = np.flatnonzero(rows.added & again)
     closed = ClosedDatoms(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
     fresh = rows.take(rows.added & ~again)
-    entities = distinct(events.e)
-    untouched = _without(current, entities)
+    untouched = current.take(~are_of(current.e, distinct(events.e))) if len(current) else current
     # Whole entities are replaced, so where an entity goes is decided by the entity alone.
     at = np.searchsorted(untouched.e, fresh.e)
     return (
@@ -154,12 +149,6 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
         ),
         closed,
     )
-
-
-def _without(columns: Columns, entities: CodeColumn) -> Columns:
-    if not len(columns):
-        return columns
-    return columns.take(~are_of(columns.e, entities))
 
 
 def _joined(old: ClosedDatoms, new: ClosedDatoms) -> ClosedDatoms:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adalog.store.tries.signed import order_of
+from adalog.store.tries.signed import order_of, run_starts
 from adalog.store.tries.trie import EMPTY
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
@@ -25,8 +25,8 @@ class Columns:
     def __len__(self) -> int:
         return len(self.e)
 
-    def take(self, which: RowColumn | Bools) -> Columns:
-        """The rows of a mask or of positions."""
+    def take(self, which: RowColumn | Bools | slice) -> Columns:
+        """The rows of a mask, of positions or of a range."""
         return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
 
     def sorted(self) -> Columns:
@@ -35,30 +35,19 @@ class Columns:
     def held(self) -> Columns:
         """What holds after all of them, which are sorted by (e, v, t): those that are the last of their pair and
         asserted."""
-        if self.added.all() and not self._repeats().any():
+        first = run_starts(self.e, self.v)
+        if self.added.all() and first.all():
             return self
-        last = np.ones(len(self), np.bool_)
-        last[:-1] = ~self._repeats()
-        return self.take(last & self.added)
-
-    def _repeats(self) -> Bools:
-        """Which rows are of the same pair as the one after them; bool[n - 1]."""
-        same: Bools = (self.e[1:] == self.e[:-1]) & (self.v[1:] == self.v[:-1])
-        return same
+        return self.take(np.append(first[1:], True)[: len(self)] & self.added)
 
     @staticmethod
     def asserted(e: CodeColumn, v: CodeColumn, t: Int64s) -> Columns:
-        """Rows that are all assertions."""
         return Columns(e, v, t, np.ones(len(e), np.bool_))
 
     @staticmethod
     def concat(parts: list[Columns]) -> Columns:
-        return Columns(
-            np.concatenate([part.e for part in parts]),
-            np.concatenate([part.v for part in parts]),
-            np.concatenate([part.t for part in parts]),
-            np.concatenate([part.added for part in parts]),
-        )
+        columns = zip(*((part.e, part.v, part.t, part.added) for part in parts), strict=True)
+        return Columns(*map(np.concatenate, columns))
 
 
 def are_of(e: CodeColumn, entities: CodeColumn) -> Bools:
@@ -66,8 +55,7 @@ def are_of(e: CodeColumn, entities: CodeColumn) -> Bools:
     if not len(entities):
         return np.zeros(len(e), np.bool_)
     at = np.minimum(entities.searchsorted(e), len(entities) - 1)
-    found: Bools = entities[at] == e
-    return found
+    return np.asarray(entities[at] == e)
 
 
 NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))

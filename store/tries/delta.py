@@ -39,7 +39,6 @@ class Delta:
 
     @staticmethod
     def of(e: CodeColumn, v: CodeColumn, t: Int64s, added: NDArray[np.bool_]) -> Delta:
-        """From events in their order."""
         stamp = 2 * np.asarray(t, np.int64) + added
         return Delta(_kept(np.column_stack((e, v, stamp)).astype(np.int64, copy=False).tobytes()))
 
@@ -71,7 +70,6 @@ class Delta:
         return _stamp(events, length - 1) >> 1 if length else 0
 
     def events(self, start: int, stop: int) -> Columns:
-        """Events number start to stop."""
         events = self._events
         if start >= stop:
             return NO_COLUMNS
@@ -84,7 +82,6 @@ class Delta:
         return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
 
     def copy(self, start: int, stop: int) -> Delta:
-        """A delta of events number start to stop."""
         events = self._events
         if isinstance(events, bytes):
             return Delta(events[start * _EVENT.size : stop * _EVENT.size])

@@ -49,8 +49,7 @@ def ranges_of(samples: Sequence[NDArray[np.int64]], size: int, *, whole: bool = 
     every = every[:, np.lexsort((every[1], every[0]))]
     step = max(size // max(size // _SAMPLES, 1), 1)
     cuts = [(key, FIRST[1] if whole else value) for key, value in every[:, step::step].T.tolist()]
-    bounds = [FIRST, *sorted(set(cuts) - {FIRST}), LAST]
-    return list(pairwise(bounds))
+    return list(pairwise([FIRST, *sorted(set(cuts) - {FIRST}), LAST]))
 
 
 def sampled(relation: Relation, events: Columns, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,8 +67,7 @@ def sampled(relation: Relation, events: Columns, size: int) -> tuple[NDArray[np.
 
 def _sampled(level: Csr | Signed, size: int) -> NDArray[np.int64]:
     places = np.arange(0, len(level.values), max(size // _SAMPLES, 1))
-    keys = level.keys[level.offsets.searchsorted(places, side="right") - 1]
-    return np.stack((keys, level.values[places]))
+    return np.stack((level.keys[level.offsets.searchsorted(places, side="right") - 1], level.values[places]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +100,9 @@ def write_forward(
     later = []
     for run in relation.runs:
         at = _places(run.ev, low, high)
-        level = _cut_signed(run.ev, *at)
-        e, v, added = level.pairs()
+        e, v, added = _cut_signed(run.ev, *at).pairs()
         later.append(Columns(e, v, run.stamps[slice(*at)], added))
-        which = _within(run.past.e, run.past.v, low, high)
-        later.append(run.past.take(np.arange(which.start, which.stop)))
+        later.append(run.past.take(_within(run.past.e, run.past.v, low, high)))
     every = Columns.concat([*later, events])
     if len(every):
         own = own.folded(every, EMPTY, fold.t, keep_history=fold.keep_history)
@@ -142,8 +138,7 @@ def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
-    for name in _FORWARD:
-        arrays[name] = _joined(forward, name)
+    arrays |= {name: _joined(forward, name) for name in _FORWARD}
     arrays["t"] = np.array([fold.t, last], np.int64)
     return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays)
 
@@ -202,7 +197,6 @@ def _place(level: Csr | Signed, pair: Pair) -> int:
 
 
 def _cut(csr: Csr, start: int, stop: int) -> Csr:
-    """The pairs at some places."""
     first, last = _rows(csr.offsets, start, stop)
     if first == last:
         return EMPTY

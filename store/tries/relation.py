@@ -98,12 +98,8 @@ class Relation:
         every = Columns.concat(parts) if parts else NO_COLUMNS
         return every.take(every.t > since)
 
-    def current_between(self, low: int, high: int) -> Columns:
-        """What holds in the base for the entities from `low` to before `high`, sorted by (e, v)."""
-        return self.base.current_between(low, high)
-
     def other_events_between(self, low: int, high: int) -> Columns:
-        """All other events of these entities, in no order."""
+        """All events of the entities from `low` to before `high` that are not current in the base, in no order."""
         parts = [run.events_between(low, high) for run in self.runs]
         return Columns.concat([self.base.ended_between(low, high), *parts])
 

@@ -152,25 +152,23 @@ def block_of(arrays: Arrays, tag: int, start: int, segment: Segment) -> Block:
     """A block from the arrays of `save_blocks` or `save_block`, of older versions without a secret."""
     name = f"{tag}.{start}" if f"{tag}.{start}.order" in arrays else f"{tag}.{_ALONE}"
     parts = {part: arrays[f"{name}.{part}"] for part in BlockArrays._fields if part != "secret"}
-    secret = arrays.get(f"{name}.secret", _NO_SECRET)
-    return Block(start, BlockArrays(**parts, secret=secret), segment)
+    return Block(start, BlockArrays(**parts, secret=arrays.get(f"{name}.secret", _NO_SECRET)), segment)
 
 
 def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> Segment:
     """Write the events of many attributes, which t ends."""
     columns = list(deltas.values())
-    every = Columns.concat(columns) if columns else None
     arrays: dict[str, NDArray[Any]] = {
         "attributes": np.array(list(deltas), np.int64),
         "lengths": np.array([len(each) for each in columns], np.int64),
     }
-    if every is not None:
-        arrays |= {"e": every.e, "v": every.v, "t": every.t, "added": every.added}
+    if columns:
+        every = Columns.concat(columns)
+        arrays |= {field: getattr(every, field) for field in _EVENTS}
     return write_segment(folder, f"{_DELTAS}-{t}", arrays)
 
 
 def load_deltas(segment: Segment) -> dict[int, Delta]:
-    """The deltas of `save_deltas`."""
     arrays = open_segment(segment)
     deltas, at = {}, 0
     for attribute, length in zip(arrays["attributes"].tolist(), arrays["lengths"].tolist(), strict=True):

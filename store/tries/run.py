@@ -43,14 +43,12 @@ class Run:
         """From events, oldest first, each of which changes something, above the tries of both directions."""
         ev, forward = below[0].difference(events.e, events.v, events.added)
         ve, backward = below[1].difference(events.v, events.e, events.added)
-        ordered = events.take(order_of(events.e, events.v))
-        stamps, past = _split(ordered, keep_history=keep_history)
+        stamps, past = _split(events.take(order_of(events.e, events.v)), keep_history=keep_history)
         return Run(ev, ve, (forward, backward), stamps, past, t, int(events.t[-1]))
 
     def merged(self, newer: Run, *, keep_history: bool = True) -> Run:
-        """Both as one."""
-        events = Columns.concat([self.events(), newer.events()]).sorted()
-        stamps, past = _split(events, keep_history=keep_history)
+        every = Columns.concat([self.events(), newer.events()])
+        stamps, past = _split(every.sorted(), keep_history=keep_history)
         ev, ve = united(newer.ev, self.ev), united(newer.ve, self.ve)
         assert len(stamps) == len(ev), "a run is not the difference that its events make"
         return Run(ev, ve, newer.sizes, stamps, past, newer.t, newer.last)
@@ -85,8 +83,7 @@ class Run:
         e = np.repeat(self.ev.keys[first:last], np.diff(offsets))
         latest = Columns(e, self.ev.values[which], self.stamps[which], self.ev.added[which])
         past = slice(*self.past.e.searchsorted([low, high]).tolist())
-        own = self.past
-        return Columns.concat([latest, Columns(own.e[past], own.v[past], own.t[past], own.added[past])])
+        return Columns.concat([latest, self.past.take(past)])
 
     def prepare(self) -> None:
         """Makes what would be made when first asked for, so that no reader has to."""

@@ -128,17 +128,11 @@ class Signed:
         return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
 
     def nbytes(self) -> int:
-        arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
-        return sum(array.nbytes for array in arrays)
+        return sum(each.nbytes for each in (self.keys, self.offsets, self.values, self.added, self.counts))
 
 
-NOTHING_SIGNED: Final = Signed(
-    np.empty(0, np.int64),
-    np.zeros(1, np.int64),
-    np.empty(0, np.int64),
-    np.empty(0, np.bool_),
-    np.empty(0, np.int64),
-)
+_NONE: Final = np.empty(0, np.int64)
+NOTHING_SIGNED: Final = Signed(_NONE, np.zeros(1, np.int64), _NONE, np.empty(0, np.bool_), _NONE)
 
 Levels = tuple[Signed, ...]
 """Levels, the newest first."""
@@ -211,6 +205,20 @@ def run_starts(*columns: NDArray[np.integer]) -> Bools:
     return first
 
 
+def among(e: CodeColumn, v: CodeColumn, of_e: CodeColumn, of_v: CodeColumn) -> Bools:
+    """Which of the pairs, each there once, are among others, each there once."""
+    found = np.zeros(len(e), np.bool_)
+    if not len(e) or not len(of_e):
+        return found
+    every_e, every_v = np.concatenate((e, of_e)), np.concatenate((v, of_v))
+    order = order_of(every_e, every_v)
+    every_e, every_v = every_e[order], every_v[order]
+    same = np.flatnonzero((every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1]))
+    places = np.concatenate((order[same], order[same + 1]))
+    found[places[places < len(e)]] = True
+    return found
+
+
 def summed(keys: CodeColumn, values: CodeColumn, added: Bools) -> tuple[CodeColumn, CodeColumn, Bools]:
     """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
     order = order_of(keys, values)
@@ -241,7 +249,6 @@ def _without(column: NDArray[T], place: int) -> NDArray[T]:
 
 
 def _chosen(level: Signed, which: Bools) -> Signed:
-    """Some keys of a level."""
     if which.all():
         return level
     sizes = np.diff(level.offsets)

@@ -21,6 +21,7 @@ from adalog.store.tries.signed import (
     order_of,
     pushed,
     pushed_one,
+    run_starts,
     runs,
     summed,
 )
@@ -37,9 +38,7 @@ _LONG_ROW = 4096
 @dataclass(frozen=True, eq=False)
 class Csr:
     """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
-
-    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
-    """
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n]."""
 
     keys: CodeColumn
     offsets: RowColumn
@@ -56,6 +55,11 @@ class Csr:
         index = np.full(span, -1, np.int32)
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
+
+    @property
+    def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
+        """What kernels look rows up in."""
+        return self.keys, self.dense, self.offsets, self.values
 
     @cached_property
     def longest(self) -> int:
@@ -84,29 +88,18 @@ class Csr:
     @staticmethod
     def from_sorted(keys: CodeColumn, values: CodeColumn) -> Csr:
         """From pairs sorted by (key, value) and distinct; both int64[n]."""
-        n = len(keys)
-        if n == 0:
+        if not len(keys):
             return EMPTY
-        first = np.empty(n, np.bool_)
-        first[0] = True
-        np.not_equal(keys[1:], keys[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        offsets = np.empty(len(starts) + 1, np.int64)
-        offsets[:-1] = starts
-        offsets[-1] = n
-        return Csr(np.ascontiguousarray(keys[starts]), offsets, np.ascontiguousarray(values))
+        starts = np.flatnonzero(run_starts(keys))
+        return Csr(np.ascontiguousarray(keys[starts]), np.append(starts, len(keys)), np.ascontiguousarray(values))
 
     @staticmethod
     def from_pairs(keys: CodeColumn, values: CodeColumn) -> Csr:
         """From pairs in any order, repeats allowed; both int64[n]."""
         order = order_of(keys, values)
         keys, values = keys[order], values[order]
-        if len(keys) > 1:
-            keep = np.empty(len(keys), np.bool_)
-            keep[0] = True
-            np.logical_or(keys[1:] != keys[:-1], values[1:] != values[:-1], out=keep[1:])
-            keys, values = keys[keep], values[keep]
-        return Csr.from_sorted(keys, values)
+        kept = run_starts(keys, values)
+        return Csr.from_sorted(keys[kept], values[kept])
 
     def row(self, key: int) -> CodeColumn | None:
         """The values of one key, or None where it has no row. O(1) or O(log k)."""
@@ -161,9 +154,7 @@ def distinct(values: CodeColumn) -> CodeColumn:
     if len(values) < 2:
         return values.copy()
     ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
-    first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+    return ordered[run_starts(ordered)]
 
 
 EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
@@ -179,10 +170,8 @@ class TrieSize:
 
 
 class Trie:
-    """A base and levels of signed pairs above it, the newest first.
-
-    size: of the trie as a whole; that of the base where there are no levels.
-    """
+    """A base and levels of signed pairs above it, the newest first. size: of the trie as a whole; that of the base
+    where there are no levels."""
 
     def __init__(self, base: Csr, levels: Levels = (), size: TrieSize | None = None) -> None:
         assert size is not None or not levels
@@ -195,12 +184,9 @@ class Trie:
 
     @property
     def size(self) -> TrieSize:
-        """Its counts, at no cost."""
-        size = self._size
-        if size is None:
-            base = self.base
-            size = self._size = TrieSize(len(base.values), len(base.keys), base.longest)
-        return size
+        if self._size is None:
+            self._size = TrieSize(len(self.base.values), len(self.base.keys), self.base.longest)
+        return self._size
 
     @property
     def pairs(self) -> int:
@@ -375,8 +361,7 @@ class Trie:
     def _touched_keys(self) -> CodeColumn:
         if len(self.levels) == 1:
             return self.levels[0].keys
-        keys = np.sort(np.concatenate([level.keys for level in self.levels]), kind="stable")
-        return distinct(keys)
+        return distinct(np.sort(np.concatenate([level.keys for level in self.levels]), kind="stable"))
 
     # Everything
 
@@ -392,10 +377,8 @@ class Trie:
         order = order_of(keys, values)
         keys, values = keys[order], values[order]
         # A pair that is there twice is one of the base that went.
-        twice = (keys[1:] == keys[:-1]) & (values[1:] == values[:-1])
-        kept = np.ones(len(keys), np.bool_)
-        kept[1:] &= ~twice
-        kept[:-1] &= ~twice
+        first = run_starts(keys, values)
+        kept = first & np.append(first[1:], True)
         return Csr.from_sorted(keys[kept], values[kept])
 
     @cached_property
@@ -426,9 +409,7 @@ class Trie:
 
     def advanced(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> Trie:
         """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
-
-        Costs the events and the youngest level; that of a merge of levels now and then.
-        """
+        Costs the events and the youngest level; that of a merge of levels now and then."""
         if len(keys) == 1:
             return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
         fresh, size = self.difference(keys, values, added)
@@ -448,10 +429,8 @@ class Trie:
             return NOTHING_SIGNED, self.size
         order = order_of(keys, values)
         keys, values, added = keys[order], values[order], added[order]
-        last = np.ones(len(keys), np.bool_)
-        last[:-1] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
-        first = np.ones(len(keys), np.bool_)
-        first[1:] = last[:-1]
+        first = run_starts(keys, values)
+        last = np.append(first[1:], True)
         # A pair's first event says whether it held before, its last one whether it does now.
         changed = added[first] == added[last]
         if not changed.any():

@@ -30,8 +30,7 @@ Uniqueness = Literal["value", "identity"]
 class AttributeKind:
     """What attributes can have in common. value_type: a name of VALUE_TYPES, or None until the first use decides it
     (open schema only). tuple_attrs: of a composite tuple, what it is made of. preds: what its values have to
-    satisfy, each a built-in predicate or the ident of a stored query.
-    """
+    satisfy, each a built-in predicate or the ident of a stored query."""
 
     value_type: str | None = None
     cardinality: Cardinality = "one"

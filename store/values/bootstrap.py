@@ -9,42 +9,12 @@ from adalog.store.values.attribute import SCHEMA_BASE, Uniqueness
 
 # The place in this list is the entity id for ever: new ones go to the end.
 _IDENTS: Final = (
-    "db/ident",
-    "db/valueType",
-    "db/cardinality",
-    "db/unique",
-    "db/isComponent",
-    "db/doc",
-    "db/index",
-    "db/noHistory",
-    "db/tupleAttrs",
-    "db/tupleTypes",
-    "db/tupleType",
-    "db.attr/preds",
-    "db/ensure",
-    "db/txInstant",
-    "db.cardinality/one",
-    "db.cardinality/many",
-    "db.unique/value",
-    "db.unique/identity",
-    "db.type/long",
-    "db.type/bigint",
-    "db.type/double",
-    "db.type/float",
-    "db.type/bigdec",
-    "db.type/string",
-    "db.type/keyword",
-    "db.type/symbol",
-    "db.type/boolean",
-    "db.type/instant",
-    "db.type/uuid",
-    "db.type/uri",
-    "db.type/bytes",
-    "db.type/ref",
-    "db.type/tuple",
-    "db/fn",
-    "db.entity/attrs",
-    "db.entity/preds",
+    *("db/ident", "db/valueType", "db/cardinality", "db/unique", "db/isComponent", "db/doc", "db/index"),
+    *("db/noHistory", "db/tupleAttrs", "db/tupleTypes", "db/tupleType", "db.attr/preds", "db/ensure"),
+    *("db/txInstant", "db.cardinality/one", "db.cardinality/many", "db.unique/value", "db.unique/identity"),
+    *("db.type/long", "db.type/bigint", "db.type/double", "db.type/float", "db.type/bigdec", "db.type/string"),
+    *("db.type/keyword", "db.type/symbol", "db.type/boolean", "db.type/instant", "db.type/uuid", "db.type/uri"),
+    *("db.type/bytes", "db.type/ref", "db.type/tuple", "db/fn", "db.entity/attrs", "db.entity/preds"),
 )
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate(_IDENTS)}
 
@@ -101,7 +71,6 @@ _MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
 
 def is_built_in(e: int) -> bool:
-    """Whether the entity is one of these."""
     return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDENTS)
 
 

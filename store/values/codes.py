@@ -49,23 +49,12 @@ def _listed(array: NDArray[Any]) -> list[Any]:
 class Coder(Protocol):
     """What the engine needs of codes, whether the database's or a query's own."""
 
-    def intern(self, value: Any) -> int:
-        """The value's code, made if need be."""
-
-    def lookup(self, value: Any) -> int | None:
-        """The value's code, or None where no datom can hold it."""
-
-    def decode(self, code: int) -> Any:
-        """The value of a code."""
-
-    def decode_many(self, codes: Int64s) -> list[Any]:
-        """The values of many codes."""
-
-    def to_arrow(self, codes: Int64s) -> pa.Array:
-        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
-
-    def tags(self, codes: Int64s) -> NDArray[np.int8]:
-        """The type tag of each code, 0 for a code that is its own long."""
+    def intern(self, value: Any) -> int: ...
+    def lookup(self, value: Any) -> int | None: ...
+    def decode(self, code: int) -> Any: ...
+    def decode_many(self, codes: Int64s) -> list[Any]: ...
+    def to_arrow(self, codes: Int64s) -> pa.Array: ...
+    def tags(self, codes: Int64s) -> NDArray[np.int8]: ...
 
 
 class Codes:
@@ -85,13 +74,10 @@ class Codes:
 
     def intern_text(self, tag: int, texts: pa.Array) -> Int64s:
         """Codes of a column of strings (or of keywords' or uris' text): int64[n]."""
-        encoded = texts.dictionary_encode()
-        dictionary = self._dictionaries[tag]
+        encoded, dictionary = texts.dictionary_encode(), self._dictionaries[tag]
         numbers = [dictionary.add(text.encode()) for text in encoded.dictionary.to_pylist()]
-        base = layout.code_of(tag, 0)
-        codes = np.array(numbers, np.int64) + base
-        result: Int64s = codes[encoded.indices.to_numpy(zero_copy_only=False)]
-        return result
+        codes: Int64s = layout.code_of(tag, 0) + np.array(numbers, np.int64)
+        return np.asarray(codes[encoded.indices.to_numpy(zero_copy_only=False)])
 
     def intern_arrow(self, values: pa.Array) -> Int64s:
         """Codes of an Arrow column: int64[n]. For one thread at a time; ValueError for a column with nulls."""
@@ -127,7 +113,6 @@ class Codes:
         return None if number is None else layout.code_of(tag, number)
 
     def decode(self, code: int) -> Any:
-        """The value of a code."""
         tag = layout.tag_of(code)
         if tag == 0:
             return code
@@ -350,8 +335,7 @@ class Scratch:
     @staticmethod
     def is_made(code: int) -> bool:
         """Whether it is a code that a Scratch made, and the database has no such value."""
-        tag = layout.tag_of(code)
-        inline = tag in (0, layout.TAG_INSTANT, layout.TAG_BOOLEAN)
+        inline = layout.tag_of(code) in (0, layout.TAG_INSTANT, layout.TAG_BOOLEAN)
         return not inline and code & layout.PAYLOAD_MASK >= layout.SCRATCH_BASE
 
     def adopt(self, made: Iterable[Any]) -> None:
@@ -384,14 +368,10 @@ class Scratch:
         return self._base.lookup(value) if own is None else own
 
     def decode(self, code: int) -> Any:
-        """The value of a code."""
         number = self._own_number(code)
         return self._base.decode(code) if number is None else self._values[number]
 
     def decode_many(self, codes: Int64s) -> list[Any]:
-        """The values of many codes."""
-        if not self._values:
-            return self._base.decode_many(codes)
         own = self._own_mask(codes)
         if not own.any():
             return self._base.decode_many(codes)
@@ -429,10 +409,7 @@ class Scratch:
         return number if number >= 0 else None
 
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
-        if not self._values:
-            return np.zeros(len(codes), np.bool_)
-        mask: NDArray[np.bool_] = self.made_numbers(codes) >= 0
-        return mask
+        return np.asarray(self.made_numbers(codes) >= 0) if self._values else np.zeros(len(codes), np.bool_)
 
 
 _ARROW_TYPES: Final = {

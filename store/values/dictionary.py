@@ -37,14 +37,9 @@ def hash_of(key: bytes, secret: bytes) -> int:
     return int.from_bytes(blake2s(secret + key, digest_size=4).digest(), "little")
 
 
-def hashes_of(keys: Sequence[bytes], secret: bytes) -> NDArray[np.uint32]:
+def hashes_of(keys: Iterable[bytes], secret: bytes) -> NDArray[np.uint32]:
     """uint32[n]: the keys' `hash_of`."""
-    return _hashes(keys, len(keys), secret)
-
-
-def _hashes(keys: Iterable[bytes], count: int, secret: bytes) -> NDArray[np.uint32]:
-    digests = b"".join([blake2s(secret + key, digest_size=4).digest() for key in keys])
-    return np.frombuffer(digests, "<u4", count)
+    return np.frombuffer(b"".join([blake2s(secret + key, digest_size=4).digest() for key in keys]), "<u4")
 
 
 class BlockArrays(NamedTuple):
@@ -75,13 +70,11 @@ class Block:
         return self.start + len(self.arrays.order)
 
     def key(self, number: int) -> bytes:
-        """The key of a number of this block."""
         offsets = self.arrays.offsets
         at = number - self.start
         return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
 
     def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
-        """The keys of some numbers of this block."""
         at, offsets = numbers - self.start, self.arrays.offsets
         heap = self.arrays.heap.data
         return [bytes(heap[a:b]) for a, b in zip(offsets[at].tolist(), offsets[at + 1].tolist(), strict=True)]
@@ -91,7 +84,6 @@ class Block:
         return self.arrays.secret.tobytes()
 
     def find(self, key: bytes, key_hash: int) -> int | None:
-        """The number of a key, given its hash."""
         hashes, starts, shift = self._directory
         first = key_hash >> shift
         at, stop = starts[first], starts[first + 1]
@@ -158,11 +150,10 @@ class Block:
 
     @staticmethod
     def build(start: int, keys: Sequence[bytes], secret: bytes) -> Block:
-        """A block of the given keys."""
         offsets = np.zeros(len(keys) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
         heap = np.frombuffer(b"".join(keys), np.uint8)
-        return _indexed(start, offsets, heap, _hashes(keys, len(keys), secret), secret)
+        return _indexed(start, offsets, heap, hashes_of(keys, secret), secret)
 
     @staticmethod
     def hashed(start: int, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32], secret: bytes) -> Block:
@@ -189,8 +180,8 @@ class Block:
 
     def rehashed(self, secret: bytes) -> Block:
         """The same keys by another secret, in no file."""
-        arrays, keys = self.arrays, self.arrow().to_pylist()
-        return _indexed(self.start, arrays.offsets, arrays.heap, _hashes(keys, len(keys), secret), secret)
+        hashes = hashes_of(self.arrow().to_pylist(), secret)
+        return _indexed(self.start, self.arrays.offsets, self.arrays.heap, hashes, secret)
 
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.arrays)
@@ -221,8 +212,8 @@ class Dictionary:
         come, where there are none; by default one of its own."""
         blocks = tuple(blocks)
         known = [block.secret for block in blocks if block.secret]
-        self._secret = known[0] if known else secret or secrets.token_bytes(SECRET_BYTES)
-        blocks = tuple(block if block.secret else block.rehashed(self._secret) for block in blocks)
+        self.secret = known[0] if known else secret or secrets.token_bytes(SECRET_BYTES)
+        blocks = tuple(block if block.secret else block.rehashed(self.secret) for block in blocks)
         self._state = _young_state(blocks, list(young))
 
     def __len__(self) -> int:
@@ -255,12 +246,11 @@ class Dictionary:
         state.numbers.update(numbers)
 
     def find(self, key: bytes) -> int | None:
-        """The key's number, or None."""
         state = self._state
         number = state.numbers.get(key)
         if number is not None or not state.blocks:
             return number
-        key_hash = hash_of(key, self._secret)
+        key_hash = hash_of(key, self.secret)
         for block in state.blocks:
             number = block.find(key, key_hash)
             if number is not None:
@@ -268,13 +258,12 @@ class Dictionary:
         return None
 
     def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
-        """The number of each key, or None."""
         state = self._state
         found: list[int | None] = [state.numbers.get(key) for key in keys]
         left = [at for at, number in enumerate(found) if number is None]
         if not left or not state.blocks:
             return found
-        hashes = _hashes((keys[at] for at in left), len(left), self._secret)
+        hashes = hashes_of((keys[at] for at in left), self.secret)
         for block in state.blocks:
             numbers = block.find_many([keys[at] for at in left], hashes)
             for at, number in zip(left, numbers.tolist(), strict=True):
@@ -286,7 +275,6 @@ class Dictionary:
         return found
 
     def key(self, number: int) -> bytes:
-        """The key of a number that was given out."""
         state = self._state
         if number >= state.start:
             return state.keys[number - state.start]
@@ -337,7 +325,7 @@ class Dictionary:
         state = self._state
         if not state.keys:
             return state.blocks
-        blocks = [*state.blocks, Block.build(state.start, state.keys[:], self._secret)]
+        blocks = [*state.blocks, Block.build(state.start, state.keys[:], self.secret)]
         first = len(blocks) - 1
         size = len(blocks[first].arrays.order)
         while first and size >= _MERGE_SHARE * len(blocks[first - 1].arrays.order):
@@ -349,44 +337,34 @@ class Dictionary:
 
     def adopt(self, blocks: tuple[Block, ...]) -> None:
         """Take blocks made by `folded` (or read back from disk) as the old part. For the adding thread's lock."""
-        state = self._state
-        stop = blocks[-1].stop if blocks else 0
+        state, stop = self._state, blocks[-1].stop if blocks else 0
         self._state = _young_state(blocks, state.keys[stop - state.start :])
 
     def take_over(self, blocks: tuple[Block, ...]) -> None:
         """The same with blocks that another process made of the same keys, unless its own have more of them, or
         hash them by another secret."""
-        state = self._state
-        if blocks and blocks[-1].stop >= state.start and all(each.secret == self._secret for each in blocks):
+        if blocks and blocks[-1].stop >= self._state.start and all(each.secret == self.secret for each in blocks):
             self.adopt(blocks)
-
-    @property
-    def secret(self) -> bytes:
-        return self._secret
 
     def append(self, blocks: Sequence[Block]) -> None:
         """Take blocks of further keys, none of which it has, after all of its own. For the adding thread."""
         assert blocks[0].start == len(self), "numbers follow each other"
         state = self._state
-        own = state.blocks
-        if state.keys:
-            own = (*own, Block.build(state.start, state.keys[:], self._secret))
-        self._state = _young_state((*own, *blocks), [])
+        young = (Block.build(state.start, state.keys[:], self.secret),) if state.keys else ()
+        self._state = _young_state((*state.blocks, *young, *blocks), [])
 
     def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """int64[n]: the numbers of distinct keys, -1 where it has none. hashes: by its secret."""
         state = self._state
-        numbers = np.full(len(keys), -1, np.int64)
-        if state.numbers:
-            own = state.numbers
+        numbers, own = np.full(len(keys), -1, np.int64), state.numbers
+        if own:
             numbers = np.fromiter((own.get(key, -1) for key in keys.to_pylist()), np.int64, len(keys))
         for block in state.blocks:
             left = np.flatnonzero(numbers < 0)
             if not len(left):
                 break
-            numbers[left] = block.find_column(
-                keys if len(left) == len(keys) else keys.take(pa.array(left)), hashes[left]
-            )
+            wanted = keys if len(left) == len(keys) else keys.take(pa.array(left))
+            numbers[left] = block.find_column(wanted, hashes[left])
         return numbers
 
     def nbytes(self) -> int:
@@ -396,7 +374,7 @@ class Dictionary:
     def fork(self) -> Dictionary:
         """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""
         frozen = Dictionary()
-        frozen._state, frozen._secret = self._state, self._secret
+        frozen._state, frozen.secret = self._state, self.secret
         return ForkedDictionary(frozen)
 
 

@@ -50,7 +50,6 @@ class Waitlist(ForkedDictionary):
         self._restart()
 
     def settle(self) -> None:
-        """Add the keys that wait."""
         self._base.extend(self.waiting, self._state.numbers)
         self._restart()
 
@@ -64,7 +63,6 @@ class Draft(Codes):
         super().__init__(self._lists)
 
     def mark(self) -> Waiting:
-        """This moment, to return to."""
         return {tag: len(own.waiting) for tag, own in self._lists.items() if own.waiting}
 
     def rolled_back(self, mark: Waiting) -> None:

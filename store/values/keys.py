@@ -29,17 +29,13 @@ def _long(value: int) -> Spelling:
     return layout.TAG_LONG, struct.pack("<q", value)
 
 
-def _boolean(value: bool) -> Spelling:
-    return layout.TAG_BOOLEAN, layout.TRUE if value else layout.FALSE
-
-
 def _instant(value: datetime) -> Spelling:
     return layout.TAG_INSTANT, layout.code_of(layout.TAG_INSTANT, milliseconds(value) + layout.INSTANT_BIAS)
 
 
 _SPELLINGS: Final[Mapping[type, Callable[[Any], Spelling]]] = {
     int: _long,
-    bool: _boolean,
+    bool: lambda value: (layout.TAG_BOOLEAN, layout.TRUE if value else layout.FALSE),
     datetime: _instant,
     type(None): lambda value: (layout.TAG_BOOLEAN, layout.NIL),
     str: lambda value: (layout.TAG_STRING, value.encode()),
@@ -79,7 +75,6 @@ def spell(value: Any) -> Spelling:
 
 
 def value_of_key(tag: int, key: bytes) -> Any:
-    """The value that `spell` gave this key."""
     return _VALUES[tag](key)
 
 

@@ -34,18 +34,8 @@ TAG_BYTES: Final = 13
 TAG_OTHER: Final = 14
 
 DICTIONARY_TAGS: Final = (
-    TAG_STRING,
-    TAG_KEYWORD,
-    TAG_SYMBOL,
-    TAG_DOUBLE,
-    TAG_FLOAT,
-    TAG_UUID,
-    TAG_LONG,
-    TAG_BIGINT,
-    TAG_BIGDEC,
-    TAG_URI,
-    TAG_BYTES,
-    TAG_OTHER,
+    *(TAG_STRING, TAG_KEYWORD, TAG_SYMBOL, TAG_DOUBLE, TAG_FLOAT, TAG_UUID),
+    *(TAG_LONG, TAG_BIGINT, TAG_BIGDEC, TAG_URI, TAG_BYTES, TAG_OTHER),
 )
 
 # Payloads from here up belong to one query's Scratch and mean nothing outside it.

@@ -9,7 +9,6 @@ something is None in both.
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from uuid import UUID
 from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.values import BigInt, Keyword, Symbol, Uri, instant
+from adalog.datalog.values import BigInt, Keyword, Symbol, instant
 from adalog.store.files.packing import instant as instant_of_milliseconds
 from adalog.store.values.coercion import coerced
 
@@ -109,11 +108,14 @@ def _token(text: str, kind: type[Any]) -> Any | None:
     return value if type(value) is kind else None
 
 
-def _edn(text: str) -> Any | None:
-    try:
-        return edn.read(text)
-    except AdalogError:
-        return None
+def _tried(read: Callable[[str], Any], refusal: type[Exception]) -> Callable[[str], Any | None]:
+    def tried(text: str) -> Any | None:
+        try:
+            return read(text)
+        except refusal:
+            return None
+
+    return tried
 
 
 def _matching(pattern: re.Pattern[str], read: Callable[[str], Any | None]) -> Callable[[str], Any | None]:
@@ -125,18 +127,10 @@ def _uuid(text: str) -> UUID | None:
     return value if isinstance(value, UUID) else None
 
 
-def _uri(text: str) -> Uri | None:
-    try:
-        return uri(text)
-    except Malformed:
-        return None
-
-
-def _bytes(text: str) -> bytes | None:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
+_edn: Final = _tried(edn.read, AdalogError)
+_uri: Final = _tried(uri, Malformed)
+# What base64 raises is a ValueError.
+_bytes: Final = _tried(lambda text: base64.b64decode(text, validate=True), ValueError)
 
 
 # The notation of files
@@ -173,13 +167,6 @@ def _file_decimal(text: str) -> Decimal | None:
     return number if abs(number.adjusted()) < 400 else None
 
 
-def _file_keyword(text: str) -> Keyword | None:
-    try:
-        return keyword_named(text)
-    except Malformed:
-        return None
-
-
 def _file_symbol(text: str) -> Symbol | None:
     value = _edn(text)
     return value if isinstance(value, Symbol) else None
@@ -194,7 +181,7 @@ class ScalarReader(NamedTuple):
 
 READERS: Final[Mapping[str, ScalarReader]] = {
     "string": ScalarReader(str, str),
-    "keyword": ScalarReader(keyword, _stripped(_file_keyword)),
+    "keyword": ScalarReader(keyword, _stripped(_tried(keyword_named, Malformed))),
     "symbol": ScalarReader(lambda text: _token(text, Symbol), _file_symbol),
     "boolean": ScalarReader(lambda _: None, lambda text: {"true": True, "false": False}.get(text.strip().lower())),
     "long": ScalarReader(integer, _file_integer("long")),
@@ -216,10 +203,7 @@ WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
     "keyword": (":open", '":open"'),
     "symbol": ("open", '"open"'),
     "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
-    "uuid": (
-        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-    ),
+    "uuid": ('#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"', '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"'),
     "bigdec": ("9.99M", '9.99 or "9.99"'),
     "long": ("5", "5"),
     "bigint": ("5N", '5 or "5"'),

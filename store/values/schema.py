@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from adalog.datalog.values import Keyword
 from adalog.store.values import bootstrap
@@ -15,6 +16,11 @@ from adalog.store.values.name_index import NameIndex
 
 # The values that an entity has for an attribute, decoded; refs as entity ids.
 Reader = Callable[[int, int], list[Any]]
+_id: Final = attrgetter("id")
+_DESCRIBING: Final = (
+    *(bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE, bootstrap.IS_COMPONENT),
+    *(bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE),
+)
 
 
 class Schema:
@@ -30,7 +36,8 @@ class Schema:
         self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
         # How many there are besides the built-in ones.
         self.declared = sum(1 for each in every if not bootstrap.is_built_in(each.id))
-        self._hashes = sum(map(hash, every))
+        # Equal for equal schemas.
+        self.key = sum(map(hash, every))
 
     @property
     def has_predicates(self) -> bool:
@@ -39,11 +46,6 @@ class Schema:
 
     def get(self, key: Keyword | int) -> Attribute | None:
         return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
-
-    @property
-    def key(self) -> int:
-        """Equal for equal schemas."""
-        return self._hashes
 
     def by_ident(self) -> Mapping[Keyword, Attribute]:
         return self._by_ident
@@ -81,16 +83,15 @@ class Schema:
         names |= {each.ident: each for each in new.values() if each is not None}
         schema = Schema()
         schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
-        schema._hashes = self._hashes + sum(hash(each) for each in new.values() if each is not None)
-        schema._hashes -= sum(hash(each) for each in old.values() if each is not None)
+        schema.key = self.key + sum(hash(each) for each in new.values() if each is not None)
+        schema.key -= sum(hash(each) for each in old.values() if each is not None)
         schema.declared = self.declared + sum(
             (each is not None) - (old[id_] is not None)
             for id_, each in new.items()
             if not bootstrap.is_built_in(id_)
         )
-        schema.forgetful = _among(
-            self.forgetful, {id_ for id_, each in new.items() if each and each.no_history}, new
-        )
+        forgetful = {id_ for id_, each in new.items() if each and each.no_history}
+        schema.forgetful = _among(self.forgetful, forgetful, new)
         schema._checked = _among(self._checked, {id_ for id_, each in new.items() if each and each.preds}, new)
         schema.composites = self.composites
         if any(each is not None and each.tuple_attrs for each in (*old.values(), *new.values())):
@@ -98,10 +99,6 @@ class Schema:
             made = [each for each in new.values() if each is not None and each.tuple_attrs]
             schema.composites = tuple(sorted((*kept, *made), key=_id))
         return schema
-
-
-def _id(attribute: Attribute) -> int:
-    return attribute.id
 
 
 def _among(known: frozenset[int], now: set[int], touched: Iterable[int]) -> frozenset[int]:
@@ -118,18 +115,8 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         return values[0] if values else None
 
     ident = one(bootstrap.IDENT)
-    value_type, cardinality, unique = (
-        one(bootstrap.VALUE_TYPE),
-        one(bootstrap.CARDINALITY),
-        one(bootstrap.UNIQUE),
-    )
-    component = one(bootstrap.IS_COMPONENT)
-    tuple_attrs, tuple_types, tuple_type = (
-        one(bootstrap.TUPLE_ATTRS),
-        one(bootstrap.TUPLE_TYPES),
-        one(bootstrap.TUPLE_TYPE),
-    )
-    describing = (value_type, cardinality, unique, component, tuple_attrs, tuple_types, tuple_type)
+    describing = tuple(map(one, _DESCRIBING))
+    value_type, cardinality, unique, component, tuple_attrs, tuple_types, tuple_type = describing
     if ident is None or all(each is None for each in describing):
         return None
     ident_code = codes.lookup(ident)

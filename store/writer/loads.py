@@ -5,10 +5,10 @@ On the writer's thread, by the writer's own steps for the forms that come with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from adalog.store.checkpoint import adoption
 from adalog.store.log.entry import LogEntry
@@ -52,18 +52,8 @@ class Loads:
         self._doubt = doubt
         self._writer = writer
 
-    def load(self, request: BulkRequest) -> None:
-        """Commits a bulk load, and answers the request."""
-        self._commit_alone(request, self._bulk)
-
-    def adopt(self, request: AdoptionRequest) -> None:
-        """Commits an import, and answers the request."""
-        self._commit_alone(request, self._adoption)
-
-    def _commit_alone(
-        self, request: TransactionRequest, append: Callable[[Any, AppendTurn, Mark, list[TxReport]], None]
-    ) -> None:
-        """A group of one. `append` has the head become what it appends, and gives the report before."""
+    def commit(self, request: BulkRequest | AdoptionRequest) -> None:
+        """Commits a bulk load or an import, a group of one, and answers the request."""
         if not request.future.set_running_or_notify_cancel():
             return
         with answering(request.future):
@@ -73,7 +63,10 @@ class Loads:
                     with self._writer.own_turn() as turn:
                         mark = self._head.mark()
                         try:
-                            append(request, turn, mark, reports)
+                            if isinstance(request, BulkRequest):
+                                self._bulk(request, turn, mark, reports)
+                            else:
+                                self._adoption(request, turn, reports)
                         except BaseException:
                             self._head.rolled_back(mark)
                             raise
@@ -108,7 +101,7 @@ class Loads:
             head.replace(relations)
         self._writer.show(reports)
 
-    def _adoption(self, request: AdoptionRequest, turn: AppendTurn, _: Mark, reports: list[TxReport]) -> None:
+    def _adoption(self, request: AdoptionRequest, turn: AppendTurn, reports: list[TxReport]) -> None:
         head = self._head
         assert request.adoption is not None
         assert request.folder is not None

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.files.disk_errors import refused_by_disk
 from adalog.store.log.entry import UsedKey
 from adalog.store.transact.resolve import digest_of
@@ -29,10 +29,9 @@ def answering(future: Future[TxReport]) -> Iterator[None]:
 
 def check_same(request: TransactionRequest, t: int, used: UsedKey) -> None:
     if used.digest not in (None, digest_of(request.data)):
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"the idempotency key was used for transaction {t}, with other data, and this was not applied; give it "
-            "a key of its own, or send the same data again to have that transaction's report",
+            "a key of its own, or send the same data again to have that transaction's report"
         )
 
 
@@ -42,18 +41,14 @@ def in_doubt(why: str, failed: str, *, has_key: bool) -> AdalogError:
         if not has_key
         else "transact it again with the same idempotencyKey, and it is applied once"
     )
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
+    return unavailable(
         f"it is unknown whether the transaction was applied, as {failed} while it was written ({why}); {what_next}",
         retryable=has_key,
     )
 
 
 def overtaken(times: int) -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"nothing was applied: {times} times others wrote to the log first; try again in a moment",
-    )
+    return unavailable(f"nothing was applied: {times} times others wrote to the log first; try again in a moment")
 
 
 def read_only(why: str, failed: str) -> AdalogError:

@@ -27,10 +27,8 @@ class Rehearser:
 
     def put(self, request: TransactionRequest, durable: Snapshot) -> None:
         """Has the transaction tried on the durable database, so that its stored queries are known in its next turn.
-
         Raises TIMEOUT where that was done before and what they read has changed since, RATE_LIMITED where too much
-        is tried at once.
-        """
+        is tried at once."""
         rehearsal = request.rehearsal = request.rehearsal or RehearsedQueries(time.monotonic() + SECONDS)
         rehearsal.tries += 1
         if rehearsal.tries > _TRIES or time.monotonic() > rehearsal.until:

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Final
 
 from adalog.datalog import tracing
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
@@ -67,9 +67,7 @@ def _append_span(group: Group) -> AbstractContextManager[object]:
 
 class Writer:
     """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order.
-
-    make_room: removes unneeded files; whether there were any.
-    """
+    make_room: removes unneeded files; whether there were any."""
 
     def __init__(
         self,
@@ -104,13 +102,11 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: TransactionRequest | Callable[[], None]) -> None:
-        """Queue a transaction, or something to run while none is half done.
-
-        Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
-        """
+        """Queue a transaction, or something to run while none is half done. Raises BACKEND_UNAVAILABLE once closed,
+        RATE_LIMITED for a transaction where too many wait."""
         with self._closing:
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+                raise unavailable("the database is closed")
             if isinstance(job, TransactionRequest):
                 if self._waiting_requests >= self._setting.waiting:
                     raise AdalogError(
@@ -127,7 +123,7 @@ class Writer:
         """Has a request that was begun before have another turn. Raises BACKEND_UNAVAILABLE once closed."""
         with self._closing:
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+                raise unavailable("the database is closed")
             self._jobs.put(request)
 
     def lend(self, hold: ExclusiveWriter) -> None:
@@ -184,18 +180,14 @@ class Writer:
                 for job in jobs:
                     if job is None:
                         return
-                    if isinstance(job, BulkRequest):
-                        self.loads.load(job)
-                    elif isinstance(job, AdoptionRequest):
-                        self.loads.adopt(job)
+                    if isinstance(job, BulkRequest | AdoptionRequest):
+                        self.loads.commit(job)
                     elif not isinstance(job, TransactionRequest):
                         job()
 
     def _waiting(self) -> Iterator[Job]:
-        """The next job and those behind it; a moment is given to as many as there were last time.
-
-        Nothing where it is time to look at the log again.
-        """
+        """The next job and those behind it; a moment is given to as many as there were last time. Nothing where it
+        is time to look at the log again."""
         try:
             yield self._jobs.get(timeout=self._doubt.seconds)
         except queue.Empty:
@@ -209,8 +201,6 @@ class Writer:
             except queue.Empty:
                 return
             self._expected = count + 1
-
-    # Groups
 
     def _commit(self, requests: list[TransactionRequest]) -> None:
         """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""
@@ -316,8 +306,6 @@ class Writer:
                 raise
             turn.append(entries)
 
-    # What others append
-
     def _look(self) -> None:
         """Takes over what others appended, without a turn."""
         self._looking = False
@@ -366,19 +354,13 @@ class Writer:
         return self._published
 
     def show(self, reports: Sequence[TxReport]) -> None:
-        """Has everybody see what is durable now."""
         self._head.settle()
         self._published = self._head.published()
         self._publish(self._published, reports)
 
-    # One transaction
-
     def resolve(self, request: TransactionRequest, group: Group, brief: float | None = None) -> None:
-        """Apply a transaction to the head, to be appended with its group."""
         if self.is_stopped:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
-            )
+            raise unavailable("nothing was applied: the server is shutting down; ask again in a moment")
         if self.doubt is not None:
             raise read_only(self.doubt, self._log.failed)
         head, t = self._head, self._head.t + 1
@@ -406,10 +388,8 @@ class Writer:
         group.add(request, entry, report)
 
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
-        """Whether the request's idempotency key was used before; it then gets that transaction's report.
-
-        Raises ARG_INVALID where something else was sent with it.
-        """
+        """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises
+        ARG_INVALID where something else was sent with it."""
         key = request.idempotency_key
         if key is None or self.doubt is not None:
             return False

@@ -12,7 +12,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.pairs import PairExtender
-from adalog.executor.join.batch import Batch, unit
+from adalog.executor.join.batch import Batch
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -59,7 +59,7 @@ def answers(work: GenericJoin, order: str, threads: int) -> list[tuple[int, ...]
         found.extend(zip(*(batch.columns[name].tolist() for name in sorted(order)), strict=True))
         return True
 
-    Driver(work, sink, Cancel(), threads).run(unit())
+    Driver(work, sink, Cancel(), threads).run(Batch(1, {}))
     return sorted(found)
 
 
@@ -98,7 +98,7 @@ def test_dropped_variables_leave_their_number_behind() -> None:
             total += int(batch.weights().sum())
             return True
 
-        Driver(GenericJoin(work.body, levels, weighted=True, budget=budget), sink, Cancel()).run(unit())
+        Driver(GenericJoin(work.body, levels, weighted=True, budget=budget), sink, Cancel()).run(Batch(1, {}))
         assert total == paths
 
 
@@ -116,7 +116,7 @@ def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.Monkey
             return True
 
         work = GenericJoin(body, levels, weighted=True, check=lambda: looks.append(None))
-        Driver(work, sink, Cancel()).run(unit())
+        Driver(work, sink, Cancel()).run(Batch(1, {}))
         assert found == [(b, b + 1) for b in range(30)]
     assert len(looks) > len(edges) // 50
 
@@ -131,7 +131,7 @@ def test_a_sink_that_has_enough_stops_the_join() -> None:
         return False
 
     work = join(TRIANGLE, "abc", edges, edges, 64)
-    Driver(work, sink, Cancel()).run(unit())
+    Driver(work, sink, Cancel()).run(Batch(1, {}))
     assert calls == 1
     assert work.counts[2].rows < 60**3 // 10
 
@@ -141,7 +141,7 @@ def test_a_deadline_and_a_cancel_end_the_join(threads: int) -> None:
     edges = {(a, b) for a in range(100) for b in range(100)}
     late = Cancel(deadline=0.0)
     with pytest.raises(AdalogError) as caught:
-        Driver(join(CLIQUE, "abcd", edges, edges, 4096), lambda batch: True, late, threads).run(unit())
+        Driver(join(CLIQUE, "abcd", edges, edges, 4096), lambda batch: True, late, threads).run(Batch(1, {}))
     assert caught.value.code == Code.TIMEOUT
     cancel = Cancel()
 
@@ -150,5 +150,5 @@ def test_a_deadline_and_a_cancel_end_the_join(threads: int) -> None:
         return True
 
     with pytest.raises(AdalogError) as caught:
-        Driver(join(CLIQUE, "abcd", edges, edges, 4096), sink, cancel, threads).run(unit())
+        Driver(join(CLIQUE, "abcd", edges, edges, 4096), sink, cancel, threads).run(Batch(1, {}))
     assert caught.value.code == Code.CANCELLED

@@ -50,7 +50,7 @@ def limited(burst: float, **more: Any) -> Iterator[Gateway]:
 
 
 def buckets_of(opened: Gateway) -> Buckets:
-    found: Buckets = opened.app.state.answering._buckets
+    found: Buckets = opened.app.state.answering.buckets
     return found
 
 
@@ -81,7 +81,7 @@ def test_a_client_that_has_used_its_units_is_told_when_to_come_again() -> None:
 
 def test_nothing_is_limited_by_default() -> None:
     with gateway(Settings(data=":memory:")) as opened:
-        assert opened.app.state.answering._buckets is None
+        assert opened.app.state.answering.buckets is None
         assert "adalog_rate" not in opened.http.get("/metrics").text
 
 

@@ -267,7 +267,7 @@ def test_a_source_in_the_future(people: Gateway, basis: dict[str, Any], says: st
 
 def test_an_answer_from_the_cache_has_those_of_its_own_text(people: Gateway) -> None:
     # The pool closes it.
-    people.pool.answers = people.pool.cache = ResultCache(
+    people.pool.cache = people.pool.answers = ResultCache(
         people.database, CacheSettings(), people.pool.engine, people.pool.turns
     )
     ask = "query ($q: EDN!) { q(query: $q) { stats { cache } warnings { line column } } }"

@@ -49,20 +49,10 @@ def _run_kernel(
     ranges: list[Ranges], n: int, *, write: bool, parent: NDArray[np.int64], value: Column
 ) -> NDArray[np.int64]:
     bitmap, low = _bitmap(ranges, n)
-    arrays: tuple[Column, ...] = ()
-    for each in ranges:
-        arrays += (each.base, each.over)
-    return range_kernels.intersect(
-        arrays,
-        np.stack([each.src for each in ranges]),
-        np.stack([each.lo for each in ranges]),
-        np.stack([each.hi for each in ranges]),
-        bitmap,
-        low,
-        write,
-        parent,
-        value,
-    )
+    columns = tuple(column for each in ranges for column in (each.base, each.over))
+    src = np.stack([each.src for each in ranges])
+    lo, hi = np.stack([each.lo for each in ranges]), np.stack([each.hi for each in ranges])
+    return range_kernels.intersect(columns, src, lo, hi, bitmap, low, write, parent, value)
 
 
 def _scratch(room: int) -> tuple[NDArray[np.int64], Column]:

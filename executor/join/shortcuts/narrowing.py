@@ -12,16 +12,14 @@ import numpy as np
 
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.protocol import Check, Extender
-from adalog.executor.join.ranges import NO_VALUES, Ranges, Unwritten, written
+from adalog.executor.join.ranges import Ranges, Unwritten, written
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Per prefix a range `codes[first:end]`, in an order in which the accepted codes lie together.
-
-    `is_sorted`: each range is in the order of codes. `is_inside`: all of them are in the given column; if not, its
-    owner has to check them.
-    """
+    """Per prefix a range `codes[first:end]`, in an order in which the accepted codes lie together. `is_sorted`:
+    each range is in the order of codes. `is_inside`: all of them are in the given column; if not, its owner has to
+    check them."""
 
     codes: Column
     is_sorted: bool
@@ -61,10 +59,5 @@ def narrowed_column(
 
 
 def ranges_of(within: Within) -> Ranges:
-    codes = within.codes
-
-    def span() -> tuple[int, int]:
-        return (int(codes.min()), int(codes.max())) if len(codes) else (0, 0)
-
-    src, end = np.zeros(len(within.first), np.uint8), np.maximum(within.first, within.end)
-    return Ranges(codes, NO_VALUES, src, within.first, end, span, is_sorted=within.is_sorted)
+    end = np.maximum(within.first, within.end)
+    return Ranges.within(within.codes, within.first, end, is_sorted=within.is_sorted)

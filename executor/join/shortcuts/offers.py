@@ -21,11 +21,9 @@ from adalog.executor.join.step import extend
 
 @dataclass(slots=True)
 class Offers:
-    """What the parts of a conjunction could add to each prefix of a batch.
-
-    `narrow`: the ranges to intersect, where there are some. `checks`: parts with ranges that only check what those
-    propose; `rest`: the other parts that do. `counts`: int64[n] for the ranges, then for each other part.
-    """
+    """What the parts of a conjunction could add to each prefix of a batch. `narrow`: the ranges to intersect, where
+    there are some. `checks`: parts with ranges that only check what those propose; `rest`: the other parts that do.
+    `counts`: int64[n] for the ranges, then for each other part."""
 
     narrow: list[Ranges]
     checks: list[Extender]

@@ -19,10 +19,8 @@ from adalog.executor.join.shortcuts.narrowing import narrowed_column, ranges_of
 def select_ranges(
     ranged: Sequence[RangeExtender], others: list[Extender], batch: Batch, variable: str
 ) -> tuple[list[Ranges], list[Extender], list[Extender]]:
-    """(the ranges to intersect; parts with ranges that only check; the others that are left to check).
-
-    At least one range if any part has one.
-    """
+    """(the ranges to intersect; parts with ranges that only check; the others that are left to check). At least one
+    range if any part has one."""
     narrow: list[Ranges] = []
     owners: list[RangeExtender] = []
     checks: list[RangeExtender] = []

@@ -12,7 +12,7 @@ changed, since its old values are forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -53,11 +53,7 @@ class CatchUpMessages:
 
 
 class GapError(Exception):
-    """A gap that cannot be filled; the stream starts over. `reason`: for the subscriber."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """A gap that cannot be filled; the stream starts over. Its text is the reason, for the subscriber."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +83,16 @@ class AnswerCatchUp:
         return self.snapshot(at, form, cancel, start)
 
     def gap(
-        self,
-        private: PrivateView | None,
-        since: int,
-        now: Snapshot,
-        form: MessageForm,
-        cancel: Cancel,
-        *,
-        each: bool,
+        self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
-        """What lies between the state after transaction `since` and a moment, or a first part of it.
-
-        Raises OverError.
-        """
-        if private is None:
-            at = now.as_of(since)
-            view = self._view(at, now, cancel)
-        else:
-            at, view = private.at, private.view
+        """What lies between the state after transaction `since` and a moment, or a first part of it. Raises
+        OverError."""
+        at = now.as_of(since) if private is None else private.at
+        view = self._view(at, now, cancel) if private is None else private.view
         times = self._times(view, at, now)
         if private is None:
-            self._check_remembered(view, at, now)
+            if now.origin.forgetful:
+                self._check_remembered(view, at, now)
             if times == []:
                 return CatchUpMessages([], StreamPosition(now.t), behind=False)
             with self.parts.pool.memory.lent(cancel):
@@ -138,8 +123,6 @@ class AnswerCatchUp:
 
     def _check_remembered(self, view: LiveView, at: Snapshot, now: Snapshot) -> None:
         forgetful = now.origin.forgetful
-        if not forgetful:
-            return
         # An attribute may have another name by now.
         read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
         named = forgetful if None in read else forgetful & read
@@ -149,10 +132,8 @@ class AnswerCatchUp:
     def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         message = self._step(private, now, form, cancel)
         if message is not None and message.nbytes > self.parts.settings.mailbox_bytes:
-            raise GapError(
-                f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
-                f"{self.parts.settings.mailbox_bytes:,}"
-            )
+            most = f"a subscriber's mailbox holds {self.parts.settings.mailbox_bytes:,}"
+            raise GapError(f"what has changed since comes to {message.nbytes:,} bytes, and {most}")
         return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
 
     def _replayed(
@@ -185,32 +166,25 @@ class AnswerCatchUp:
 
 
 def snapshots_together(
-    parts: HubParts,
-    asked: Sequence[tuple[UndatedQuestion, MessageForm]],
-    at: Snapshot,
-    cancel: Cancel,
+    parts: HubParts, asked: Sequence[tuple[UndatedQuestion, MessageForm]], at: Snapshot, cancel: Cancel
 ) -> list[SnapshotChunks | None]:
     """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation. None for an
-    answer that has to be evaluated by itself, which then raises its own error.
-
-    Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
-    """
+    answer that has to be evaluated by itself, which then raises its own error. Raises what the evaluation is
+    refused, and TIMEOUT where it takes a large part of the time that one may take."""
     pool, settings = parts.pool, parts.settings
     part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
     found: list[SnapshotChunks | None] = []
     with pool.memory.lent(part):
         questions = [pool.question(_whole(question, at), part) for question, _ in asked]
         for answer, (_, form) in zip(answers_together(pool.engine, questions, part), asked, strict=True):
+            chunks = None
             try:
-                found.append(
-                    None
-                    if answer is None
-                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
-                )
+                if answer is not None:
+                    chunks = _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
-                found.append(None)
+            found.append(chunks)
     return found
 
 
@@ -222,23 +196,17 @@ def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
 def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
     """The answer after transaction t from row number `start` on, in chunks of so many rows."""
     messages: list[Message] = []
-    for event in _chunks(answer, t, start, step):
-        cancel.check()
-        messages.append(event.message(form, cancel))
-    return messages
-
-
-def _chunks(answer: Result, t: int, start: int, step: int) -> Iterator[Event]:
-    rows = len(answer)
+    rows, last = len(answer), False
     start = min(start, rows)
-    while True:
+    while not last:
+        cancel.check()
         stop = min(start + step, rows)
         last = stop == rows
         position = StreamPosition(t) if last else StreamPosition(t, stop)
-        yield Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
-        if last:
-            return
+        event = Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
+        messages.append(event.message(form, cancel))
         start = stop
+    return messages
 
 
 def _held(messages: list[Message], holdings: LiveMemory) -> SnapshotChunks:
@@ -255,9 +223,8 @@ class LogCatchUp:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
         events = self.events(since, now, (form,), cancel)
         done = events[-1].t if events else since
-        return CatchUpMessages(
-            [event.message(form, cancel) for event in events], StreamPosition(done), behind=done < now
-        )
+        messages = [event.message(form, cancel) for event in events]
+        return CatchUpMessages(messages, StreamPosition(done), behind=done < now)
 
     def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:
         """The same as events that are written in all of the forms; one form may fail where others succeed."""

@@ -95,7 +95,6 @@ class Feed:
     asked: dict[tuple[int, Hashable], PendingSnapshot] = field(default_factory=dict)
 
     def channel(self, subscriber: Subscriber) -> Channel:
-        """The channel of a subscriber."""
         key = (subscriber.delivery.key, subscriber.form.key)
         found = self.channels.get(key)
         if found is None:
@@ -103,7 +102,6 @@ class Feed:
         return found
 
     def forms(self) -> list[MessageForm]:
-        """The forms in which its events are wanted."""
         # Also asked where its view is at work elsewhere, while the hub goes on.
         return list({channel.form.key: channel.form for channel in tuple(self.channels.values())}.values())
 
@@ -206,7 +204,6 @@ class RecentEvents:
         self._events: deque[tuple[weakref.ref[Feed], Event]] = deque()
 
     def add(self, feed: Feed, event: Event) -> None:
-        """Keeps an event of a feed, as long as there is room."""
         if not isinstance(feed.recent, deque):
             feed.recent = deque()
         feed.recent.append(event)

@@ -38,11 +38,11 @@ class _Evaluation:
 
     openings: Sequence[FirstAnswer]
     over: Callable[[], None]
-    job: PoolJob[Any] | None = None
+    job: PoolJob[Any]
 
     def let_go(self) -> None:
         """Gives it up if all its answers were dropped."""
-        if self.job is not None and all(opening.dropped for opening in self.openings):
+        if all(opening.dropped for opening in self.openings):
             self.job.drop()
             self.over()
 
@@ -81,7 +81,6 @@ class _Queue:
     next_at: float = 0.0
 
     def take(self) -> list[FirstAnswer]:
-        """Those of the next evaluation."""
         some: list[FirstAnswer] = []
         while len(some) < _TOGETHER and (opening := self.waiting.next()) is not None:
             if not opening.dropped:
@@ -101,7 +100,6 @@ class FirstAnswers:
         self._due: dict[FollowedView, None] = {}
 
     def ask(self, opening: FirstAnswer) -> None:
-        """Has a snapshot made with the next `begin`."""
         followed = opening.feed.followed
         assert followed is not None, "the log has no snapshot"
         queue = self._queues.setdefault(followed, _Queue())
@@ -159,10 +157,8 @@ class FirstAnswers:
             over()
             opening.done(made, why)
 
-        self._submit(
-            _Evaluation((opening,), over),
-            PoolJob(opening.client, lambda cancel: catching.snapshot(at, form, cancel), back),
-        )
+        job = PoolJob(opening.client, lambda cancel: catching.snapshot(at, form, cancel), back)
+        self._submit((opening,), over, job)
 
     def _make_together(self, some: Sequence[FirstAnswer], at: Snapshot, over: Callable[[], None]) -> None:
         parts = self._parts
@@ -181,17 +177,11 @@ class FirstAnswers:
                 else:
                     self._make(opening, at)
 
-        self._submit(
-            _Evaluation(some, over),
-            PoolJob(
-                some[0].client,
-                lambda cancel: snapshots_together(parts, asked, at, cancel),
-                back,
-            ),
-        )
+        job = PoolJob(some[0].client, lambda cancel: snapshots_together(parts, asked, at, cancel), back)
+        self._submit(some, over, job)
 
-    def _submit(self, evaluation: _Evaluation, job: PoolJob[Any]) -> None:
-        evaluation.job = job
-        for opening in evaluation.openings:
+    def _submit(self, openings: Sequence[FirstAnswer], over: Callable[[], None], job: PoolJob[Any]) -> None:
+        evaluation = _Evaluation(openings, over, job)
+        for opening in openings:
             opening.evaluation = evaluation
         self._parts.pool_jobs.send(job)

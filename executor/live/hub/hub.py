@@ -100,11 +100,9 @@ class Hub:
             return known
         if reads_of(question.query).chance:
             # All subscribers of a feed get the same changes, but each would have begun with other rows.
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                "rand and sample choose anew each time, so that no change of their answer can be followed; choose "
-                "among the rows of a live query that shows them all",
-            )
+            message = "rand and sample choose anew each time, so that no change of their answer can be followed; "
+            message += "choose among the rows of a live query that shows them all"
+            raise AdalogError(Code.QUERY_INVALID, message)
         shared = view_key(question)
         key = feed_key(question, shared)
         self.pool.engine.compiler.compile(question, cancel=cancel)
@@ -135,10 +133,8 @@ class Hub:
         self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, first: FirstMessage | None = None
     ) -> Subscription:
         """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
-        first message.
-
-        Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
-        """
+        first message. Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after
+        `close`."""
         subscription = Subscription(self, self.settings, begin.position, first)
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription
@@ -150,21 +146,16 @@ class Hub:
         return subscription
 
     def _follow(
-        self,
-        asked: LiveQuestion,
-        form: MessageForm,
-        begin: StreamStart,
-        subscription: Subscription,
-        delivery: Delivery,
+        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, reader: Subscription, delivery: Delivery
     ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def begin_following() -> None:
             feed = self._views.feed(asked, client)
-            subscriber = Subscriber(subscription, delivery, form, feed, client, since, begin.each, begin.reset)
+            subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
             self._subscribers.add(subscriber, begin.position)
 
-        self._enter(subscription, delivery, client, begin_following)
+        self._enter(reader, delivery, client, begin_following)
 
     def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
@@ -188,7 +179,6 @@ class Hub:
                 self._jobs.put(None)
 
     def close(self) -> None:
-        """Stops, and waits for the end of the thread."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -211,19 +201,15 @@ class Hub:
     # For subscriptions, on any thread
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """Queues what follows a position."""
         self._jobs.put(lambda: self._subscribers.wanted(subscription, position))
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """Queues that it no longer follows."""
         self._jobs.put(lambda: self._subscribers.left(subscription, closed=closed))
 
     def overflowed(self) -> None:
-        """Counts it."""
         self.figures.overflows += 1
 
     def room(self, nbytes: int, *, always: bool = False) -> bool:
-        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
         return self.mail.draw(nbytes, always=always)
 
     # On the caller's thread
@@ -339,9 +325,6 @@ def _following(request: QueryRequest) -> QueryRequest:
 
 
 def _too_many(what: str) -> AdalogError:
-    return AdalogError(
-        Code.RATE_LIMITED,
-        f"{what}, the most there may be; close one or try again; the setting ADALOG_LIVE_SUBSCRIPTIONS moves this "
-        "limit",
-        retry_after=1,
-    )
+    setting = "the setting ADALOG_LIVE_SUBSCRIPTIONS moves this limit"
+    message = f"{what}, the most there may be; close one or try again; {setting}"
+    return AdalogError(Code.RATE_LIMITED, message, retry_after=1)

@@ -34,7 +34,6 @@ class Interests(Generic[V]):
         return len(self._put)
 
     def put(self, view: V, interests: Sequence[Interest]) -> None:
-        """What touches a view from now on."""
         before = self._put.get(view)
         if before is not None:
             if list(before) == list(interests):
@@ -48,7 +47,6 @@ class Interests(Generic[V]):
                 self._of.setdefault(each.attribute, _Attribute()).put(view, each)
 
     def remove(self, view: V) -> None:
-        """Nothing touches it any more."""
         for each in self._put.pop(view, ()):
             if each.attribute is None:
                 self._all.pop(view, None)
@@ -133,7 +131,6 @@ class _Attribute(Generic[V]):
 
 
 def _common(codes: Int64s, wanted: dict[int, dict[V, None]]) -> Iterable[int]:
-    """The codes of interest among these."""
     if len(codes) <= _FEW_CODES:
         return {code for code in codes.tolist() if code in wanted}
     keys = np.fromiter(wanted, np.int64, len(wanted))

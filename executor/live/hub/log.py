@@ -7,6 +7,8 @@ and writes them in batches; those committed meanwhile stay in the log, and hold 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
@@ -23,30 +25,21 @@ from adalog.store.values.datom import TxReport
 _FEW_DATOMS: Final = 500
 
 
+@dataclass(eq=False)
 class FollowedLog:
-    """Belongs to the hub's thread. `t`: the last transaction that was sent. `tell` gets every event; `done` is
+    """Belongs to the hub's thread. `t`: the last transaction that was sent. `_tell` gets every event; `_done` is
     called after each batch of the pool, with its error if it failed."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        t: int,
-        client: Client,
-        reading: LogCatchUp,
-        pool_jobs: PoolJobs,
-        tell: Callable[[Event], None],
-        done: Callable[[AdalogError | None], None],
-    ) -> None:
-        self.feed = feed
-        self.t = t
-        self._newest = t
-        self._client = client
-        self._reading = reading
-        self._pool_jobs = pool_jobs
-        self._tell = tell
-        self._done = done
-        self._job: PoolJob[list[Event]] | None = None
-        self._closed = False
+    feed: Feed
+    t: int
+    _client: Client
+    _reading: LogCatchUp
+    _pool_jobs: PoolJobs
+    _tell: Callable[[Event], None]
+    _done: Callable[[AdalogError | None], None]
+    _newest: int = field(default=0, init=False)
+    _job: PoolJob[list[Event]] | None = field(default=None, init=False)
+    _closed: bool = field(default=False, init=False)
 
     @property
     def is_behind(self) -> bool:
@@ -54,7 +47,6 @@ class FollowedLog:
         return self._job is not None
 
     def committed(self, reports: Sequence[TxReport]) -> None:
-        """Sends transactions, now or when the pool has written them."""
         self._newest = reports[-1].t
         if self._job is not None:
             return
@@ -68,7 +60,6 @@ class FollowedLog:
                 return
 
     def close(self) -> None:
-        """The last subscriber has left."""
         self._closed = True
         if self._job is not None:
             self._job.drop()
@@ -91,13 +82,8 @@ class FollowedLog:
 
     def _send(self) -> None:
         """Has the pool read and write what follows."""
-        reading, since, newest, forms = self._reading, self.t, self._newest, self.feed.forms()
-        self._job = PoolJob(
-            self._client,
-            lambda cancel: reading.events(since, newest, forms, cancel),
-            self._returned,
-            purpose=Purpose.STEP,
-        )
+        work = partial(self._reading.events, self.t, self._newest, self.feed.forms())
+        self._job = PoolJob(self._client, work, self._returned, purpose=Purpose.STEP)
         self._pool_jobs.send(self._job)
 
     def _returned(self, events: list[Event] | None, why: BaseException | None) -> None:

@@ -18,10 +18,8 @@ class FullError(AdalogError):
 
 
 class LiveMemory:
-    """Bytes that may be held together. Thread-safe.
-
-    `held`: those that are, in this process. `beside`: and in others.
-    """
+    """Bytes that may be held together. Thread-safe. `held`: those that are, in this process. `beside`: and in
+    others."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -54,17 +52,12 @@ class MemoryShare:
         """Takes or releases the difference. Raises LIMIT_EXCEEDED for more than half of the total, and RATE_LIMITED
         if other live queries hold it."""
         if nbytes > self._of.share:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}; narrow it; the "
-                "setting ADALOG_LIVE_BYTES moves this limit",
-            )
+            setting = "the setting ADALOG_LIVE_BYTES moves this limit"
+            sizes = f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}"
+            raise AdalogError(Code.LIMIT_EXCEEDED, f"{sizes}; narrow it; {setting}")
         if not self._of.draw(nbytes - self.nbytes):
-            raise FullError(
-                Code.RATE_LIMITED,
-                "other live queries hold the memory that this one needs; try again shortly",
-                retry_after=1,
-            )
+            message = "other live queries hold the memory that this one needs; try again shortly"
+            raise FullError(Code.RATE_LIMITED, message, retry_after=1)
         self.nbytes = nbytes
 
     def __del__(self) -> None:
@@ -72,15 +65,13 @@ class MemoryShare:
             self._of.draw(-self.nbytes)
 
 
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class SnapshotChunks:
     """A snapshot in one form, shared by the subscribers that begin at its moment, and counted until all have read
     it."""
 
-    __slots__ = ("__weakref__", "holding", "messages")
-
-    def __init__(self, messages: list[Message], holding: MemoryShare) -> None:
-        self.messages = messages
-        self.holding = holding
+    messages: list[Message]
+    holding: MemoryShare
 
 
 @dataclass(slots=True)

@@ -91,7 +91,6 @@ class PoolJobs:
         self._fill()
 
     def again(self) -> None:
-        """Tries the pool again, when it is time."""
         if self.again_at is not None and time.monotonic() >= self.again_at:
             self.again_at = None
             self._fill()

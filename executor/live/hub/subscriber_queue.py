@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -33,6 +34,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 _SNAPSHOTS: Final = 32
 _SNAPSHOT_BYTES: Final = 256 << 10
 
+_Made = CatchUpMessages | SnapshotChunks
+
 
 class SubscriberQueue:
     """Belongs to the hub's thread. `gone` is called when a subscription is over."""
@@ -51,7 +54,6 @@ class SubscriberQueue:
         self._made: deque[SnapshotChunks] = deque(maxlen=_SNAPSHOTS)
 
     def add(self, subscriber: Subscriber, position: StreamPosition | None) -> None:
-        """A subscriber comes, to go on after a position."""
         feed = subscriber.feed
         self._subscribers[subscriber.subscription] = subscriber
         feed.subscribers[subscriber.subscription] = subscriber
@@ -61,13 +63,11 @@ class SubscriberQueue:
         self._go_on(subscriber, position)
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """A subscriber has come to a position, and has room."""
         subscriber = self._subscribers.get(subscription)
         if subscriber is not None:
             self._go_on(subscriber, position)
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """A subscriber no longer follows; with `closed` it never will again."""
         subscriber = self._subscribers.get(subscription)
         if subscriber is not None:
             _unfollow(subscriber)
@@ -82,21 +82,18 @@ class SubscriberQueue:
         return subscriber is not None
 
     def abandon(self, delivery: Delivery) -> None:
-        """Lets go of all whose delivery is closed."""
         for subscriber in tuple(self._subscribers.values()):
             if subscriber.delivery is delivery:
                 subscriber.subscription.abandon()
                 self._leave(subscriber)
 
     def end_all(self, error: AdalogError) -> None:
-        """Ends all subscriptions."""
         for subscriber in tuple(self._subscribers.values()):
             self._end(subscriber, error)
 
     # Where a subscriber goes on
 
     def _go_on(self, subscriber: Subscriber, position: StreamPosition | None) -> None:
-        """Has a subscriber get what follows a position."""
         self._alone(subscriber, lambda: self._find_way(subscriber, position))
 
     def _alone(self, subscriber: Subscriber, act: Callable[[], None]) -> None:
@@ -145,14 +142,11 @@ class SubscriberQueue:
         if asked is not None:
             asked.subscribers[subscriber] = None
             return
-        opening = FirstAnswer(
-            feed, form, subscriber.client, now, lambda made, why: self._begun(feed, key, made, why)
-        )
+        opening = FirstAnswer(feed, form, subscriber.client, now, partial(self._begun, feed, key))
         feed.asked[key] = PendingSnapshot(opening, {subscriber: None})
         self._first_answers.ask(opening)
 
     def begin(self) -> None:
-        """Has the snapshots made that were asked for since the last time."""
         self._first_answers.begin()
 
     @property
@@ -177,12 +171,10 @@ class SubscriberQueue:
         for subscriber in subscribers:
             self._filled(subscriber, made)
 
-    def _rest_of_snapshot(
-        self, subscriber: Subscriber, position: StreamPosition, cancel: Cancel
-    ) -> CatchUpMessages:
-        assert position.rows is not None, "a position within a snapshot"
-        chunks = self._catching(subscriber.feed).rest(position.t, subscriber.form, cancel, position.rows)
-        return CatchUpMessages(chunks.messages, StreamPosition(position.t), behind=True, held=chunks)
+    def _rest_of_snapshot(self, subscriber: Subscriber, at: StreamPosition, cancel: Cancel) -> CatchUpMessages:
+        assert at.rows is not None, "a position within a snapshot"
+        chunks = self._catching(subscriber.feed).rest(at.t, subscriber.form, cancel, at.rows)
+        return CatchUpMessages(chunks.messages, StreamPosition(at.t), behind=True, held=chunks)
 
     def _fill_gap(self, subscriber: Subscriber, since: int, now: Snapshot) -> None:
         form, each = subscriber.form, subscriber.each
@@ -195,34 +187,31 @@ class SubscriberQueue:
         private, subscriber.private = [subscriber.private], None
         self._send(
             subscriber,
-            lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each=each),
+            lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each),
         )
 
     def _catching(self, feed: Feed) -> AnswerCatchUp:
         assert feed.question is not None, "the log has no snapshot"
         return AnswerCatchUp(self._parts, feed.question)
 
-    def _send(self, subscriber: Subscriber, work: Callable[[Cancel], CatchUpMessages | SnapshotChunks]) -> None:
-        """Has the pool do something for one subscriber."""
-        subscriber.job = PoolJob(subscriber.client, work, lambda made, why: self._got(subscriber, made, why))
+    def _send(self, subscriber: Subscriber, work: Callable[[Cancel], _Made]) -> None:
+        subscriber.job = PoolJob(subscriber.client, work, partial(self._got, subscriber))
         self._parts.pool_jobs.send(subscriber.job)
 
-    def _got(
-        self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks | None, why: BaseException | None
-    ) -> None:
+    def _got(self, subscriber: Subscriber, made: _Made | None, why: BaseException | None) -> None:
         subscriber.job = None
         if made is not None:
             self._filled(subscriber, made)
         elif isinstance(why, GapError):
-            subscriber.reset, subscriber.each = why.reason, False
+            subscriber.reset, subscriber.each = str(why), False
             self._go_on(subscriber, None)
         else:
             self._end(subscriber, failure(why))
 
-    def _filled(self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
+    def _filled(self, subscriber: Subscriber, made: _Made) -> None:
         self._alone(subscriber, lambda: self._hand_over(subscriber, made))
 
-    def _hand_over(self, subscriber: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
+    def _hand_over(self, subscriber: Subscriber, made: _Made) -> None:
         if isinstance(made, SnapshotChunks):
             made = CatchUpMessages(made.messages, StreamPosition(made.messages[-1].t), behind=False, held=made)
         subscriber.private = made.private
@@ -288,7 +277,6 @@ class SubscriberQueue:
                 self._end(subscriber, error)
 
     def _end(self, subscriber: Subscriber, error: AdalogError) -> None:
-        """Ends a subscription."""
         if subscriber.subscription in self._subscribers:
             subscriber.delivery.post(subscriber.subscription.end, error)
             self._leave(subscriber)

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError
@@ -67,16 +68,12 @@ class LiveQuestion:
 
 
 class Listener(Protocol):
-    """What the views tell of feeds that subscribers wait for."""
+    """What the views tell of feeds that subscribers wait for. `ready`: the feed has reached another moment.
+    `unwritten`: an event cannot be written in the form of a channel."""
 
-    def ready(self, feed: Feed) -> None:
-        """The feed has reached another moment."""
-
-    def failed(self, feed: Feed, error: AdalogError) -> None:
-        """The feed has ended with an error."""
-
-    def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
-        """An event of the feed cannot be written in the form of a channel."""
+    def ready(self, feed: Feed) -> None: ...
+    def failed(self, feed: Feed, error: AdalogError) -> None: ...
+    def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None: ...
 
 
 class Views:
@@ -133,7 +130,6 @@ class Views:
         return feed
 
     def log_feed(self, client: Client) -> Feed:
-        """The feed of the log itself."""
         if self._log is None:
             now = self._wake()
             feed = Feed(next(self._numbers), _LOG, None, None, covered=now.t, ready=True)
@@ -168,7 +164,6 @@ class Views:
                 self._work(followed)
 
     def free(self, feed: Feed) -> None:
-        """The last subscriber of the feed has left."""
         if not self._is_followed(feed):
             return
         del self._feeds[feed.key]
@@ -205,7 +200,6 @@ class Views:
         return self.now if self._log.t == self.now.t else self.now.as_of(self._log.t)
 
     def _is_followed(self, feed: Feed) -> bool:
-        """Whether it was not freed."""
         return self._feeds.get(feed.key) is feed
 
     def wait(self, feed: Feed) -> None:
@@ -255,7 +249,6 @@ class Views:
     # Transactions
 
     def committed(self, told: Sequence[Commit]) -> None:
-        """Steps what transactions touch."""
         told = self._whole(told)
         if not told:
             return
@@ -350,9 +343,8 @@ class Views:
         adding, followed.adding = followed.adding[:some], followed.adding[some:]
         followed.at = None
         times, followed.touched = followed.touched, []
-        work = ViewUpdate(
-            followed, self._parts.pool.engine, self._parts.pool.memory, at or now, now, times, adding, tick
-        )
+        pool = self._parts.pool
+        work = ViewUpdate(followed, pool.engine, pool.memory, at or now, now, times, adding, tick)
         if not followed.heavy:
             try:
                 done = work.do(BriefCancel())
@@ -369,9 +361,8 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        followed.job = PoolJob(
-            followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
-        )
+        back = partial(self._back, work)
+        followed.job = PoolJob(followed.client, work.do, back, cost, purpose)
         self._parts.pool_jobs.send(followed.job)
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
@@ -389,7 +380,6 @@ class Views:
             self._end_feeds(work.followed, error, work.adding)
 
     def _end_feeds(self, followed: FollowedView, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
-        """Ends all feeds of a view, and those that were being added to it."""
         error = failure(why)
         for feed in (*followed.feeds.values(), *adding, *followed.adding):
             self._listener.failed(feed, error)
@@ -454,9 +444,8 @@ class Views:
     def _most_joins(self) -> int:
         """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
         others = self._parts.memory.held - self._kept_bytes
-        return min(
-            int(self._parts.memory.total * _JOINS_PART), int(self._parts.memory.total * (1 - _FREE_PART)) - others
-        )
+        total = self._parts.memory.total
+        return min(int(total * _JOINS_PART), int(total * (1 - _FREE_PART)) - others)
 
     # Events
 
@@ -485,12 +474,10 @@ class Views:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether feeds wait for the next turn."""
         return bool(self._beginning)
 
     @property
     def idle_at(self) -> float | None:
-        """When the next PROGRESS is due."""
         return next(iter(self._idle.values()), None)
 
     def idle(self) -> None:
@@ -508,7 +495,6 @@ class Views:
 
 
 def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:
-    """The transactions that are one step each."""
     if len(told) > _FAR_BEHIND:
         return [told]
     if newest.origin.forgetful:

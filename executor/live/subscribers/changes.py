@@ -58,11 +58,8 @@ class ValuesForm:
             event.last if event.kind is EventKind.SNAPSHOT else None,
             event.reason,
         )
-        cells = sum(
-            len(rows) * (_ROW_BYTES + _CELL_BYTES * len(rows[0]))
-            for rows in (shown.rows, shown.added, shown.retracted)
-            if rows
-        )
+        lists = (shown.rows, shown.added, shown.retracted)
+        cells = sum(len(rows) * (_ROW_BYTES + _CELL_BYTES * len(rows[0])) for rows in lists if rows)
         return Message(event.kind, event.position, shown, cells + len(resume), resume)
 
 
@@ -73,10 +70,8 @@ def _rows(result: Result, start: int, stop: int, cancel: Cancel) -> Rows:
 
 
 class Changes:
-    """The changes of one query, in order; `close` it, or leave its `with` block, when no more are wanted.
-
-    Waiting for the next one blocks the thread. Raises what the query is ended with.
-    """
+    """The changes of one query, in order; `close` it, or leave its `with` block, when no more are wanted. Waiting
+    for the next one blocks the thread. Raises what the query is ended with."""
 
     def __init__(self, subscription: BlockingSubscription) -> None:
         self._subscription = subscription
@@ -89,7 +84,6 @@ class Changes:
         return shown
 
     def close(self) -> None:
-        """No more are wanted."""
         self._subscription.close()
 
     def __enter__(self) -> Changes:
@@ -98,5 +92,4 @@ class Changes:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        self._subscription.close()
+    __del__ = close

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from adalog.executor.live.subscribers.event import Message, MessageForm
@@ -26,21 +27,17 @@ _MOST_BYTES: Final = 32 << 20
 
 
 class Delivery(Protocol):
-    """Where some subscribers read. `key`: equal for deliveries that are one. `closed`: its subscribers are gone."""
+    """Where some subscribers read. `key`: equal for deliveries that are one. `closed`: its subscribers are gone.
+    `post`: has something done there, after all that was posted before. `tell`: posts a message to all members of a
+    channel. `flush`: what was posted is to be done now."""
 
     key: Hashable
 
     @property
     def closed(self) -> bool: ...
-
-    def post(self, act: Act, *args: Any) -> None:
-        """Has something done where the subscribers read, after all that was posted before."""
-
-    def tell(self, channel: Channel, message: Message) -> None:
-        """Posts a message to all members of a channel."""
-
-    def flush(self) -> None:
-        """What was posted is to be done now."""
+    def post(self, act: Act, *args: Any) -> None: ...
+    def tell(self, channel: Channel, message: Message) -> None: ...
+    def flush(self) -> None: ...
 
 
 class ChannelMember(Protocol):
@@ -49,25 +46,20 @@ class ChannelMember(Protocol):
     channel: Channel | None
 
     def take(self, messages: Sequence[Message]) -> None: ...
-
     def lose(self) -> None: ...
 
 
+@dataclass(eq=False, slots=True)
 class Channel:
-    """The subscriptions that follow one feed through one delivery in one form.
+    """The subscriptions that follow one feed through one delivery in one form. `members` belong to the delivery's
+    thread. `following`: how many they are, or will be when what was posted is done, as the hub counts them. `lost`:
+    the delivery had no room, and all members are to be told."""
 
-    `members` belong to the delivery's thread. `following`: how many they are, or will be when what was posted is
-    done, as the hub counts them. `lost`: the delivery had no room, and all members are to be told.
-    """
-
-    __slots__ = ("delivery", "following", "form", "lost", "members")
-
-    def __init__(self, delivery: Delivery, form: MessageForm) -> None:
-        self.delivery = delivery
-        self.form = form
-        self.following = 0
-        self.lost = False
-        self.members: dict[ChannelMember, None] = {}
+    delivery: Delivery
+    form: MessageForm
+    following: int = 0
+    lost: bool = False
+    members: dict[ChannelMember, None] = field(default_factory=dict)
 
     def take(self, messages: Sequence[Message]) -> Iterator[None]:
         """Gives messages to all members, some members at a time. On the delivery's thread."""
@@ -83,10 +75,8 @@ class Channel:
                 yield
 
     def lose(self) -> Iterator[None]:
-        """Messages to the members were lost: each asks for what it missed, once it has read what it has.
-
-        Some at a time, as `take`.
-        """
+        """Messages to the members were lost: each asks for what it missed, once it has read what it has. Some at a
+        time, as `take`."""
         for number, subscription in enumerate(tuple(self.members), 1):
             if subscription.channel is self:
                 subscription.lose()
@@ -96,8 +86,7 @@ class Channel:
 
 class LoopDelivery:
     """An event loop's. Where the loop does not come to the messages of a channel one by one, each member gets them
-    together: the system is asked once for all of them, so that a loop that falls behind has less to do.
-    """
+    together: the system is asked once for all of them, so that a loop that falls behind has less to do."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.key: Hashable = id(loop)
@@ -119,11 +108,8 @@ class LoopDelivery:
 
     def post(self, act: Act, *args: Any) -> None:
         with self._lock:
-            self._post(act, *args)
-
-    def _post(self, act: Act, *args: Any) -> None:
-        self._open.clear()
-        self._posts.append((act, args))
+            self._open.clear()
+            self._posts.append((act, args))
 
     def tell(self, channel: Channel, message: Message) -> None:
         with self._lock:
@@ -132,7 +118,8 @@ class LoopDelivery:
             if self._told >= _MOST_MESSAGES or (self._posts and self._nbytes + message.nbytes > _MOST_BYTES):
                 # The loop does not come to it: what it misses is asked for again by each subscriber.
                 channel.lost = True
-                self._post(channel.lose)
+                self._open.clear()
+                self._posts.append((channel.lose, ()))
                 return
             messages = self._open.get(channel)
             if messages is None:
@@ -156,7 +143,6 @@ class LoopDelivery:
                 self._called = False
 
     def _taken(self) -> list[tuple[Act, tuple[Any, ...]]]:
-        """Takes what was posted."""
         posts, self._posts, self._open, self._told, self._nbytes = self._posts, [], {}, 0, 0
         return posts
 

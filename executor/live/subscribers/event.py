@@ -72,9 +72,7 @@ class Event:
 
     def outcome(self, form: MessageForm, cancel: Cancel) -> Message | AdalogError:
         """The event in a form, or the error of writing it so, made once for all subscribers that share the form.
-
-        Raises CANCELLED and RATE_LIMITED, after which it is to be written again.
-        """
+        Raises CANCELLED and RATE_LIMITED, after which it is to be written again."""
         found = self.written.get(form.key)
         if found is None:
             try:

@@ -16,7 +16,6 @@ def sign(key: bytes, body: bytes) -> bytes:
 
 
 def packed(*parts: bytes) -> str:
-    """The text of some bytes."""
     return base64.urlsafe_b64encode(b"".join(parts)).decode("ascii").rstrip("=")
 
 

@@ -24,6 +24,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Protocol
 
@@ -42,72 +43,43 @@ _OF_A_SNAPSHOT: Final = (EventKind.SNAPSHOT, EventKind.RESET)
 
 
 class SubscriptionHub(Protocol):
-    """The hub, as a subscription sees it. Its methods only queue what they are told. Thread-safe."""
+    """The hub, as a subscription sees it. Its methods only queue what they are told. Thread-safe. `wanted`: the
+    subscription has come to a position, has room, and does not follow its feed. `left`: it no longer follows; with
+    `closed` it never will again. `overflowed`: a mailbox was full. `room`: takes or gives back bytes of all
+    mailboxes; whether there was room for them; with `always` even beyond."""
 
-    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
-        """The subscription has come to a position, has room, and does not follow its feed."""
-
-    def left(self, subscription: Subscription, *, closed: bool) -> None:
-        """The subscription no longer follows; with `closed` it never will again."""
-
-    def overflowed(self) -> None:
-        """A mailbox was full."""
-
-    def room(self, nbytes: int, *, always: bool = False) -> bool:
-        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None: ...
+    def left(self, subscription: Subscription, *, closed: bool) -> None: ...
+    def overflowed(self) -> None: ...
+    def room(self, nbytes: int, *, always: bool = False) -> bool: ...
 
 
 FirstMessage = Callable[[Message], Message]
 """What makes the first message of a stream its own, which others may share."""
 
 
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Subscription:
     """See the module. `position`: that of the last message that was handed over, or where the stream begins."""
 
-    __slots__ = (
-        "__weakref__",
-        "_behind",
-        "_deliver",
-        "_desk",
-        "_end",
-        "_ended",
-        "_finished",
-        "_first",
-        "_held",
-        "_nbytes",
-        "_queue",
-        "_settings",
-        "_waiter",
-        "channel",
-        "closed",
-        "position",
-    )
-
-    def __init__(
-        self,
-        desk: SubscriptionHub,
-        settings: LiveSettings,
-        position: StreamPosition | None,
-        first: FirstMessage | None = None,
-    ) -> None:
-        self._desk = desk
-        # Of the message that is handed over first, whichever it is; None once it was.
-        self._first = first
-        self._settings = settings
-        self.position = position
-        self.channel: Channel | None = None
-        self.closed = False
-        self._queue: deque[Message] = deque()
-        self._nbytes = 0
-        # Whether the hub is to be asked for what follows once the queue is empty.
-        self._behind = False
-        # What the messages that wait are paid with, let go of when all of them are gone.
-        self._held: list[object] = []
-        self._deliver: Deliver | None = None
-        self._ended: Ended | None = None
-        self._end: AdalogError | None = None
-        self._finished = False
-        self._waiter: asyncio.Future[None] | None = None
+    _desk: SubscriptionHub
+    _settings: LiveSettings
+    position: StreamPosition | None
+    # Of the message that is handed over first, whichever it is; None once it was.
+    _first: FirstMessage | None = None
+    channel: Channel | None = field(default=None, init=False)
+    closed: bool = field(default=False, init=False)
+    _queue: deque[Message] = field(default_factory=deque, init=False)
+    _nbytes: int = field(default=0, init=False)
+    # Whether the hub is to be asked for what follows once the queue is empty.
+    _behind: bool = field(default=False, init=False)
+    # What the messages that wait are paid with, let go of when all of them are gone.
+    _held: list[object] = field(default_factory=list, init=False)
+    _deliver: Deliver | None = field(default=None, init=False)
+    _ended: Ended | None = field(default=None, init=False)
+    _end: AdalogError | None = field(default=None, init=False)
+    _finished: bool = field(default=False, init=False)
+    _waiter: asyncio.Future[None] | None = field(default=None, init=False)
 
     # For the reader
 
@@ -131,7 +103,6 @@ class Subscription:
                 return
 
     def close(self) -> None:
-        """The reader wants no more."""
         if not self.closed:
             self.closed = True
             self._forget()
@@ -181,7 +152,6 @@ class Subscription:
         self.take(tuple(backlog))
 
     def take(self, messages: Sequence[Message]) -> None:
-        """Messages of the feed."""
         if self._deliver is not None and not self._queue and messages:
             taken = self._taken(self._deliver, messages)
             if taken:
@@ -261,12 +231,10 @@ class Subscription:
         return 0 if self.closed else taken
 
     def _opened(self, message: Message) -> Message:
-        """A message as it is handed over."""
         first, self._first = self._first, None
         return message if first is None else first(message)
 
     def _next(self) -> Message:
-        """Takes the first message that waits."""
         message = self._queue.popleft()
         if message.kind not in _OF_A_SNAPSHOT:
             self._nbytes -= message.nbytes

@@ -22,6 +22,10 @@ class Terminal(Console):
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
 
+    def tell(self, text: str, style: str | None = None) -> None:
+        """Prints a text as it is, whatever its length."""
+        self.print(text, style=style, markup=False, soft_wrap=True)
+
     @property
     def room(self) -> int | None:
         """The columns there are to fit; None where a pipe or a file takes any line."""

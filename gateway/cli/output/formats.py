@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import orjson
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from adalog.datalog import edn, values
@@ -42,11 +41,9 @@ class ShownWarning:
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape.
-
-    Everything is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below
-    a table. `warnings`: what is allowed and probably not meant.
-    """
+    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape. Everything
+    is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below a table.
+    `warnings`: what is allowed and probably not meant."""
 
     names: Sequence[str]
     types: Sequence[str]
@@ -58,16 +55,18 @@ class ResultTable:
 
 
 def print_table(relation: ResultTable, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
-    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown.
-
-    A terminal that the columns do not fit gets them one below the other, as `expanded` has them everywhere.
-    """
+    """The first `show` rows (0: all; None: all, or 500 on a terminal), and below them what is not shown. A terminal
+    that the columns do not fit gets them one below the other, as `expanded` has them everywhere."""
     room = console.room
     if show is None:
         show = 0 if room is None else SHOWN
     shown = relation.rows[:show] if show else relation.rows
     columns = [
-        tables.TextColumn(name.translate(_CONTROL), _kind(type_name), [cell(row[index]) for row in shown])
+        tables.TextColumn(
+            name.translate(_CONTROL),
+            _KINDS.get(type_name, tables.CellKind.TEXT),
+            [cell(row[index]) for row in shown],
+        )
         for index, (name, type_name) in enumerate(zip(relation.names, relation.types, strict=True))
     ]
     layout = None if expanded else tables.side_by_side(columns, room, console.mark)
@@ -88,11 +87,7 @@ def print_table(relation: ResultTable, console: Terminal, show: int | None, *, e
     if len(shown) < len(relation.rows):
         notes.append(f"the first {len(shown):,} of {len(relation.rows):,} rows; --show 0 shows all")
     for note in [*notes, *relation.notes, relation.summary]:
-        console.print(note, style="dim", markup=False, soft_wrap=True)
-
-
-def _kind(type_name: str) -> tables.CellKind:
-    return _KINDS.get(type_name, tables.CellKind.TEXT)
+        console.tell(note, "dim")
 
 
 def cell(value: Any) -> str:
@@ -155,7 +150,7 @@ def write_arrow(relation: ResultTable, out: BinaryIO) -> None:
         writer.write_table(table)
 
 
-def print_error(error: AdalogError, text: EdnText | None, console: Console) -> None:
+def print_error(error: AdalogError, text: EdnText | None, console: Terminal) -> None:
     """The message, and where a position is known, the file, the line at fault and a caret under the place."""
     message = "\n".join(line.translate(_CONTROL) for line in error.message.split("\n"))
     console.print(Text.assemble((error.code.value, "bold red"), f" {message}"), soft_wrap=True)
@@ -176,7 +171,7 @@ def print_error(error: AdalogError, text: EdnText | None, console: Console) -> N
     console.print(Text(" " * (len(number) + cell_len(line[: column - 1])) + "^", "bold red"), soft_wrap=True)
 
 
-def print_warnings(warnings: Sequence[ShownWarning], console: Console) -> None:
+def print_warnings(warnings: Sequence[ShownWarning], console: Terminal) -> None:
     """A line for each warning, with its place where that is known."""
     for warning in warnings:
         place = f" ({warning.line}:{warning.column})" if warning.line is not None else ""
@@ -194,7 +189,7 @@ def _window(line: str, column: int, width: int) -> tuple[str, int]:
 
 
 @contextmanager
-def working(what: str, console: Console) -> Iterator[None]:
+def working(what: str, console: Terminal) -> Iterator[None]:
     """A spinner for work that takes more than a second; nothing for less."""
     plain = not console.encoding.lower().startswith("utf")
     status = console.status(what, spinner="line" if plain else "dots")

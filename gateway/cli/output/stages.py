@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
+from adalog.gateway.cli.output.console import err
 
-def bar_on(err: Console) -> Progress:
-    """A bar that is there while its block runs, on a terminal alone."""
+
+@contextmanager
+def progress_bar() -> Iterator[ProgressBar]:
+    """A bar on standard error that is there while its block runs, on a terminal alone."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -19,7 +22,8 @@ def bar_on(err: Console) -> Progress:
         TextColumn("{task.fields[pace]}"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        yield ProgressBar(bar)
 
 
 class ProgressBar:
@@ -39,7 +43,6 @@ class ProgressBar:
             self.tasks(said["done"], said["total"], said["rows"])
 
     def stage(self, name: str) -> None:
-        """Another stage begins."""
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._name, self._began = name, time.monotonic()
@@ -54,5 +57,4 @@ class ProgressBar:
         self._bar.update(self._task, completed=done, total=total, pace=pace)
 
     def bytes(self, done: int, total: int) -> None:
-        """So many of the stage's bytes are done."""
         self.tasks(done, total, 0)

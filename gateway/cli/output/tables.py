@@ -45,9 +45,7 @@ class Layout:
 
 def side_by_side(columns: Sequence[TextColumn], room: int | None, mark: str = "…") -> Layout | None:
     """A line for each row, at most `room` wide (None: as wide as need be); None where the columns cannot fit.
-
-    `mark`: what stands, one wide, for the part of a text that was cut.
-    """
+    `mark`: what stands, one wide, for the part of a text that was cut."""
     sizes = [[_width(text) for text in column.cells] for column in columns]
     chosen = _widths(columns, [max(column, default=0) for column in sizes], room)
     if chosen is None:

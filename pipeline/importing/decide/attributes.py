@@ -6,14 +6,15 @@ faults is not written; its rows at fault are named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
-from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
+from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, claims_of, settled
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
@@ -26,7 +27,7 @@ from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, save_relation
-from adalog.store.tries.signed import order_of, run_starts, runs
+from adalog.store.tries.signed import among, order_of, run_starts, runs
 from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
@@ -53,10 +54,8 @@ class AttributeResult(NamedTuple):
 
 
 class ContestedClaims(NamedTuple):
-    """Claims that cannot all be granted, with all that compete with them.
-
-    second: which are of entities with several values. holder: the entity that keeps a unique value, or MISSING.
-    """
+    """Claims that cannot all be granted, with all that compete with them. second: which are of entities with
+    several values. holder: the entity that keeps a unique value, or MISSING."""
 
     claims: Claims
     second: Bools
@@ -68,7 +67,6 @@ class ContestedClaims(NamedTuple):
 
 
 def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
-    """Writes one attribute's segments, or files of its faults."""
     declared = job.attributes[attribute]
     claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
@@ -143,7 +141,9 @@ def _contested(
     taken = np.zeros(len(claims.e), np.bool_)
     holder = np.full(len(claims.e), MISSING, np.int64)
     if attribute.unique is not None and len(claims.e):
-        taken, holder = taken_values(claims, ClaimsInMemory(job, claims, gone), attribute, snapshot)
+        taken, holder = taken_values(
+            claims, lambda e, v: among(e, v, *gone), partial(given_otherwise, job, claims), attribute, snapshot
+        )
     which = second | taken
     return ContestedClaims(claims.take(which), second[which], holder[which])
 
@@ -155,16 +155,6 @@ def second_values(claims: Claims, attribute: Attribute) -> Bools:
     starts = np.flatnonzero(run_starts(claims.e))
     low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
     return np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
-
-
-class OtherClaims(Protocol):
-    """What all rows claim of entities."""
-
-    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
-        """Which entities are given another value first."""
-
-    def ended(self, e: Int64s, v: Int64s) -> Bools:
-        """Which of the pairs, each there once, end."""
 
 
 def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) -> Bools:
@@ -184,29 +174,16 @@ def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) ->
     return other
 
 
-class ClaimsInMemory(NamedTuple):
-    """The same of claims in order, and pairs that end."""
-
-    job: AttributesJob
-    claims: Claims
-    gone: Pairs
-
-    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
-        """Which entities are given another value first."""
-        return given_otherwise(self.job, self.claims, e, v)
-
-    def ended(self, e: Int64s, v: Int64s) -> Bools:
-        """Which of the pairs end."""
-        return among(e, v, *self.gone)
+PairTest = Callable[[Int64s, Int64s], Bools]
+"""Which of the pairs, each there once, are of a kind."""
 
 
 def taken_values(
-    claims: Claims, others: OtherClaims, attribute: Attribute, snapshot: Snapshot
+    claims: Claims, ended: PairTest, otherwise: PairTest, attribute: Attribute, snapshot: Snapshot
 ) -> tuple[Bools, Int64s]:
-    """Which claims are of a value that several entities claim or that another entity keeps; and that entity.
-
-    The claims are all that there are of their values.
-    """
+    """Which claims are of a value that several entities claim or that another entity keeps; and that entity. The
+    claims are all that there are of their values. ended: which pairs end. otherwise: whose entity is given another
+    value first."""
     order = order_of(claims.v, claims.e)
     v, e = claims.v[order], claims.e[order]
     starts = np.flatnonzero(run_starts(v))
@@ -216,9 +193,9 @@ def taken_values(
         codes, holders = snapshot.trie(attribute.id, inverse=True).pairs_of(v[starts])
         if len(codes):
             # A holder with another value of its own gives this one up, where it can have but one.
-            keeps = ~others.ended(holders, codes)
+            keeps = ~ended(holders, codes)
             if not attribute.is_many:
-                keeps &= ~others.otherwise(holders, codes)
+                keeps &= ~otherwise(holders, codes)
             at = np.searchsorted(v[starts], codes)[keeps]
             keeper[at] = holders[keeps]
             several[at] |= e[starts][at] != holders[keeps]
@@ -288,11 +265,9 @@ def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segmen
 
 
 def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
-    """The rows to reject: (chunk, file of its rejected rows, how many).
-
-    Refs without a target reject their rows. If there are none, rows get what they claim in the order of source,
-    file and line; a row that does not get all that it claims is rejected whole.
-    """
+    """The rows to reject: (chunk, file of its rejected rows, how many). Refs without a target reject their rows. If
+    there are none, rows get what they claim in the order of source, file and line; a row that does not get all that
+    it claims is rejected whole."""
     faults = [(int(Path(path).name.split("-")[1]), read_arrays(path)) for path in paths]
     lost: dict[tuple[int, int], tuple[int, int]] = {}
     missing = [arrays for _, arrays in faults if "missing" in arrays]
@@ -304,11 +279,11 @@ def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
     by_chunk: dict[int, list[tuple[int, int, int]]] = {}
     for (chunk, row), (column, reason) in sorted(lost.items()):
         by_chunk.setdefault(chunk, []).append((row, column, reason))
-    return [(chunk, write_rejects(folder, str(chunk), _rejects(own)), len(own)) for chunk, own in by_chunk.items()]
-
-
-def _rejects(rows: Sequence[tuple[int, int, int]]) -> Rejects:
-    return Rejects(*(np.array(each, np.int32) for each in zip(*rows, strict=True)))
+    rejected = []
+    for chunk, own in by_chunk.items():
+        rejects = Rejects(*(np.array(each, np.int32) for each in zip(*own, strict=True)))
+        rejected.append((chunk, write_rejects(folder, str(chunk), rejects), len(own)))
+    return rejected
 
 
 class _Claim(NamedTuple):

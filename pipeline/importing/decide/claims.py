@@ -18,7 +18,7 @@ from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys, Numbering
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
-from adalog.store.tries.signed import order_of, run_starts
+from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
@@ -85,20 +85,6 @@ def settled(timed: TimedClaims, *, many: bool) -> tuple[Claims, Pairs]:
             newest = np.maximum.reduceat(t[held], np.flatnonzero(first))[np.cumsum(first) - 1]
             last[held[t[held] < newest]] = False
     return claims.take(last & added), (claims.e[ended], claims.v[ended])
-
-
-def among(e: Int64s, v: Int64s, of_e: Int64s, of_v: Int64s) -> Bools:
-    """Which of the pairs, each there once, are among others, each there once."""
-    found = np.zeros(len(e), np.bool_)
-    if not len(e) or not len(of_e):
-        return found
-    every_e, every_v = np.concatenate((e, of_e)), np.concatenate((v, of_v))
-    order = order_of(every_e, every_v)
-    every_e, every_v = every_e[order], every_v[order]
-    same = np.flatnonzero((every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1]))
-    places = np.concatenate((order[same], order[same + 1]))
-    found[places[places < len(e)]] = True
-    return found
 
 
 def ids_meant(job: AttributesJob, attribute: int) -> str:

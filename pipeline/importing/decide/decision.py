@@ -28,8 +28,6 @@ from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
-from adalog.store.values.attribute import Attribute
-from adalog.store.values.schema import Schema
 
 Blocks = Mapping[int, Sequence[tuple[int, Segment]]]
 """By tag, the first number and the file of each block of new keys, in order."""
@@ -63,11 +61,9 @@ class Decision:
 
     @property
     def datoms(self) -> int:
-        """The number of datoms to write."""
         return self.found.prepared.changes + sum(each.added + each.retracted for each in self.written)
 
     def adoption(self) -> Adoption:
-        """What the store takes over."""
         chosen = [each.ids for each in self.buckets] + [each.ids for each in self.written]
         return Adoption(
             self.found.prepared,
@@ -144,7 +140,6 @@ class Decider:
         numbering: Numbering,
         blocks: Blocks,
     ) -> AttributesJob:
-        """What the tasks of the attributes share."""
         prepared = found.prepared
         every = [column for columns in found.columns for column in columns]
         wanted = {column.attribute for column in every}
@@ -155,7 +150,7 @@ class Decider:
             self.folder,
             database,
             prepared.t,
-            {id_: _known(prepared.schema, id_) for id_ in wanted - {IDS}},
+            {each.id: each for each in map(prepared.schema.get, wanted - {IDS}) if each is not None},
             tuple(found.identities),
             tuple(found.columns),
             tuple(chunks),
@@ -195,9 +190,3 @@ def _narrowed(jobs: Sequence[SourceJob], item: tuple[RowChunk, str]) -> RowChunk
     chunk, path = item
     job = jobs[chunk.order[0]]
     return narrowed(chunk, job.columns, job, read_rejects([path]))
-
-
-def _known(schema: Schema, id_: int) -> Attribute:
-    attribute = schema.get(id_)
-    assert attribute is not None
-    return attribute

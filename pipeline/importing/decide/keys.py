@@ -178,17 +178,13 @@ def _starts(first: int, counts: Sequence[int]) -> list[int]:
     return (first + np.cumsum([0, *counts[:-1]])).tolist() if counts else []
 
 
+@dataclass(frozen=True, slots=True)
 class ChunkKeys:
-    """The codes and the entities of one chunk's keys."""
-
-    def __init__(
-        self, chunk: int, values: Arrays, keys: Arrays, numbering: Numbering, files: Sequence[Arrays]
-    ) -> None:
-        self._chunk = chunk
-        self._values = values
-        self._keys = keys
-        self._numbering = numbering
-        self._files = files
+    _chunk: int
+    _values: Arrays
+    _keys: Arrays
+    _numbering: Numbering
+    _files: Sequence[Arrays]
 
     def codes(self, domain: int) -> Int64s:
         """The code of each key of the chunk's list."""
@@ -252,7 +248,6 @@ def block_jobs(folder: str, numbering: Numbering, secrets: Mapping[int, bytes]) 
 
 
 def write_block(job: BlockJob) -> Segment:
-    """The segment of a block."""
     name = f"new.{job.domain}"
     files = [read_arrays(path) for path in job.paths]
     keys = pa.concat_arrays([binary_of(name, file) for file in files])

@@ -23,7 +23,6 @@ from adalog.pipeline.importing.read.typed_columns import INLINE
 
 
 def narrowed(chunk: RowChunk, columns: Sequence[ColumnPlan], job: SourceJob, rejects: Rejects) -> RowChunk:
-    """The chunk without the values of some rows: new files, with the keys that are still wanted."""
     old, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
     gone = np.zeros(chunk.rows, np.bool_)
     gone[rejects.rows] = True

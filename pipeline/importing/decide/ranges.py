@@ -33,9 +33,7 @@ from adalog.pipeline.importing.decide.claims import (
     NOTHING,
     AttributesJob,
     Claims,
-    Pairs,
     TimedClaims,
-    among,
     claimed,
     claims_of,
     settled,
@@ -48,19 +46,10 @@ from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries import fold_pieces
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.fold_pieces import (
-    FoldTarget,
-    Pair,
-    join_pieces,
-    ranges_of,
-    sampled,
-    samples_of,
-    within,
-    write_backward,
-    write_forward,
-)
-from adalog.store.tries.signed import order_of
+from adalog.store.tries.fold_pieces import FoldTarget, Pair, ranges_of, samples_of, within
+from adalog.store.tries.signed import among, order_of
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Bools
 from adalog.store.values.attribute import Attribute
@@ -84,7 +73,9 @@ def write_in_ranges(
     groups = [tuple(each) for each in _groups(sizes, size)]
     sort = partial(_sorted, job, attribute, size)
     sources = runner.each("sorting values", sort, groups)
-    forward, backward = sampled(data.relation, data.delta.events(0, data.delta.length_at(snapshot.t)), size)
+    forward, backward = fold_pieces.sampled(
+        data.relation, data.delta.events(0, data.delta.length_at(snapshot.t)), size
+    )
     samples = [forward, *(np.array(each.sample, np.int64) for each in sources)]
     # An entity's values are looked at together.
     ranges = ranges_of(samples, size, whole=True)
@@ -202,29 +193,14 @@ def _range(
     )
     if faults or job.dry:
         return part
-    return _with_piece(part, job, declared, snapshot, (e, v, added), low, high, number)
-
-
-def _with_piece(
-    part: _Part,
-    job: AttributesJob,
-    attribute: Attribute,
-    snapshot: Snapshot,
-    events: tuple[Int64s, Int64s, Bools],
-    low: Pair,
-    high: Pair,
-    number: int,
-) -> _Part:
-    """The same with the range's piece of the new base, and its file of the log."""
-    relation, young = snapshot.data_of(attribute.id).shipped(job.t)
-    e, v, added = events
+    relation, young = snapshot.data_of(attribute).shipped(job.t)
     every = Columns.concat([within(young, low, high), Columns(e, v, np.full(len(e), job.t, np.int64), added)])
-    piece = write_forward(_fold(job, attribute), relation, every, low, high, uuid4().hex)
-    if len(e):
-        codes = codes_of(snapshot, job.blocks)
-        logged = write_logged(Path(job.folder), attribute.id, job.t, events, codes, part=number)
-        return part._replace(piece=piece, logged=logged, ids=ids_named(attribute, events, codes))
-    return part._replace(piece=piece)
+    piece = fold_pieces.write_forward(_fold(job, declared), relation, every, low, high, uuid4().hex)
+    if not len(e):
+        return part._replace(piece=piece)
+    codes = codes_of(snapshot, job.blocks)
+    logged = write_logged(Path(job.folder), attribute, job.t, (e, v, added), codes, part=number)
+    return part._replace(piece=piece, logged=logged, ids=ids_named(declared, (e, v, added), codes))
 
 
 def _fold(job: AttributesJob, attribute: Attribute) -> FoldTarget:
@@ -258,7 +234,6 @@ class _InRanges:
             yield self._files[number][1], np.flatnonzero(files == number)
 
     def otherwise(self, e: Int64s, v: Int64s) -> Bools:
-        """Which entities are given another value first."""
         found = np.zeros(len(e), np.bool_)
         for arrays, own in self._by_file(e):
             claims = Claims(*(arrays[f"claim.{name}"] for name in Claims._fields))
@@ -266,11 +241,9 @@ class _InRanges:
         return found
 
     def ended(self, e: Int64s, v: Int64s) -> Bools:
-        """Which of the pairs end."""
         found = np.zeros(len(e), np.bool_)
         for arrays, own in self._by_file(e):
-            gone: Pairs = (arrays["gone.e"], arrays["gone.v"])
-            found[own] = among(e[own], v[own], *gone)
+            found[own] = among(e[own], v[own], arrays["gone.e"], arrays["gone.v"])
         return found
 
 
@@ -288,7 +261,8 @@ def _taken(
     if not len(claims.e):
         return "", 0
     claims = claims.take(order_of(claims.e, claims.v))
-    taken, holder = taken_values(claims, _InRanges(job, files), declared, snapshot)
+    others = _InRanges(job, files)
+    taken, holder = taken_values(claims, others.ended, others.otherwise, declared, snapshot)
     if not taken.any():
         return "", 0
     own = ContestedClaims(claims.take(taken), np.zeros(int(taken.sum()), np.bool_), holder[taken])
@@ -309,8 +283,8 @@ def _turned(
         which = slice(int(values.searchsorted(bounds[0][0])), int(values.searchsorted(bounds[1][0], side="right")))
         e, v, added = (arrays[f"event.{name}"][which] for name in ("e", "v", "added"))
         events.append(within(Columns(e, v, np.full(len(e), job.t, np.int64), added), *bounds, inverse=True))
-    return write_backward(_fold(job, declared), relation, Columns.concat(events), *bounds, uuid4().hex)
+    return fold_pieces.write_backward(_fold(job, declared), relation, Columns.concat(events), *bounds, uuid4().hex)
 
 
 def _joined(job: AttributesJob, attribute: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
-    return join_pieces(_fold(job, job.attributes[attribute]), *pieces, job.t)
+    return fold_pieces.join_pieces(_fold(job, job.attributes[attribute]), *pieces, job.t)

@@ -46,8 +46,6 @@ _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Reason(IntEnum):
-    """Why a row is rejected."""
-
     NO_ENTITY = 0
     UNREADABLE = 1
     NO_TARGET = 2
@@ -60,11 +58,9 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row.
-
-    identity: the number of the identity attribute whose values name entities: the row's own in the first column of
-    a source, in others those that a ref means.
-    """
+    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. identity: the
+    number of the identity attribute whose values name entities: the row's own in the first column of a source, in
+    others those that a ref means."""
 
     name: str | None
     attribute: int
@@ -86,8 +82,6 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    """Reads rows that are not an entity each."""
-
     def read(self, rows: RowBatch) -> RowValues: ...
 
 
@@ -149,7 +143,6 @@ def rejects_of(parts: Sequence[Rejects]) -> Rejects:
 
 
 def chunks(batches: Iterator[RowBatch], job: SourceJob, partition: int) -> Iterator[RowChunk]:
-    """The chunks of one partition's rows."""
     ordinals: dict[tuple[int, int], int] = {}
     for number, rows in enumerate(_gathered(batches, job.rows)):
         yield _written(rows, job, (job.number, partition, number), ordinals)
@@ -213,12 +206,10 @@ def _entities(rows: RowBatch, job: SourceJob) -> RowValues:
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
-    """The path of a new file of rejected rows."""
     return write_arrays(folder, f"rejects-{stem}", rejects._asdict())
 
 
 def read_rejects(paths: Sequence[str]) -> Rejects:
-    """The rejected rows of some files of one chunk."""
     return rejects_of([Rejects(**read_arrays(path)) for path in paths])
 
 
@@ -249,7 +240,6 @@ def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> R
 
 
 def rejects_for(rows: Int32s, column: int, reason: Reason) -> Rejects:
-    """Rows that are rejected because of one column for one reason."""
     count = len(rows)
     return Rejects(rows, np.full(count, column, np.int32), np.full(count, reason, np.int32))
 
@@ -353,7 +343,6 @@ def binary_arrays(name: str, keys: pa.LargeBinaryArray) -> Arrays:
 
 
 def binary_of(name: str, arrays: Arrays) -> pa.LargeBinaryArray:
-    """The keys of `binary_arrays`."""
     offsets, heap = arrays[f"{name}.offsets"], arrays[f"{name}.heap"]
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(heap)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)

@@ -16,7 +16,7 @@ import numpy as np
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, DatomReader
@@ -75,8 +75,6 @@ class DatomIntake:
             for name, kinds in self._runner.named(source).items():
                 self._named.setdefault(name, set()).update(kinds)
 
-    # The transaction's forms
-
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
@@ -127,9 +125,8 @@ class DatomIntake:
     def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
         ident = form.get(_IDENT)
         if ident is None and not self.keep:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`",
+            raise invalid_argument(
+                f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`"
             )
         if ident is None:
             return form
@@ -168,8 +165,6 @@ class DatomIntake:
         for composite in prepared.schema.composites:
             if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())):
                 raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
-
-    # What loading asks for
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         reader = DatomReader(self._places, found.ids, database)
@@ -262,10 +257,9 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
             continue
         kind = "double" if types == ["double", "long"] else types[0]
         if len(types) > 1 and kind != "double":
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"the lines give {name} values of several types ({', '.join(types)}); declare it in the mapping's "
-                "`schema`",
+                "`schema`"
             )
         entries: list[tuple[Any, Any]] = [(_IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{kind}"))]
         if known is None:
@@ -290,12 +284,11 @@ def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:
     given = [form[_ID] for form in forms if type(form.get(_ID)) is int]
     chosen = np.array(sorted(id_ for id_ in given if id_ < SCHEMA_BASE), np.int64)
     if free.without(free.among_sorted(chosen)).next(0) != prepared.ids:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             "the mapping's `schema` makes entities that have no ident, and `ids: keep` might give their ids to "
-            "others; transact it first",
+            "others; transact it first"
         )
 
 
 def _wrong(attribute: Attribute, why: str) -> AdalogError:
-    return AdalogError(Code.ARG_INVALID, f"{attribute.ident} {why}")
+    return invalid_argument(f"{attribute.ident} {why}")

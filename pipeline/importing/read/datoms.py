@@ -149,16 +149,11 @@ def _kind(text: str) -> str:
 
 
 class DatomColumn(NamedTuple):
-    """An attribute's column: its number, and how its values are read. ref: they are entities."""
+    """An attribute's column: its number, and how its values are read. type: "ref" of entities."""
 
     number: int
     type: str
     shape: TupleShape
-
-    @property
-    def is_ref(self) -> bool:
-        """Whether the values are entities."""
-        return self.type == "ref"
 
 
 @dataclass(frozen=True)
@@ -203,10 +198,8 @@ class DatomReader:
             more["t"][datoms.rows], more["added"][datoms.rows] = datoms.t, datoms.added
         return RowValues(parts, rejects_of(rejected), more)
 
-    # Lines
-
     def _texts(self, texts: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
-        if not place.is_ref:
+        if place.type != "ref":
             return values_of(texts, rows, place.type, place.shape, self._entity)
         keys, known = self._entities(texts, value=True)
         return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
@@ -259,8 +252,6 @@ class DatomReader:
         key = int(self.ids.read(np.array([number], np.int64))[0])
         return None if key == NO_ENTITY else key
 
-    # Columns of an export
-
     def _columns(self, rows: RowBatch, place: DatomColumn) -> RowValues:
         every = np.arange(rows.size, dtype=np.int32)
         keys, known = self._known(rows.columns["e"].to_numpy(), value=False)
@@ -279,7 +270,7 @@ class DatomReader:
         return RowValues(parts, rejects_of(rejects), more)
 
     def _values(self, values: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
-        if place.is_ref:
+        if place.type == "ref":
             keys, known = self._known(values.to_numpy(), value=True)
             return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
         if place.type == "tuple":

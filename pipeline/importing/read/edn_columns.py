@@ -34,6 +34,7 @@ LIMITS: Final = edn.Limits(size=1 << 30)
 
 _NAME: Final = r"[A-Za-z*!_?$%&=<>|][A-Za-z0-9*!_?$%&=<>|.+-]*"
 _INSTANT: Final = r'^#inst "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}-00:00"$'
+_DOUBLE: Final = r"^-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,20}([eE][+-]?[0-9]{1,2})?|[eE][+-]?[0-9]{1,2})$"
 _HEX: Final = "[0-9a-f]"
 _UUID: Final = f'^#uuid "{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"$'
 _DASHES: Final = frozenset({8, 13, 18, 23})
@@ -52,7 +53,6 @@ class TupleShape:
 
     @property
     def refers(self) -> bool:
-        """Whether items are entities."""
         return "ref" in (self.types or (self.each,))
 
 
@@ -83,17 +83,15 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape,
 
 
 def _by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
-    """The parts, one for each domain."""
     by_domain: dict[int, list[ValuePart]] = {}
     for part in parts:
         by_domain.setdefault(part.domain, []).append(part)
-    return [own[0] if len(own) == 1 else _one(own) for own in by_domain.values()]
-
-
-def _one(parts: Sequence[ValuePart]) -> ValuePart:
-    keys, numbers = united(parts)
-    index = np.concatenate([own[part.index] for part, own in zip(parts, numbers, strict=True)])
-    return ValuePart(parts[0].domain, np.concatenate([part.rows for part in parts]), index, keys)
+    for domain, own in by_domain.items():
+        if len(own) > 1:
+            keys, numbers = united(own)
+            index = np.concatenate([each[part.index] for part, each in zip(own, numbers, strict=True)])
+            by_domain[domain] = [ValuePart(domain, np.concatenate([part.rows for part in own]), index, keys)]
+    return [part for [part] in by_domain.values()]
 
 
 def spelt_of(value: Any, value_type: str, shape: TupleShape, entity: Entity) -> SpeltKey | None:
@@ -158,17 +156,10 @@ def bigdec(text: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _suffixed(suffix: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: read(text[:-1]) if text.endswith(suffix) else None
-
-
 _NUMBERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "bigint": _suffixed("N", bigint),
-    "bigdec": _suffixed("M", bigdec),
+    "bigint": lambda text: bigint(text[:-1]) if text.endswith("N") else None,
+    "bigdec": lambda text: bigdec(text[:-1]) if text.endswith("M") else None,
 }
-
-
-# Short ways
 
 
 def _inside(texts: pa.Array, before: int, after: int) -> pa.Array:
@@ -176,20 +167,9 @@ def _inside(texts: pa.Array, before: int, after: int) -> pa.Array:
     return pc.binary_slice(texts.cast(pa.binary()), before, -after if after else None)
 
 
-def _strings(texts: pa.Array, rows: Int32s) -> ValuePart:
-    return of_keys(layout.TAG_STRING, rows, _inside(texts, 1, 1).cast(pa.large_binary()))
-
-
-def _keywords(texts: pa.Array, rows: Int32s) -> ValuePart:
-    return of_keys(layout.TAG_KEYWORD, rows, _inside(texts, 1, 0).cast(pa.large_binary()))
-
-
-def _longs(texts: pa.Array, rows: Int32s) -> ValuePart:
-    return of_codes(rows, texts.cast(pa.int64()).to_numpy())
-
-
-def _doubles(texts: pa.Array, rows: Int32s) -> ValuePart:
-    return of_doubles(rows, texts.cast(pa.float64()).to_numpy())
+def _within_text(tag: int, after: int) -> Callable[[pa.Array, Int32s], ValuePart]:
+    """Reads keys that lie within texts, from the second byte on."""
+    return lambda texts, rows: of_keys(tag, rows, _inside(texts, 1, after).cast(pa.large_binary()))
 
 
 def _booleans(texts: pa.Array, rows: Int32s) -> ValuePart:
@@ -217,10 +197,10 @@ def _uuids(texts: pa.Array, rows: Int32s) -> ValuePart:
 
 
 _SHORT: Final[Mapping[str, tuple[str, Callable[[pa.Array, Int32s], ValuePart]]]] = {
-    "string": (r'^"[^"\\]*"$', _strings),
-    "keyword": (f"^:{_NAME}(/{_NAME})?$", _keywords),
-    "long": (r"^(0|-?[1-9][0-9]{0,16})$", _longs),
-    "double": (r"^-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,20}([eE][+-]?[0-9]{1,2})?|[eE][+-]?[0-9]{1,2})$", _doubles),
+    "string": (r'^"[^"\\]*"$', _within_text(layout.TAG_STRING, 1)),
+    "keyword": (f"^:{_NAME}(/{_NAME})?$", _within_text(layout.TAG_KEYWORD, 0)),
+    "long": (r"^(0|-?[1-9][0-9]{0,16})$", lambda texts, rows: of_codes(rows, texts.cast(pa.int64()).to_numpy())),
+    "double": (_DOUBLE, lambda texts, rows: of_doubles(rows, texts.cast(pa.float64()).to_numpy())),
     "boolean": ("^(true|false)$", _booleans),
     "instant": (_INSTANT, _instants),
     "uuid": (_UUID, _uuids),

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
 from adalog.pipeline.exporting.origin import ExportOrigin
@@ -51,15 +51,12 @@ class PartFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportListing:
-    """An export's manifest, schema and files."""
-
     manifest: Listing
     forms: Sequence[EdnMap]
     files: tuple[PartFile, ...]
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes to import."""
         return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
 
     def preds(self, ident: Keyword) -> set[str]:
@@ -77,9 +74,9 @@ def read_export(source: DatomSource) -> ExportListing:
     try:
         forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
     except (OSError, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} cannot be read: {error}") from None
+        raise invalid_argument(f"{origin.shown(SCHEMA)} cannot be read: {error}") from None
     if type(forms) is not tuple or not all(isinstance(form, EdnMap) for form in forms):
-        raise AdalogError(Code.ARG_INVALID, f"{origin.shown(SCHEMA)} is no vector of maps")
+        raise invalid_argument(f"{origin.shown(SCHEMA)} is no vector of maps")
     named = [
         (f"{each.folder}/{file.name}", each.attribute)
         for each in manifest.attributes
@@ -91,11 +88,7 @@ def read_export(source: DatomSource) -> ExportListing:
     return ExportListing(manifest, forms, files)
 
 
-# Tasks
-
-
 def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
-    """The chunks of a file of an export."""
     assert isinstance(job.reader, DatomReader)
     if not part.lines:
         job = replace(job, reader=replace(job.reader, own=part.attribute))
@@ -119,7 +112,7 @@ def _batches(part: PartFile) -> Iterator[pa.RecordBatch]:
             with pq.ParquetFile(file) as parquet:
                 yield from parquet.iter_batches(_BATCH)
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{part.path} cannot be read: {error}") from None
+        raise invalid_argument(f"{part.path} cannot be read: {error}") from None
 
 
 def _line_batches(file: Any) -> Iterator[pa.RecordBatch]:

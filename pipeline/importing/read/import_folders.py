@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.files.addresses import check_name, local_path, shown
 
 if TYPE_CHECKING:
@@ -73,22 +73,18 @@ class ImportFolders:
         return cls(tuple(folders), tuple(addresses))
 
     def checked(self, plan: ImportPlan) -> ImportPlan:
-        """The plan with the files of its sources looked up.
-
-        Raises FORBIDDEN for sources elsewhere and options that could reach elsewhere, ARG_INVALID where there are
-        no files.
-        """
+        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
+        could reach elsewhere, ARG_INVALID where there are no files."""
         sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
         return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
 
     def _checked(self, source: DatomSource) -> DatomSource:
         files = self._looked_up(source)
         if source.format == "adalog" and len(files) != 1:
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name}: an export is one folder")
+            raise invalid_argument(f"source {source.name}: an export is one folder")
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
-        """The files of a source."""
         known = {name.lower() for name in (*_OPTIONS.get(source.format, ()), *_FILES)}
         for name in source.options:
             if name.lower() not in known:
@@ -115,7 +111,7 @@ class ImportFolders:
             raise self._elsewhere(source)
         found = sorted(glob.glob(pattern))
         if not found:
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: there is no {path}")
+            raise invalid_argument(f"source {source.name} cannot be read: there is no {path}")
         for name in found:
             resolved = Path(name).resolve()
             if not self._is_inside(resolved) or not all(map(self._is_inside, _linked(resolved))):
@@ -123,7 +119,6 @@ class ImportFolders:
             yield str(resolved)
 
     def _is_below(self, address: str) -> bool:
-        """Whether an address is below one of those that are allowed."""
         steps = unquote(address).replace("\\", "/").split("/")
         inside = any(address == each or address.startswith(f"{each}/") for each in self.addresses)
         return inside and not any(".." in step for step in steps)

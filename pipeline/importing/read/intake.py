@@ -36,10 +36,6 @@ class ImportBasis:
     ids: Ids = field(default_factory=lambda: Ids(keep=False))
     upserts: Sequence[int] = ()
 
-    def is_read_like(self, other: ImportBasis) -> bool:
-        """Whether rows give the same values."""
-        return bool(self.reading == other.reading)
-
 
 class Intake(Protocol):
     """The kind of an import's sources, rows or datoms: which attributes they have, and how they are read."""

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import yaml
 
 from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
@@ -41,11 +41,9 @@ _SIZE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """One attribute's values: of a column, or `value` for every row.
-
-    type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
-    attribute whose value names an entity; create: a missing one is created.
-    """
+    """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
+    attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
+    create: a missing one is created."""
 
     attribute: Keyword
     column: str | None = None
@@ -58,10 +56,8 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Rows of files, each an entity; `entity` gives its value of an identity attribute.
-
-    files: those of the path, if they were looked up. part: they are some of many, and may lack keys of JSON.
-    """
+    """Rows of files, each an entity; `entity` gives its value of an identity attribute. files: those of the path,
+    if they were looked up. part: they are some of many, and may lack keys of JSON."""
 
     name: str
     path: str
@@ -110,7 +106,7 @@ class ImportPlan:
         """The transaction data that comes first, if any. Raises ARG_INVALID for an unreadable file."""
         if self.sent is not None or self.schema is None:
             return self.sent
-        return _text_of(self.schema, "the mapping's schema")
+        return mapping_text(self.schema, "the mapping's schema")
 
     def of_files(self, files: Mapping[str, Sequence[str]]) -> ImportPlan:
         """The named sources with these files, which a stream found; those of a topic are lines of JSON."""
@@ -118,25 +114,19 @@ class ImportPlan:
         return replace(self, sources=tuple(kept))
 
 
-def _text_of(file: Path, what: str) -> str:
+def mapping_text(file: Path, what: str = "the mapping") -> str:
+    """The text of a file. Raises ARG_INVALID where it cannot be read."""
     check_name(str(file))
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise AdalogError(Code.ARG_INVALID, f"{what} {file} cannot be read: {why}") from None
-
-
-def mapping_text(file: Path) -> str:
-    """The text of a mapping. Raises ARG_INVALID where it cannot be read."""
-    return _text_of(file, "the mapping")
+        raise invalid_argument(f"{what} {file} cannot be read: {why}") from None
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The mapping of a file. paths: of sources by name, instead of those in the file.
-
-    Raises ARG_INVALID for a file that is not a mapping.
-    """
+    """The mapping of a file. paths: of sources by name, instead of those in the file. Raises ARG_INVALID for a file
+    that is not a mapping."""
     return mapping_of(mapping_text(file), file, paths)
 
 
@@ -149,22 +139,20 @@ def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-        raise AdalogError(Code.ARG_INVALID, f"{file}{at}: {error.problem or error.context}") from None
+        raise invalid_argument(f"{file}{at}: {error.problem or error.context}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{file} is not YAML: {error}") from None
+        raise invalid_argument(f"{file} is not YAML: {error}") from None
     return _Reader(file).mapping(node, paths)
 
 
 class _Reader:
-    """Reads the nodes of one file."""
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._values = yaml.SafeLoader("")
 
     def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
         if node is None:
-            raise AdalogError(Code.ARG_INVALID, f"{self._file} is empty; a mapping has `sources`")
+            raise invalid_argument(f"{self._file} is empty; a mapping has `sources`")
         entries = self._entries(node, "a mapping", {"schema", "sources"})
         if "sources" not in entries:
             self._refuse(node, "a mapping has `sources`")
@@ -175,24 +163,18 @@ class _Reader:
         unknown = set(paths) - {name for _, name, _ in named}
         if unknown:
             known = ", ".join(name for _, name, _ in named)
-            raise AdalogError(
-                Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
-            )
+            raise invalid_argument(f"there is no source {min(unknown)} in {self._file}; its sources are {known}")
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
         rows = tuple(each for each in every if isinstance(each, RowSource))
         datoms = tuple(each for each in every if isinstance(each, DatomSource))
-        self._check_together(entries["sources"], rows, datoms)
-        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
-
-    def _check_together(
-        self, node: yaml.Node, rows: tuple[RowSource, ...], datoms: tuple[DatomSource, ...]
-    ) -> None:
+        node = entries["sources"]
         if rows and datoms:
             self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
         if len({each.keep for each in datoms}) > 1:
             self._refuse(node, "`ids` are kept of all sources or of none")
         if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
             self._refuse(node, "what was exported is imported alone, as its ids are its own")
+        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
 
     def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
         entries = self._entries(
@@ -344,9 +326,7 @@ class _Reader:
 
     def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
         mark = node.start_mark
-        raise AdalogError(
-            Code.ARG_INVALID, f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}"
-        )
+        raise invalid_argument(f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}")
 
 
 def _format_of(path: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from adalog.cluster.shipping import ShippedSnapshot
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
@@ -41,8 +41,6 @@ class _Resolved:
 
 
 class RowIntake:
-    """Rows of files, each about an entity."""
-
     def __init__(self, database: Database, runner: ImportRunner, plan: ImportPlan) -> None:
         self._database = database
         self._runner = runner
@@ -192,11 +190,11 @@ def _resolved(
 def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
     if name not in columns:
         known = ", ".join(columns)
-        raise AdalogError(Code.ARG_INVALID, f"source {source.name} has no column {name}; its columns are {known}")
+        raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}")
     kind = columns[name]
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     if pa.types.is_nested(inner):
-        raise AdalogError(Code.ARG_INVALID, f"column {name} of source {source.name} holds maps or lists of lists")
+        raise invalid_argument(f"column {name} of source {source.name} holds maps or lists of lists")
     return name
 
 
@@ -231,9 +229,7 @@ def check_alone(plan: ImportPlan) -> None:
     """Raises ARG_INVALID if one source writes what another names its entities by, and for a source without end."""
     for source in plan.sources:
         if source.format == KAFKA:
-            raise AdalogError(
-                Code.ARG_INVALID, f"source {source.name} is a topic of Kafka, which `adalog stream` reads"
-            )
+            raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
     named = {source.entity.attribute for source in plan.sources}
     meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
     for source in plan.sources:
@@ -247,7 +243,7 @@ def check_alone(plan: ImportPlan) -> None:
 
 
 def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return AdalogError(Code.ARG_INVALID, f"source {source.name}: {column.attribute} {why}")
+    return invalid_argument(f"source {source.name}: {column.attribute} {why}")
 
 
 def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:

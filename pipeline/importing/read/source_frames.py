@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.mapping import AnySource, RowSource
 
@@ -30,6 +30,7 @@ _SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
 _MALFORMED: Final = "what is malformed"
 _CORRUPT: Final = "_corrupt_record"
 _QUOTE: Final = '"'
+_WHICH_FILES: Final = ("recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter")
 # Numbers of JSON that a double would change, where these are what is wanted.
 _EXACT: Final = frozenset({"long", "bigint", "bigdec"})
 NUMBER: Final = "number"
@@ -68,10 +69,9 @@ def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
             return _part(reader, source)
         frame = reader.json(_paths(source))
         if frame.columns == [_corrupt(source)]:
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
-                "them, say `options: {multiLine: true}`",
+                "them, say `options: {multiLine: true}`"
             )
         return _json(frame, source)
     return SourceFrame(_parquet(spark, source), source)
@@ -135,10 +135,9 @@ def _with_nanoseconds(source: AnySource, address: str) -> list[str]:
     """The columns of a file whose times are nanoseconds."""
     parts = urlsplit(address)
     if parts.scheme != "file":
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"source {source.name} cannot be read: {address} has times in nanoseconds, which Spark does not know; "
-            "write them in microseconds",
+            "write them in microseconds"
         )
     schema = pq.read_schema(unquote(parts.path))
     return [each.name for each in schema if pa.types.is_timestamp(each.type) and each.type.unit == "ns"]
@@ -152,9 +151,6 @@ def _paths(source: AnySource) -> list[str]:
     if files:
         return [_SPECIAL.sub(r"\\\g<0>", each) for each in files]
     return [source.path if "://" in source.path else str(Path(source.path).absolute())]
-
-
-# CSV
 
 
 def _csv(spark: SparkSession, source: AnySource) -> SourceFrame:
@@ -188,7 +184,9 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
     that are not UTF-8."""
     from pyspark.sql import functions
 
-    lines = _lines_of(spark, source).text(_paths(source))
+    # The same files, whatever is in them.
+    which = {name: value for name, value in source.options.items() if name.lower() in _WHICH_FILES}
+    lines = spark.read.options(**which).text(_paths(source))
     text = lines["value"]
     counted = text if not escape or escape == quote else functions.replace(text, functions.lit(escape + quote))
     odd = functions.lit(False)
@@ -200,18 +198,11 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
     looked = lines.select(odd.alias("odd"), wrong.alias("wrong"))
     [found] = looked.agg(functions.bool_or("odd").alias("odd"), functions.min("wrong").alias("wrong")).collect()
     if found["wrong"] is not None:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"source {source.name} cannot be read: {found['wrong']} is not UTF-8; say how it is encoded, as "
-            "`options: {encoding: ISO-8859-1}`",
+            "`options: {encoding: ISO-8859-1}`"
         )
     return bool(found["odd"])
-
-
-def _lines_of(spark: SparkSession, source: AnySource) -> DataFrameReader:
-    """A reader of the same files, whatever is in them."""
-    which = ("recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter")
-    return spark.read.options(**{name: value for name, value in source.options.items() if name.lower() in which})
 
 
 def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
@@ -225,27 +216,22 @@ def _is_too_long(source: AnySource, columns: int, line: str) -> bool:
     return len(values) > columns
 
 
-# JSON
-
-
 def exactly(
     spark: SparkSession, held: SourceFrame, names: Mapping[str, str], job: SourceJob
 ) -> tuple[SourceFrame, SourceJob]:
-    """The same with numbers as text if a double would change them, and the job that reads them so.
-
-    names: the files' columns by the job's names.
-    """
+    """The same with numbers as text if a double would change them, and the job that reads them so. names: the
+    files' columns by the job's names."""
     from pyspark.sql import types
 
     source = held.source
     if not isinstance(source, RowSource) or source.format != "jsonl":
         return held, job
     rough = types.DoubleType | types.DecimalType
-    kinds = {field.name: field.dataType for field in held.frame.schema.fields}
+    kinds = {each.name: getattr(each.dataType, "elementType", each.dataType) for each in held.frame.schema.fields}
     exact = {
         names[each.name]
         for each in job.columns
-        if each.name is not None and each.read_as in _EXACT and isinstance(_inner(kinds[names[each.name]]), rough)
+        if each.name is not None and each.read_as in _EXACT and isinstance(kinds[names[each.name]], rough)
     }
     # A column that is mapped twice is read one way.
     exact -= {names[each.name] for each in job.columns if each.name is not None and each.read_as not in _EXACT}
@@ -265,17 +251,10 @@ def exactly(
     return replace(held, frame=frame), replace(job, columns=columns)
 
 
-def _inner(kind: Any) -> Any:
-    return getattr(kind, "elementType", kind)
-
-
 def _as_text(kind: Any) -> Any:
     from pyspark.sql import types
 
     return types.ArrayType(types.StringType()) if hasattr(kind, "elementType") else types.StringType()
-
-
-# What is malformed
 
 
 def wrong_of(held: SourceFrame) -> Callable[[pa.Array], pa.Array]:

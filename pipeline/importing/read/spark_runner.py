@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from adalog.cluster.cluster import Cluster
 from adalog.cluster.tasks import JobProgress, SparkTasks, refusing, unpickled
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.line_numbers import LineNumbers
@@ -55,8 +55,6 @@ class SparkRunner(SparkTasks):
         for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(cluster.cores)}.items():
             self._spark.conf.set(name, value)
         self._held: dict[str, SourceFrame] = {}
-
-    # The files
 
     def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -106,8 +104,6 @@ class SparkRunner(SparkTasks):
         held, partitions = self._read_files("looking at", source, look)
         self.buckets = max(self.buckets, partitions)
         return held
-
-    # Tasks
 
     def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         held, job = exactly(self._spark, self._opened(source), names, job)
@@ -165,11 +161,7 @@ class SparkRunner(SparkTasks):
         )
 
     def _read_files(
-        self,
-        stage: str,
-        source: AnySource,
-        work: Callable[[SparkSession], R],
-        rows: Callable[[], int] = lambda: 0,
+        self, stage: str, source: AnySource, work: Callable[[SparkSession], R], rows: Callable[[], int] = lambda: 0
     ) -> R:
         """What a job over a source's files returns. Raises ARG_INVALID for files that cannot be read."""
 
@@ -177,7 +169,7 @@ class SparkRunner(SparkTasks):
             why = unreadable(error)
             if why is None:
                 return None
-            return AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: {why}")
+            return invalid_argument(f"source {source.name} cannot be read: {why}")
 
         return self.wait(f"{stage} {source.name}", work, rows, explain)
 

@@ -35,10 +35,8 @@ _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 @dataclass(frozen=True, eq=False)
 class ValuePart:
-    """Values of one domain: row rows[i] has keys[index[i]].
-
-    keys: codes, int64[n], if the domain is INLINE; else distinct large binaries.
-    """
+    """Values of one domain: row rows[i] has keys[index[i]]. keys: codes, int64[n], if the domain is INLINE; else
+    distinct large binaries."""
 
     domain: int
     rows: Int32s
@@ -114,9 +112,9 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
     if _is_text(kind):
         if value_type == "string":
             return [of_keys(layout.TAG_STRING, rows, array.cast(pa.large_string()).cast(pa.large_binary()))]
-        if value_type == "long" and _all(pc.match_substring_regex(array, _LONG_TEXT)):
+        if value_type == "long" and pc.all(pc.match_substring_regex(array, _LONG_TEXT)).as_py():
             return [of_codes(rows, array.cast(pa.int64()).to_numpy())]
-        if value_type == "double" and _all(pc.match_substring_regex(array, _DOUBLE_TEXT)):
+        if value_type == "double" and pc.all(pc.match_substring_regex(array, _DOUBLE_TEXT)).as_py():
             return [of_doubles(rows, array.cast(pa.float64()).to_numpy())]
         return None
     if value_type == "long" and pa.types.is_integer(kind) and kind != pa.uint64():
@@ -130,10 +128,6 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
     if value_type == "instant" and pa.types.is_timestamp(kind):
         return [of_codes(rows, _instants(array))]
     return None
-
-
-def _all(mask: pa.Array) -> bool:
-    return bool(pc.all(mask).as_py())
 
 
 def _instants(array: pa.Array) -> Int64s:
@@ -159,7 +153,6 @@ def of_codes(rows: Int32s, codes: Int64s) -> ValuePart:
 
 
 def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> ValuePart:
-    """Doubles."""
     canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
     encoded = pa.array(canonical.view(np.int64)).dictionary_encode()
     heap = pa.py_buffer(np.ascontiguousarray(encoded.dictionary.to_numpy()))

@@ -7,7 +7,7 @@ the numbers of its new values. If anything else might be decided otherwise, all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,6 @@ from adalog.pipeline.importing.read.chunks import RowChunk
 from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
-from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.files.segment import open_segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.relation_files import block_of
@@ -50,7 +49,7 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     new = _new_keys(before, found)
     if new is None or _has_any(decision.blocks, new, found.prepared.secrets):
         return None
-    touched = _touched(now, since)
+    touched = {id_ for id_, data in now.data().items() if data.last_touched(now.t) > since}
     if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT}):
         return None
     read = {*decision.job.attributes, *found.identities, *found.upserts}
@@ -72,13 +71,9 @@ def _means_the_same(before: ImportBasis, found: ImportBasis) -> bool:
         == (found.identities, found.columns, found.upserts, found.ids.table())
         and all(schemas[0].get(id_) == schemas[1].get(id_) for id_ in attributes - {IDS})
         and before.prepared.changes == found.prepared.changes
-        and not any(_makes_entities(each.prepared) for each in (before, found))
+        # The import's own forms make no entities without an ident, which would have another id each time.
+        and all(each.ids == each.snapshot.origin.free.next(0) for each in (before.prepared, found.prepared))
     )
-
-
-def _makes_entities(prepared: PreparedImport) -> bool:
-    """Whether the import's own forms make entities that have no ident, and another id each time."""
-    return prepared.ids != prepared.snapshot.origin.free.next(0)
 
 
 def _new_keys(before: ImportBasis, found: ImportBasis) -> dict[int, list[bytes]] | None:
@@ -102,14 +97,6 @@ def _has_any(blocks: Blocks, new: Mapping[int, list[bytes]], secrets: Mapping[in
     return False
 
 
-def _touched(now: Snapshot, since: int) -> set[int]:
-    """The attributes that were written to after `since`."""
-    return {id_ for id_, data in now.data().items() if data.last_touched(now.t) > since}
-
-
-# The entities
-
-
 class _Lookup(NamedTuple):
     """A bucket, and by attribute and domain the codes to look for among its keys."""
 
@@ -119,12 +106,7 @@ class _Lookup(NamedTuple):
 
 
 def _entities_differ(
-    decision: Decision,
-    touched: set[int],
-    since: int,
-    now: Snapshot,
-    known: Mapping[int, int],
-    deciding: Decider,
+    decision: Decision, touched: set[int], since: int, now: Snapshot, known: Mapping[int, int], deciding: Decider
 ) -> bool:
     """Whether others asserted or retracted a value that names one of the import's entities."""
     codes: dict[tuple[int, int], Int64s] = {}
@@ -132,7 +114,9 @@ def _entities_differ(
         if id_ not in touched:
             continue
         values = distinct(np.sort(now.data_of(id_).changes(since, now.t).v))
-        for tag, own in _by_tag(values):
+        tags = layout.tags_of(values)
+        for tag in np.unique(tags).tolist():
+            own = values[tags == tag]
             # Keys that are new since are not among those of the import.
             old = own if tag not in known else own[(own & layout.PAYLOAD_MASK) < known[tag]]
             domain = tag if tag in known else INLINE
@@ -142,12 +126,6 @@ def _entities_differ(
         return False
     lookups = [_Lookup(number, bucket, codes) for number, bucket in enumerate(decision.buckets)]
     return any(deciding.runner.each("comparing", partial(_names_any, decision.job.chunks), lookups))
-
-
-def _by_tag(codes: Int64s) -> Iterator[tuple[int, Int64s]]:
-    tags = layout.tags_of(codes)
-    for tag in np.unique(tags).tolist():
-        yield tag, codes[tags == tag]
 
 
 def _names_any(chunks: tuple[RowChunk, ...], lookup: _Lookup) -> bool:
@@ -167,9 +145,6 @@ def _names_any(chunks: tuple[RowChunk, ...], lookup: _Lookup) -> bool:
             if np.isin(own, codes).any():
                 return True
     return False
-
-
-# What becomes of the files
 
 
 def _moved(
@@ -196,7 +171,6 @@ def _moved(
 
 
 def _shifted(folder: str, shift: Renumbering, written: AttributeResult) -> AttributeResult:
-    """The result with its new files shifted to a later transaction."""
     relation = tuple(
         shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation
     )

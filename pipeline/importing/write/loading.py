@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.pipeline.importing.decide.decision import Decider, Decision, ReadRows
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
@@ -41,7 +41,6 @@ class ImportOutcome:
     accepted: bool
 
     def told(self) -> dict[str, Any]:
-        """The figures for users."""
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
 
 
@@ -58,13 +57,10 @@ def load(
     leeway: int = 0,
 ) -> ImportOutcome:
     """Runs an import while others may write; what depends on their writes is repeated while transactions wait, for
-    `hold_seconds` at most.
-
-    key: of its transaction; a used one does nothing. leeway: the number of ids for others' new entities meanwhile.
-    With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the mapping does not fit
-    the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if transactions would wait for
-    longer, BACKEND_UNAVAILABLE if the disk is full.
-    """
+    `hold_seconds` at most. key: of its transaction; a used one does nothing. leeway: the number of ids for others'
+    new entities meanwhile. With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the
+    mapping does not fit the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if
+    transactions would wait for longer, BACKEND_UNAVAILABLE if the disk is full."""
     began = time.monotonic()
     check_alone(plan)
     done = None if key is None else database.transaction_of(key)
@@ -88,7 +84,11 @@ class _Import:
     def run(self, max_errors: int, quarantine: Path | None, began: float, hold_seconds: float) -> ImportOutcome:
         self.intake.look()
         found = self._found()
-        read = self._read(found)
+        # The rows of all sources, which do not depend on the state of the database.
+        self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
+        chunks = sorted(self.intake.chunks(found, self.jobs), key=lambda chunk: chunk.order)
+        rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
+        read = ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
         decision = self.decider.decided(found, read, self.jobs, max_errors)
         t = None
         if isinstance(decision, Decision) and decision.datoms and not self.decider.dry:
@@ -111,14 +111,12 @@ class _Import:
     def _decided_alone(
         self, before: Decision, read: ReadRows, max_errors: int, seconds: float
     ) -> tuple[Decision | ReadRows, int | None]:
-        """The decision in the newest state, while transactions wait; and the import's transaction.
-
-        The decision from before is fitted if what was written since allows it. Otherwise all is decided again, and
-        rejected rows get another chance.
-        """
+        """The decision in the newest state, while transactions wait; and the import's transaction. The decision
+        from before is fitted if what was written since allows it. Otherwise all is decided again, and rejected rows
+        get another chance."""
         with self.database.held(seconds) as hold:
             found = self._found(hold)
-            if not found.is_read_like(before.found):
+            if found.reading != before.found.reading:
                 raise AdalogError(
                     Code.BASIS_CONFLICT,
                     "attributes that the mapping names were changed while the import ran, and nothing was "
@@ -134,14 +132,6 @@ class _Import:
     def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
         return self.intake.found(_schema_forms(self.plan), hold)
 
-    def _read(self, found: ImportBasis) -> ReadRows:
-        """The rows of all sources as chunks, which do not depend on the state of the database."""
-        self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
-        chunks = self.intake.chunks(found, self.jobs)
-        chunks.sort(key=lambda chunk: chunk.order)
-        rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
-        return ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
-
 
 def _schema_forms(plan: ImportPlan) -> list[Any]:
     text = plan.schema_text()
@@ -152,7 +142,5 @@ def _schema_forms(plan: ImportPlan) -> list[Any]:
     except AdalogError as error:
         raise AdalogError(error.code, f"in {plan.schema}: {error.message}", error.position) from None
     if type(forms) is not tuple:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{plan.schema} does not hold transaction data, which is a vector of forms"
-        )
+        raise invalid_argument(f"{plan.schema} does not hold transaction data, which is a vector of forms")
     return list(forms)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import uuid4
 
 from adalog.cluster.cluster import Cluster
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, ImportPlan, RowSource
 from adalog.pipeline.importing.write.loading import ImportOutcome
 from adalog.store.files.segment import write_text
@@ -90,7 +90,6 @@ class Streaming:
 
     @property
     def stopped(self) -> bool:
-        """Whether it is to end."""
         return self._stopped.is_set()
 
     def _identity(self) -> str:
@@ -106,9 +105,7 @@ class Streaming:
         for query in queries:
             failed = query.exception()
             if failed is not None and self._failure is None:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, f"the stream ended: {str(failed).splitlines()[0]}")
-
-    # Batches
+                raise unavailable(f"the stream ended: {str(failed).splitlines()[0]}")
 
     def _begun(self, source: RowSource, identity: str, once: bool) -> StreamingQuery:
         reader = self._spark.readStream.options(**self._options(source))
@@ -150,13 +147,12 @@ class Streaming:
         except PySparkException as error:
             why = str(error).split("\n")[0].split(" SQLSTATE")[0]
             if source.format == KAFKA and "kafka" in why.lower():
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE,
+                raise unavailable(
                     f"source {source.name} is a topic of Kafka, and Spark has no connector for it: it needs the "
                     f"jars of org.apache.spark:spark-sql-kafka-0-10 ({why})",
                     retryable=False,
                 ) from None
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be followed: {why}") from None
+            raise invalid_argument(f"source {source.name} cannot be followed: {why}") from None
 
     def _files(self, source: RowSource, rows: DataFrame, number: int, key: str) -> None:
         # Spark's readers make nothing of empty files, not even columns.

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from adalog.cluster import session
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway.cli import exporting, main
+from adalog.gateway.cli import main
 from adalog.store.database import Database
 
 
 @pytest.mark.parametrize(("as_of", "warned"), [("2199-01-01", True), ("2001-01-01", False), ("0", False)])
 def test_a_moment_in_the_future(tmp_path: Path, as_of: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(exporting, "Session", NoSession)
+    monkeypatch.setattr(session, "Session", NoSession)
     with Database.open("held"):
         pass
     result = CliRunner().invoke(main, ["export", "--data", "held", "--as-of", as_of, "out"])

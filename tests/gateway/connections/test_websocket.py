@@ -24,7 +24,7 @@ from websockets.typing import Origin, Subprotocol
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.connections.websocket import WebSocket
-from adalog.gateway.identity.auth import ANYONE
+from adalog.gateway.identity.principal import ANYONE
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.negotiation import GraphQLRequest
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live

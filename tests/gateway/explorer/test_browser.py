@@ -148,7 +148,7 @@ def test_a_browser_s_own_event_source_goes_on_after_a_cut(browser: webdriver.Chr
         browser.execute_script(FOLLOWING, document)  # type: ignore[no-untyped-call]
         wait = WebDriverWait(browser, 30)
         wait.until(lambda _: changes() == [[]])
-        (connection,) = [each for each in wire.connections if each.sends_events]
+        (connection,) = [each for each in wire.connections if each._sender is not None]
         connection.loop.call_soon_threadsafe(connection.transport.abort)
         wait.until(lambda _: not wire.streams["events"])
         opened.database.transact('[{:package/name "git"}]')

@@ -344,4 +344,4 @@ def test_help_reads_no_settings_and_imports_little() -> None:
     code = "import sys, adalog.gateway.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not {"pydantic", "starlette", "numpy", "numba", "uvicorn"} & loaded
+    assert not {"pydantic", "starlette", "numpy", "numba", "uvicorn", "adalog.gateway.settings.config"} & loaded

@@ -40,7 +40,7 @@ def reads_only(path: Path, **more: Any) -> sqlite3.Connection:
 
 
 def opened_anew(database: Database, monkeypatch: pytest.MonkeyPatch, instead: Callable[..., Any]) -> None:
-    database._log._engine.dispose()
+    database._log.engine.dispose()
     monkeypatch.setattr(CONNECT, once(instead))
 
 
@@ -89,7 +89,7 @@ def test_connecting_again_that_fails_keeps_the_write_ahead_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = Log.in_file(killed(tmp_path) / "log.sqlite")
-    log._engine.dispose()
+    log.engine.dispose()
     monkeypatch.setattr(CONNECT, once(removes_the_write_ahead_log))
     (tmp_path / "killed" / "log.sqlite-wal").write_bytes(b"what only it has")
     with pytest.raises(AdalogError):

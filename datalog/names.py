@@ -1,0 +1,54 @@
+"""Which variables clauses mention, by their written names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adalog.datalog import ast
+from adalog.datalog.errors import Position
+
+
+def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict[str, Position | None]:
+    """The variables that clauses mention, in order, each with its first place; those of a `not` only on request."""
+    found: dict[str, Position | None] = {}
+
+    def add(term: object) -> None:
+        if isinstance(term, ast.Var):
+            found.setdefault(term.name, term.position)
+        elif isinstance(term, ast.LookupRef):
+            add(term.value)
+
+    for clause in clauses:
+        match clause:
+            case ast.Pattern():
+                for term in clause.terms:
+                    add(term)
+            case ast.Predicate() | ast.RuleCall():
+                for argument in clause.args:
+                    add(argument)
+            case ast.Function():
+                for part in (*clause.args, *targets(clause.binding)):
+                    add(part)
+            case ast.And():
+                found = names_in(clause.clauses, inside_not=inside_not) | found
+            case ast.Or():
+                for branch in clause.branches:
+                    found = names_in(branch.clauses, inside_not=inside_not) | found
+            case ast.OrJoin():
+                for variable in (*clause.required, *clause.variables):
+                    add(variable)
+            case ast.Not() if inside_not:
+                found = names_in(clause.clauses, inside_not=True) | found
+            case ast.NotJoin() if inside_not:
+                for variable in clause.variables:
+                    add(variable)
+            case _:
+                pass
+    return found
+
+
+def targets(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
+    """What a binding binds, blanks included."""
+    if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):
+        return (binding.target,)
+    return binding.targets

@@ -20,6 +20,8 @@ MEMORY_BYTES: Final = 1 << 30
 
 # How many of the largest queries there is room for.
 _SHARES: Final = 2
+# The part of all that is for first pieces: an eighth.
+_RESERVE: Final = 8
 _PIECE: Final = 1 << 20
 
 
@@ -36,6 +38,7 @@ class Memory:
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total
         self.share = total // _SHARES
+        self.reserve = total // _RESERVE
         self.held = 0
         self.beside = NO_OTHERS
         self._lock = threading.Lock()
@@ -49,10 +52,12 @@ class Memory:
         holds nothing that was at work."""
         return Lent(query, self.budget())
 
-    def draw(self, nbytes: int) -> None:
-        """Takes bytes for a query. Raises RATE_LIMITED, retryable, where others hold them."""
+    def draw(self, nbytes: int, *, is_first: bool = False) -> None:
+        """Takes bytes for a query, its first piece also from the reserve. Raises RATE_LIMITED, retryable, where
+        others hold them."""
+        most = self.total if is_first else self.total - self.reserve
         with self._lock:
-            if self.held + self.beside.others() + nbytes > self.total:
+            if self.held + self.beside.others() + nbytes > most:
                 raise AdalogError(
                     Code.RATE_LIMITED, "other queries hold the memory that this one needs; try again shortly"
                 )
@@ -99,7 +104,7 @@ class Budget:
             )
         if not self._closed:
             piece = min(share - self._drawn, max(_PIECE, wanted - self._drawn))
-            self._memory.draw(piece)
+            self._memory.draw(piece, is_first=self._drawn + piece <= _PIECE)
             self._drawn += piece
 
     def give(self, nbytes: int) -> None:

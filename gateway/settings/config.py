@@ -164,7 +164,7 @@ class Settings:
     memory_bytes: types.QueryMemory = setting(
         MEMORY_BYTES,
         "Bytes that all queries may hold at once; one of them half of it, then LIMIT_EXCEEDED; where others hold "
-        "it, RATE_LIMITED.",
+        "it, RATE_LIMITED. An eighth is kept for the first MiB of each query.",
     )
     threads: types.Threads = setting(2, "Threads for one query.")
     queries_at_once: types.Positive = setting(4, "Light queries that run at once.", "turns.md", is_divided=True)

@@ -39,19 +39,35 @@ def test_a_query_holds_at_most_its_share():
 def test_what_others_hold_is_asked_for_again_later():
     memory = Memory(8 * MIB)
     others = [memory.budget(), memory.budget()]
-    for each in others:
-        each.take(4 * MIB)
+    others[0].take(4 * MIB)
+    others[1].take(3 * MIB)
     late = memory.budget()
-    error = refused(late, 1)
+    error = refused(late, 2 * MIB)
     assert (error.code, error.retryable) == (Code.RATE_LIMITED, True)
     others[0].close()
     late.take(4 * MIB)
 
 
+def test_light_queries_have_room_beside_the_largest():
+    memory = Memory(16 * MIB)
+    largest = [memory.budget(), memory.budget()]
+    largest[0].take(8 * MIB)
+    with pytest.raises(AdalogError) as caught:
+        while True:
+            largest[1].take(MIB)
+    assert caught.value.code is Code.RATE_LIMITED
+    light = [memory.budget(), memory.budget()]
+    for each in light:
+        each.take(MIB)
+    assert memory.held == 16 * MIB
+    assert refused(light[0], 1).code is Code.RATE_LIMITED
+    assert refused(memory.budget(), 1).code is Code.RATE_LIMITED
+
+
 def test_a_light_query_is_at_the_common_lock_once():
     memory = Memory(8 * MIB)
     draws = []
-    memory.draw = lambda nbytes, draw=memory.draw: (draws.append(nbytes), draw(nbytes))  # type: ignore[method-assign]
+    memory.draw = lambda nbytes, draw=memory.draw, **first: (draws.append(nbytes), draw(nbytes, **first))  # type: ignore[method-assign]
     budget = memory.budget()
     for _ in range(1000):
         budget.take(1000)

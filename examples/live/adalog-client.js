@@ -1,7 +1,34 @@
+// dist/wake.js
+function onWake(listener) {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible")
+      listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}
+
 // dist/backoff.js
 function delay(backoff, attempt, retryAfter2 = 0) {
   const most = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(attempt, 30));
   return Math.max(Math.random() * most, retryAfter2);
+}
+function later(ms, early, act) {
+  const stop = () => {
+    clearTimeout(timer);
+    stopListening?.();
+  };
+  const now = () => {
+    stop();
+    act();
+  };
+  const timer = setTimeout(now, ms);
+  const stopListening = early ? onWake(now) : void 0;
+  return stop;
 }
 function sleep(ms, signal) {
   return new Promise((resolve, reject) => {
@@ -40,9 +67,9 @@ var AdalogError = class extends Error {
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable, line, column } = extensions;
+  const { code, retryable: retryable2, line, column } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
-    retryable: retryable === true,
+    retryable: retryable2 === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
     retryAfter: retryAfter2
@@ -57,18 +84,77 @@ function isTransient(error) {
 }
 var TRANSIENT = /* @__PURE__ */ new Set(["NETWORK", "BACKEND_UNAVAILABLE", "RATE_LIMITED"]);
 
+// dist/credentials.js
+function credentialsOf({ headers, token }) {
+  async function current(stale) {
+    const given = typeof headers === "function" ? await headers() : headers;
+    const text = typeof token === "function" ? await token(stale && bearerOf(stale)) : token;
+    const all = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
+    return text === void 0 ? all : { ...all, authorization: `Bearer ${text}` };
+  }
+  return {
+    headers: current,
+    async after(refused2, refusal) {
+      const failed = (why, cause) => new AdalogError(refusal.code, `${refusal.message} (${why})`, cause === void 0 ? {} : { cause });
+      if (typeof token !== "function" && typeof headers !== "function") {
+        throw failed(token === void 0 ? "no `token` was given" : "the token is a text: give a function, which is asked for another one");
+      }
+      let fresh2;
+      try {
+        fresh2 = await current(refused2);
+      } catch (cause) {
+        if (cause instanceof TypeError || cause?.retryable === true)
+          throw network(cause);
+        throw failed(`a new token cannot be had: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+      }
+      if (fresh2["authorization"] === void 0)
+        throw failed("there is no new token");
+      if (isSame(fresh2, refused2))
+        throw failed("the token is still the one that was refused");
+      return fresh2;
+    }
+  };
+}
+function isSame(one, other) {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+function bearerOf(headers) {
+  return /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1];
+}
+function claimsOf(headers) {
+  const [, payload, ...rest] = bearerOf(headers)?.split(".") ?? [];
+  if (payload === void 0 || rest.length !== 1)
+    return void 0;
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    const claims = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof claims === "object" && claims !== null ? claims : void 0;
+  } catch {
+    return void 0;
+  }
+}
+var MOST_EARLY_MS = 3e4;
+function renewalDelay(headers) {
+  const { exp, iat } = claimsOf(headers) ?? {};
+  if (typeof exp !== "number")
+    return void 0;
+  const left = exp * 1e3 - Date.now();
+  if (left <= 0)
+    return void 0;
+  const lifetime = typeof iat === "number" && iat < exp ? (exp - iat) * 1e3 : left;
+  return Math.max(left - Math.min(MOST_EARLY_MS, lifetime / 5), left / 2);
+}
+
 // dist/http.js
-async function post(endpoint, operation, accept, signal) {
-  const headers = { ...await provided(endpoint.headers) };
-  const token = await provided(endpoint.token);
-  if (token !== void 0)
-    headers["authorization"] = `Bearer ${token}`;
+async function post(endpoint, body, accept, signal, given) {
+  const headers = given ?? await credentialsOf(endpoint).headers();
   signal?.throwIfAborted();
   try {
     return await endpoint.fetch(endpoint.url, {
       method: "POST",
       headers: { ...headers, accept, "content-type": "application/json" },
-      body: JSON.stringify(operation),
+      body: JSON.stringify(body),
       cache: "no-store",
       ...signal === void 0 ? {} : { signal }
     });
@@ -116,23 +202,6 @@ function retryAfter(response) {
   const seconds = Number(response.headers.get("retry-after") ?? NaN);
   return seconds >= 0 ? seconds * 1e3 : void 0;
 }
-async function provided(value) {
-  return typeof value === "function" ? value() : value;
-}
-
-// dist/wake.js
-function onWake(listener) {
-  const visible = () => {
-    if (globalThis.document.visibilityState === "visible")
-      listener();
-  };
-  globalThis.addEventListener?.("online", listener);
-  globalThis.document?.addEventListener("visibilitychange", visible);
-  return () => {
-    globalThis.removeEventListener?.("online", listener);
-    globalThis.document?.removeEventListener("visibilitychange", visible);
-  };
-}
 
 // dist/connection.js
 var GOOD_MS = 1e4;
@@ -172,7 +241,7 @@ var Connection = class {
         this.#openedAt = Date.now();
         this.#subscriber.opened();
       }),
-      interrupted: () => ifCurrent(() => this.#subscriber.interrupted(void 0)),
+      interrupted: (error) => ifCurrent(() => this.#subscriber.interrupted(error)),
       next: (answers) => ifCurrent(() => this.#subscriber.received(answers)),
       end: (error) => ifCurrent(() => this.lost(error))
     });
@@ -204,16 +273,13 @@ var Connection = class {
   }
   /** `early`: at once when the network or the tab comes back. */
   #openAfter(ms, early) {
-    const now = () => {
-      this.#stopWaiting?.();
-      this.open();
-    };
-    const timer = setTimeout(now, ms);
-    const stopListening = early ? onWake(now) : void 0;
-    this.#stopWaiting = () => {
-      clearTimeout(timer);
-      stopListening?.();
+    const stop = later(ms, early, () => {
       this.#stopWaiting = void 0;
+      this.open();
+    });
+    this.#stopWaiting = () => {
+      this.#stopWaiting = void 0;
+      stop();
     };
   }
 };
@@ -331,9 +397,13 @@ function keyOf(key, columns) {
 function isAfter(one, other) {
   return typeof one === "number" && typeof other === "number" ? one > other : BigInt(one) > BigInt(other);
 }
+function after(t) {
+  return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
+}
 
 // dist/live.js
 var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column } } }";
+var RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 var MOST_PENDING = 1e3;
 var LiveQuery = class {
   #query;
@@ -510,7 +580,7 @@ var LiveQuery = class {
       variables["resume"] = this.#token;
     else if (fromT !== void 0 && this.#set === void 0)
       variables["fromT"] = fromT;
-    return { query: DOCUMENT, variables };
+    return { query: DOCUMENT, variables, resume: RESUME };
   }
   #opened() {
     if (this.#status === "stale" && this.#token === this.#resume)
@@ -682,6 +752,7 @@ function guarded(call) {
 
 // dist/log.js
 var DOCUMENT2 = "subscription Log($from: Long!, $encoding: Encoding!) { transactions(from: $from, encoding: $encoding) { t basisBefore txInstant datoms { e a v t added } } }";
+var RESUME2 = { field: "transactions", member: "t", variable: "from", isNumberBefore: true };
 var MOST_PENDING2 = 1e3;
 async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff) {
   const pending = [];
@@ -690,7 +761,7 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
   let wake = () => {
   };
   const connection = new Connection(transport, backoff, {
-    operation: () => ({ query: DOCUMENT2, variables: { from: next, encoding } }),
+    operation: () => ({ query: DOCUMENT2, variables: { from: next, encoding }, resume: RESUME2 }),
     opened() {
     },
     interrupted() {
@@ -738,9 +809,6 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
     connection.close();
   }
 }
-function after(t) {
-  return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
-}
 
 // dist/event-stream.js
 function eventStream() {
@@ -782,15 +850,148 @@ function eventStream() {
   };
 }
 
-// dist/transport.js
-function serverSentEvents(endpoint, silenceMs) {
-  return (operation, receiver) => {
-    const stop = new AbortController();
-    receiveEvents(endpoint, operation(), silenceMs, receiver, stop.signal).then(() => stop.signal.aborted || receiver.end(), (error) => stop.signal.aborted || receiver.end(error instanceof AdalogError ? error : network(error)));
-    return () => stop.abort();
+// dist/event-streams.js
+var MOST_OPERATIONS = 256;
+var OVERLAP_MS = 1e3;
+var PATIENCE_MS = 3e3;
+function eventStreamLinks(endpoint, silenceMs) {
+  return (headers, listener, operation) => {
+    const ids = /* @__PURE__ */ new Set();
+    const told = /* @__PURE__ */ new Set();
+    const open = /* @__PURE__ */ new Set();
+    let current;
+    let isChanging = false;
+    let isClosed = false;
+    const closeAll = () => {
+      isClosed = true;
+      for (const stream of open)
+        stream.stop();
+      current = void 0;
+    };
+    const change = () => {
+      if (isChanging)
+        return;
+      isChanging = true;
+      queueMicrotask(() => {
+        isChanging = false;
+        const isCarried = current !== void 0 && ids.size === current.ids.size && [...ids].every((id) => current.ids.has(id));
+        if (ids.size > 0 && !isCarried && !isClosed)
+          begin();
+      });
+    };
+    const begin = () => {
+      const before = [...open];
+      const stopBefore = (which = () => true) => {
+        for (const stream2 of before.filter(which)) {
+          stream2.stop();
+          open.delete(stream2);
+        }
+      };
+      stopBefore(({ isOpen }) => !isOpen);
+      let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
+      const stopping = new AbortController();
+      const stream = {
+        ids: new Set(ids),
+        isOpen: false,
+        stop() {
+          clearTimeout(patience);
+          stopping.abort();
+        }
+      };
+      current = stream;
+      open.add(stream);
+      const ifCurrent = (act) => {
+        if (current === stream)
+          act();
+      };
+      const operations = [...ids].map((id) => {
+        const { query, variables } = operation(id);
+        return { query, variables, extensions: { operationId: id } };
+      });
+      const receive = (events) => {
+        const answers = /* @__PURE__ */ new Map();
+        const completed = [];
+        let refusal;
+        for (const { name, data } of events) {
+          const { id, payload } = JSON.parse(data);
+          if (payload === void 0) {
+            if (name === "complete")
+              completed.push(id);
+            continue;
+          }
+          refusal = payload.errors?.find(isRefusal);
+          if (refusal !== void 0)
+            break;
+          if (payload.errors?.length)
+            stream.ids.delete(id);
+          const those = answers.get(id);
+          if (those === void 0)
+            answers.set(id, [payload]);
+          else
+            those.push(payload);
+        }
+        for (const [id, those] of answers)
+          if (current === stream && ids.has(id))
+            listener.next(id, those);
+        for (const id of completed) {
+          if (current !== stream || !ids.delete(id))
+            continue;
+          stream.ids.delete(id);
+          listener.end(id);
+        }
+        if (current === stream && refusal !== void 0)
+          end(new AdalogError("UNAUTHENTICATED", refusal.message));
+      };
+      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () => ifCurrent(() => {
+        clearTimeout(patience);
+        stream.isOpen = true;
+        patience = setTimeout(() => stopBefore(), OVERLAP_MS);
+        listener.opened();
+        for (const id of stream.ids) {
+          if (!ids.has(id) || told.has(id))
+            continue;
+          told.add(id);
+          listener.sent(id);
+        }
+      })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
+    };
+    const end = (error) => {
+      if (ids.size === 0)
+        return;
+      closeAll();
+      if (error.code === "UNAUTHENTICATED")
+        listener.refused(error);
+      else
+        listener.lost(error);
+    };
+    return {
+      add(id) {
+        if (ids.size >= MOST_OPERATIONS) {
+          const most = `there are ${MOST_OPERATIONS} live queries on this connection already`;
+          queueMicrotask(() => listener.end(id, new AdalogError("RATE_LIMITED", most, { retryable: true, retryAfter: 1e3 })));
+          return;
+        }
+        ids.add(id);
+        change();
+      },
+      remove(id) {
+        if (ids.delete(id))
+          change();
+        told.delete(id);
+      },
+      renew(fresh2) {
+        headers = fresh2;
+        if (ids.size > 0)
+          begin();
+      },
+      close: closeAll
+    };
   };
 }
-async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) {
+function isRefusal({ extensions }) {
+  return extensions?.["code"] === "UNAUTHENTICATED";
+}
+async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, receive, opened) {
   const connection = new AbortController();
   const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
@@ -802,14 +1003,14 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
       silence();
   });
   try {
-    const response = await post(endpoint, operation, "text/event-stream", connection.signal);
+    const response = await post(endpoint, operations, "text/event-stream", connection.signal, headers);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
-      throw new AdalogError("PROTOCOL", "the server answered a subscription with one answer, not with events");
+      throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
     }
     if (response.body === null)
       return;
-    receiver.open();
+    opened();
     const reader = response.body.getReader();
     const text = new TextDecoder();
     const parse = eventStream();
@@ -820,12 +1021,7 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
       if (done || stopped.aborted)
         return;
       timer = setTimeout(silence, silenceMs);
-      const events = parse(text.decode(value, { stream: true }));
-      const answers = events.filter(({ name }) => name === "next").map(({ data }) => JSON.parse(data));
-      if (answers.length > 0)
-        receiver.next(answers);
-      if (events.some(({ name }) => name === "complete"))
-        return;
+      receive(parse(text.decode(value, { stream: true })));
     }
   } catch (error) {
     if (connection.signal.aborted)
@@ -837,6 +1033,80 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
     stopped.removeEventListener("abort", stop);
     connection.abort();
   }
+}
+
+// dist/fallback.js
+var MOST_FAILURES = 3;
+function withFallback(first, second, warn) {
+  let hasWorked = false;
+  let hasWarned = false;
+  let failures = 0;
+  let prefersSecond = false;
+  return (headers, listener, operation) => {
+    const ids = /* @__PURE__ */ new Set();
+    const openSecond = () => {
+      let isOpen = false;
+      return second(headers, {
+        ...listener,
+        opened() {
+          isOpen = prefersSecond = true;
+          if (!hasWarned)
+            warn("no WebSocket can be opened to the server; live queries use event streams instead");
+          hasWarned = true;
+          listener.opened();
+        },
+        lost(error) {
+          prefersSecond &&= isOpen && !hasWorked;
+          listener.lost(error);
+        }
+      }, operation);
+    };
+    const openFirst = () => {
+      let isOpen = false;
+      return first(headers, {
+        ...listener,
+        opened() {
+          isOpen = hasWorked = true;
+          failures = 0;
+          listener.opened();
+        },
+        lost(error) {
+          if (!isOpen)
+            failures += 1;
+          if (isOpen || failures < (hasWorked ? MOST_FAILURES : 1)) {
+            listener.lost(error);
+            return;
+          }
+          link = openSecond();
+          for (const id of ids)
+            link.add(id);
+        }
+      }, operation);
+    };
+    let link = prefersSecond ? openSecond() : openFirst();
+    return {
+      add(id) {
+        ids.add(id);
+        link.add(id);
+      },
+      remove(id) {
+        ids.delete(id);
+        link.remove(id);
+      },
+      renew: (fresh2) => link.renew(headers = fresh2),
+      close: () => link.close()
+    };
+  };
+}
+
+// dist/transport.js
+function resumed(operation, { data }) {
+  const { field, member, variable, isNumberBefore, instead = "" } = operation.resume;
+  const value = data?.[field]?.[member];
+  if (value === void 0 || value === null)
+    return operation;
+  const { [instead]: _, ...variables } = operation.variables;
+  return { ...operation, variables: { ...variables, [variable]: isNumberBefore ? after(value) : value } };
 }
 function webSocket(client) {
   return (operation, receiver) => {
@@ -877,18 +1147,371 @@ function fromWebSocket(error) {
   if (typeof code !== "number")
     return network(error);
   const reason = error !== null && typeof error === "object" && "reason" in error ? String(error.reason) : "";
+  return fromClose(code, reason);
+}
+function fromClose(code, reason) {
   const message = `the WebSocket was closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
   const final = FINAL_CLOSE_CODES[code];
-  return final === void 0 ? network(message) : new AdalogError(final, message);
+  if (final !== void 0)
+    return new AdalogError(final, message);
+  return code === UNAUTHORIZED ? new AdalogError("UNAUTHENTICATED", message, { retryable: true }) : network(message);
 }
+var UNAUTHORIZED = 4401;
+var FORBIDDEN = 4403;
 var FINAL_CLOSE_CODES = {
   4400: "PROTOCOL",
-  4401: "UNAUTHENTICATED",
-  4403: "FORBIDDEN",
+  [FORBIDDEN]: "FORBIDDEN",
   4406: "PROTOCOL",
   4409: "PROTOCOL",
   4429: "PROTOCOL"
 };
+
+// dist/multiplexer.js
+var GOOD_MS2 = 1e4;
+var LEAST_RENEWAL_MS = 1e3;
+var Multiplexer = class {
+  #factory;
+  #credentials;
+  #backoff;
+  #subscriptions = /* @__PURE__ */ new Map();
+  #count = 0;
+  #link;
+  #headers = {};
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  /** Refusals since a connection was accepted. */
+  #refusals = 0;
+  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
+  #turn = 0;
+  #isConnecting = false;
+  #stopWaiting;
+  #renewal;
+  constructor(factory, credentials, backoff) {
+    this.#factory = factory;
+    this.#credentials = credentials;
+    this.#backoff = backoff;
+  }
+  transport = (operation, receiver) => {
+    this.#count += 1;
+    const id = String(this.#count);
+    this.#subscriptions.set(id, { operation: operation(), receiver });
+    if (this.#link !== void 0)
+      this.#link.add(id);
+    else if (!this.#isConnecting && this.#stopWaiting === void 0)
+      this.#connect();
+    return () => {
+      if (!this.#subscriptions.delete(id))
+        return;
+      this.#link?.remove(id);
+      this.#closeIfUnused();
+    };
+  };
+  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
+  #closeIfUnused() {
+    queueMicrotask(() => {
+      if (this.#subscriptions.size === 0)
+        this.#disconnect();
+    });
+  }
+  #disconnect() {
+    this.#turn += 1;
+    this.#isConnecting = false;
+    this.#stopWaiting?.();
+    this.#stopWaiting = void 0;
+    clearTimeout(this.#renewal);
+    const link = this.#link;
+    this.#link = void 0;
+    link?.close();
+  }
+  #connect() {
+    const turn = this.#turn += 1;
+    this.#isConnecting = true;
+    this.#credentials.headers().then((headers) => turn === this.#turn && this.#open(headers), (error) => turn === this.#turn && this.#lost(error instanceof AdalogError ? error : network(error)));
+  }
+  #open(headers) {
+    const turn = this.#turn += 1;
+    this.#isConnecting = false;
+    this.#headers = headers;
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    const current = (act) => {
+      return (...given) => {
+        if (turn === this.#turn)
+          act(...given);
+      };
+    };
+    const listener = {
+      opened: current(() => {
+        this.#openedAt = Date.now();
+        this.#refusals = 0;
+      }),
+      sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
+      next: current((id, answers) => this.#next(id, answers)),
+      end: current((id, error) => this.#end(id, error)),
+      refused: current((error) => void this.#refused(error)),
+      lost: current((error) => this.#lost(error))
+    };
+    const link = this.#factory(headers, listener, (id) => this.#subscriptions.get(id).operation);
+    this.#link = link;
+    for (const id of this.#subscriptions.keys())
+      link.add(id);
+    this.#renewAfter(renewalDelay(headers));
+  }
+  #next(id, answers) {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === void 0)
+      return;
+    subscription.operation = answers.reduce(resumed, subscription.operation);
+    subscription.receiver.next(answers);
+  }
+  #end(id, error) {
+    const subscription = this.#subscriptions.get(id);
+    this.#subscriptions.delete(id);
+    this.#closeIfUnused();
+    subscription?.receiver.end(error);
+  }
+  #endAll(error) {
+    this.#disconnect();
+    this.#attempt = this.#refusals = 0;
+    for (const id of [...this.#subscriptions.keys()])
+      this.#end(id, error);
+  }
+  #interrupted(error) {
+    for (const { receiver } of [...this.#subscriptions.values()])
+      receiver.interrupted(error);
+  }
+  #lost(error) {
+    this.#disconnect();
+    if (!error.retryable) {
+      this.#endAll(error);
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS2)
+      this.#attempt = 0;
+    this.#connectAfter(delay(this.#backoff, this.#attempt, error.retryAfter), error.retryAfter === void 0);
+    this.#attempt += 1;
+    this.#interrupted(error);
+  }
+  /** Goes on with another token, at once the first time, if there is one. */
+  async #refused(error) {
+    const refused2 = this.#headers;
+    this.#disconnect();
+    const turn = this.#turn;
+    this.#isConnecting = true;
+    this.#interrupted(void 0);
+    this.#refusals += 1;
+    try {
+      const fresh2 = await this.#credentials.after(refused2, error);
+      if (turn !== this.#turn)
+        return;
+      if (this.#refusals === 1)
+        this.#open(fresh2);
+      else
+        this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
+    } catch (failure) {
+      if (turn === this.#turn)
+        this.#lost(failure instanceof AdalogError ? failure : network(failure));
+    }
+  }
+  /** `early`: at once when the network or the tab comes back. */
+  #connectAfter(ms, early) {
+    this.#stopWaiting = later(ms, early, () => {
+      this.#stopWaiting = void 0;
+      this.#connect();
+    });
+  }
+  #renewAfter(ms) {
+    clearTimeout(this.#renewal);
+    if (ms !== void 0)
+      this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
+  }
+  async #renew() {
+    const turn = this.#turn;
+    let headers = this.#headers;
+    try {
+      headers = await this.#credentials.headers(this.#headers);
+    } catch {
+    }
+    if (turn !== this.#turn)
+      return;
+    const wait = renewalDelay(headers);
+    if (isSame(headers, this.#headers)) {
+      this.#renewAfter(wait && Math.max(wait, LEAST_RENEWAL_MS));
+      return;
+    }
+    this.#headers = headers;
+    this.#link?.renew(headers);
+    this.#renewAfter(wait);
+  }
+};
+
+// dist/web-socket.js
+var OPENING_MS = 1e4;
+var NORMAL = 1e3;
+function webSocketLinks(url, Implementation, silenceMs) {
+  return (headers, listener, operation) => {
+    let socket;
+    try {
+      socket = new Implementation(url.replace(/^http/, "ws"), "graphql-transport-ws");
+    } catch (error) {
+      queueMicrotask(() => listener.lost(network(error)));
+      return { add() {
+      }, remove() {
+      }, renew() {
+      }, close() {
+      } };
+    }
+    const waiting = /* @__PURE__ */ new Set();
+    let isAccepted = false;
+    let heard = Date.now();
+    let pinged = false;
+    const say = (message) => socket.send(JSON.stringify(message));
+    const subscribe = (id) => {
+      const { query, variables } = operation(id);
+      say({ id, type: "subscribe", payload: { query, variables } });
+      listener.sent(id);
+    };
+    const ended = () => {
+      clearTimeout(opening);
+      clearInterval(watching);
+      stopListening();
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.onerror = () => {
+      };
+    };
+    const lost = (error) => {
+      ended();
+      socket.close(NORMAL);
+      listener.lost(error);
+    };
+    const silent = () => lost(network(`silence for ${(Date.now() - heard) / 1e3} s`));
+    const opening = setTimeout(() => lost(network(`the WebSocket was not accepted within ${OPENING_MS / 1e3} s`)), OPENING_MS);
+    const watching = setInterval(() => {
+      if (!isAccepted)
+        return;
+      if (pinged)
+        silent();
+      else if (Date.now() - heard >= silenceMs / 3) {
+        pinged = true;
+        say({ type: "ping" });
+      }
+    }, silenceMs / 3);
+    const stopListening = onWake(() => isAccepted && Date.now() - heard > silenceMs / 2 && silent());
+    const received = ({ type, id = "", payload }) => {
+      switch (type) {
+        case "connection_ack":
+          clearTimeout(opening);
+          isAccepted = true;
+          listener.opened();
+          for (const each of waiting)
+            subscribe(each);
+          waiting.clear();
+          return;
+        case "next":
+          listener.next(id, [payload]);
+          return;
+        case "error": {
+          const error = fromWire(payload);
+          if (error.code === "UNAUTHENTICATED")
+            refused2(error);
+          else
+            listener.end(id, error);
+          return;
+        }
+        case "complete":
+          listener.end(id);
+          return;
+        case "ping":
+          say({ type: "pong" });
+          return;
+        case "pong": {
+          const { errors } = payload ?? {};
+          if (errors !== void 0)
+            lost(retryable(fromWire(errors)));
+          return;
+        }
+      }
+    };
+    const refused2 = (error) => {
+      ended();
+      socket.close(NORMAL);
+      listener.refused(error);
+    };
+    socket.onopen = () => say({ type: "connection_init", payload: authorization(headers) });
+    socket.onmessage = ({ data }) => {
+      heard = Date.now();
+      pinged = false;
+      let message;
+      try {
+        message = JSON.parse(String(data));
+      } catch {
+        lost(new AdalogError("PROTOCOL", "a message of the WebSocket is no JSON"));
+        return;
+      }
+      received(message);
+    };
+    socket.onerror = () => {
+    };
+    socket.onclose = ({ code, reason }) => {
+      ended();
+      const error = fromClose(code, reason);
+      if (code === UNAUTHORIZED || code === FORBIDDEN)
+        listener.refused(error);
+      else
+        listener.lost(error);
+    };
+    return {
+      add(id) {
+        if (isAccepted)
+          subscribe(id);
+        else
+          waiting.add(id);
+      },
+      remove(id) {
+        if (isAccepted)
+          say({ id, type: "complete" });
+        else
+          waiting.delete(id);
+      },
+      renew(fresh2) {
+        if (isAccepted)
+          say({ type: "ping", payload: authorization(fresh2) });
+      },
+      close() {
+        ended();
+        socket.close(NORMAL);
+      }
+    };
+  };
+}
+function authorization(headers) {
+  const { authorization: authorization2 } = headers;
+  return authorization2 === void 0 ? {} : { authorization: authorization2 };
+}
+function retryable({ code, message }) {
+  return new AdalogError(code, message, { retryable: true });
+}
+
+// dist/transports.js
+function transportOf(options, endpoint, backoff) {
+  if (options.webSocket !== void 0)
+    return webSocket(options.webSocket);
+  return new Multiplexer(linksOf(options, endpoint), credentialsOf(endpoint), backoff).transport;
+}
+function linksOf(options, endpoint) {
+  const { silenceMs = 6e4, onWarning = (message) => console.warn(`adalog: ${message}`) } = options;
+  const Implementation = options.webSocketImpl ?? globalThis.WebSocket;
+  const events = eventStreamLinks(endpoint, silenceMs);
+  const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
+  if (wanted === "event-stream" || Implementation === void 0)
+    return events;
+  const both = withFallback(webSocketLinks(absolute(endpoint.url), Implementation, silenceMs), events, onWarning);
+  if (options.transport !== void 0)
+    return both;
+  return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);
+}
+function absolute(url) {
+  return new URL(url, globalThis.location?.href).href;
+}
 
 // dist/client.js
 var QUERY = "query Q($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $first: Int, $after: String, $encoding: Encoding!, $engine: Engine!, $timeoutMs: Int) { q(query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) { rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
@@ -903,7 +1526,7 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const retries = options.retries ?? 3;
-  const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
+  const transport = transportOf(options, endpoint, backoff);
   async function send(query, variables, { signal, onWarnings }) {
     const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
     if (warnings.length > 0)

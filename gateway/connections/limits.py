@@ -23,7 +23,9 @@ PING_SECONDS: Final = 20.0
 """After so much silence a WebSocket is pinged, and a stream of events sends a comment: below the 30 seconds after
 which the most impatient proxies and address translations forget a connection."""
 OPERATIONS_PER_CONNECTION: Final = 256
-"""Subscriptions, queries and mutations at once on one WebSocket: more than a page shows, and a client may open more
-connections."""
+"""Subscriptions, queries and mutations at once on one WebSocket or in one array: more than a page shows, and a
+client may open more connections."""
+OPERATION_ID_BYTES: Final = 128
+"""Of what a client names an operation, which every event repeats."""
 REQUEST_VALUES: Final = 1_000_000
 """The cost of a request's JSON, some 100 ms: a number counts one, a list or an object two, a string eight."""

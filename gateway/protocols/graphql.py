@@ -6,8 +6,9 @@ Either ends when the client goes away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -29,14 +30,14 @@ from adalog.gateway.protocols.answering import (
     disconnected,
     retry_after,
 )
-from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, BadRequestError, GraphQLRequest
+from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, BadRequestError, Batch, GraphQLRequest
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.context import Context
-from adalog.schema.request.errors import describe
+from adalog.schema.request.errors import describe, internal
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
@@ -52,6 +53,10 @@ _NO_EVENTS = BadRequestError(
     406,
     "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
     "subprotocol graphql-transport-ws",
+)
+_NO_SUBSCRIPTION = BadRequestError(
+    400,
+    "an array that is answered with events has subscriptions only; send queries and mutations in another request",
 )
 
 
@@ -89,7 +94,19 @@ class GraphQLEndpoint:
                 self.origins.check(scope)
             principal = await self.answering.tokens.asking(scope)
             self.answering.introduce(principal, scope)
+            resume = _text(headers.get(b"last-event-id"))
+            if accepted.events_first and resume == events.FINISHED:
+                # The only answer, besides a failure, after which a browser's EventSource does not come again.
+                await _send(send, 204, [], EVENTS, {})
+                return
             request = await self._read(scope, receive, headers)
+            if isinstance(request, Batch):
+                if accepted.events_first:
+                    await self._stream_all(scope, receive, send, request, principal)
+                else:
+                    body = await self._answer_all(scope, receive, request, principal, sending)
+                    await _send(send, 200, body, media, {})
+                return
             asked = await self.answering.read(request, principal)
             if asked.writes and method == "GET":
                 raise BadRequestError(
@@ -98,7 +115,6 @@ class GraphQLEndpoint:
             if asked.subscribes:
                 if not accepted.events:
                     raise _NO_EVENTS
-                resume = _text(headers.get(b"last-event-id"))
                 await self._stream(scope, receive, send, asked, principal, resume)
                 return
             status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
@@ -107,15 +123,15 @@ class GraphQLEndpoint:
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
         except BadRequestError as refused:
-            status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
+            status, body, extra = refused.status, [_written([refused.described])], refused.headers
         except AdalogError as refused:
-            body = [orjson.dumps({"errors": [describe(refused)]})]
+            body = [_written([describe(refused)])]
             status, extra = refusal(refused)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
             if accepted.events_first:
-                status, body, media = 200, events.whole(body), EVENTS
+                status, body, media = 200, events.whole(body, again=True), EVENTS
         except ClientGoneError:
             return
         except asyncio.CancelledError:
@@ -140,7 +156,7 @@ class GraphQLEndpoint:
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
-            return 200, events.whole(body), {}
+            return 200, events.whole(body, again=events.worth_repeating(errors)), {}
         media = accepted.json or negotiation.JSON
         if answer.executed and not errors and scope["method"] == "GET":
             return 200, body, await _validated(media, body)
@@ -159,14 +175,76 @@ class GraphQLEndpoint:
         try:
             subscribed = await self.answering.subscribe(asked, resume, lambda: disconnected(receive))
         except RefusedError as refused:
-            await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
+            await _send(send, 200, [events.DistinctFrames().failure(refused.errors)], EVENTS, {})
             return
-        stream = events.EventStream(subscribed, direct_way(scope), self.ping_seconds)
+        try:
+            async with self._streaming(scope, receive, send, principal, 1) as stream:
+                stream.follow(events.DistinctFrames(), subscribed)
+        finally:
+            subscribed.close()
+
+    async def _stream_all(
+        self, scope: Scope, receive: Receive, send: Send, batch: Batch, principal: Principal
+    ) -> None:
+        """Answers the subscriptions of an array with the events of all, until each has ended."""
+        begun: list[asyncio.Task[None]] = []
+        try:
+            async with self._streaming(scope, receive, send, principal, len(batch.operations)) as stream:
+                for name, request in batch.operations:
+                    frames = events.NamedFrames(name)
+                    begun.append(asyncio.create_task(self._begin(stream, frames, request, principal, scope)))
+        finally:
+            for task in begun:
+                task.cancel()
+
+    async def _begin(
+        self,
+        stream: events.EventStream,
+        frames: events.OperationFrames,
+        request: GraphQLRequest | BadRequestError,
+        principal: Principal,
+        scope: Scope,
+    ) -> None:
+        """Begins one subscription of an array; what is wrong with it ends it alone."""
+        try:
+            if isinstance(request, BadRequestError):
+                raise request
+            self.answering.introduce(principal, scope)
+            asked = await self.answering.read(request, principal)
+            if asked.kind is None:
+                answer = await self.answering.answer(asked, Context(self.answering.services))
+                raise RefusedError(answer.body["errors"])
+            if not asked.subscribes:
+                raise _NO_SUBSCRIPTION
+            stream.follow(frames, await self.answering.subscribe(asked))
+        except BadRequestError as refused:
+            stream.refuse(frames, [refused.described])
+        except AdalogError as refused:
+            stream.refuse(frames, [describe(refused)])
+        except RefusedError as refused:
+            stream.refuse(frames, refused.errors)
+        except StoppedError as stopped:
+            stream.refuse(frames, [stopped.error])
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this operation's alone
+            stream.refuse(frames, [internal(error)])
+
+    @asynccontextmanager
+    async def _streaming(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        principal: Principal,
+        count: int,
+    ) -> AsyncIterator[events.EventStream]:
+        """A response of events, sent until its operations, which begin within, have ended."""
+        stream = events.EventStream(direct_way(scope), count, self.ping_seconds)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
             # The head leaves with the first bytes of the body.
             await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
             stream.begin()
+            yield stream
             expiry = Expiry(principal, lambda: stream.fail(expired()))
             gone = asyncio.ensure_future(disconnected(receive))
             try:
@@ -178,7 +256,32 @@ class GraphQLEndpoint:
             stream.lost()
         await send({"type": "http.response.body", "body": b""})
 
-    async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
+    async def _answer_all(
+        self, scope: Scope, receive: Receive, batch: Batch, principal: Principal, sending: ExitStack
+    ) -> list[bytes]:
+        """The answers to an array, one after the other and in its order."""
+        body = [b"["]
+        for _, request in batch.operations:
+            if len(body) > 1:
+                body.append(b",")
+            try:
+                if isinstance(request, BadRequestError):
+                    raise request
+                asked = await self.answering.read(request, principal)
+                if asked.subscribes:
+                    raise _NO_EVENTS
+                context = Context(self.answering.services)
+                sending.callback(context.budget.close)
+                answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
+                body.extend(chunks(answer))
+            except BadRequestError as refused:
+                body.append(_written([refused.described]))
+            except AdalogError as refused:
+                body.append(_written([describe(refused)]))
+        body.append(b"]")
+        return body
+
+    async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest | Batch:
         method = scope["method"]
         if method == "POST":
             task = asyncio.current_task()
@@ -249,8 +352,8 @@ def _status(answer: Answer, media: str) -> int:
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
 
 
-def _refusal(code: Code, message: str) -> bytes:
-    return orjson.dumps({"errors": [{"message": message, "extensions": {"code": code.value, "retryable": False}}]})
+def _written(errors: Sequence[Mapping[str, Any]]) -> bytes:
+    return orjson.dumps({"errors": errors})
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
@@ -271,7 +374,7 @@ async def _send(send: Send, status: int, body: list[bytes], media: str, extra: d
     about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
     size = sum(map(len, body))
-    if status != 304:
+    if status not in (204, 304):
         headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
         headers.append((b"content-length", str(size).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 
 from adalog.datalog.errors import Code, quoted
+from adalog.gateway.connections import limits
 from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -45,12 +46,37 @@ class BadRequestError(Exception):
         self.code = code
         self.headers = dict(headers or {})
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """As GraphQL answers it."""
+        return {"message": self.message, "extensions": {"code": self.code.value, "retryable": False}}
+
+
+class PersistedQueryError(BadRequestError):
+    """A hash in place of the query: clients with automatic persisted queries then send the query itself."""
+
+    def __init__(self) -> None:
+        # Apollo and urql compare the message; 200, since some of their versions read no body with another status.
+        super().__init__(200, "PersistedQueryNotSupported")
+
+    @property
+    def described(self) -> dict[str, Any]:
+        extensions = {"code": "PERSISTED_QUERY_NOT_SUPPORTED", "retryable": False}
+        return {"message": self.message, "extensions": extensions}
+
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
     query: str
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The operations of one body, each with its name, and in place of an invalid one what is wrong with it."""
+
+    operations: list[tuple[str, GraphQLRequest | BadRequestError]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +152,9 @@ def cost_of_json(body: bytes) -> int:
     return count(b",") + 2 * (count(b"[") + count(b"{")) + 4 * count(b'"')
 
 
-def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
-    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF). `most`:
-    what reading it may cost, in numbers read."""
+def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | Batch:
+    """A POST's request, or several in an array. Only JSON is taken: another site's page cannot send it without
+    asking first (CSRF). `most`: what reading it may cost, in numbers read."""
     media, _, parameters = content_type.lower().partition(";")
     if media.strip() != JSON:
         shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
@@ -147,12 +173,44 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
             400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
     if isinstance(content, list):
-        raise BadRequestError(
-            400, "batches are not taken: send one object with `query`, `variables`, `operationName`"
-        )
+        return _batch(content)
     if not isinstance(content, dict):
         raise BadRequestError(400, "the request must be a JSON object with `query`, `variables`, `operationName`")
     return checked(content)
+
+
+def _batch(contents: list[Any]) -> Batch:
+    if not contents:
+        raise BadRequestError(400, "the array of operations is empty")
+    if len(contents) > limits.OPERATIONS_PER_CONNECTION:
+        most = f"the array has more than {limits.OPERATIONS_PER_CONNECTION} operations; send several requests"
+        raise BadRequestError(413, most, Code.LIMIT_EXCEEDED)
+    operations: list[tuple[str, GraphQLRequest | BadRequestError]] = []
+    names = set()
+    for number, content in enumerate(contents):
+        if not isinstance(content, dict):
+            raise BadRequestError(400, f"element {number} of the array is no object with `query`, `variables`")
+        name = _name(content, number)
+        if name in names:
+            raise BadRequestError(400, f"two operations have the operationId {quoted(name)}")
+        names.add(name)
+        try:
+            operations.append((name, checked(content)))
+        except BadRequestError as invalid:
+            operations.append((name, invalid))
+    return Batch(operations)
+
+
+def _name(content: dict[str, Any], number: int) -> str:
+    """An operation's name as graphql-sse has it in its single connection mode; by default its place."""
+    extensions = content.get("extensions")
+    name = extensions.get("operationId") if isinstance(extensions, dict) else None
+    if name is None:
+        return str(number)
+    if not isinstance(name, str) or not 0 < len(name.encode()) <= limits.OPERATION_ID_BYTES:
+        most = limits.OPERATION_ID_BYTES
+        raise BadRequestError(400, f"`extensions.operationId` must be a string of 1 to {most} bytes")
+    return name
 
 
 def from_url(query_string: bytes) -> GraphQLRequest:
@@ -180,6 +238,9 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
     if content.get("query") is None:
+        extensions = content.get("extensions")
+        if isinstance(extensions, dict) and extensions.get("persistedQuery"):
+            raise PersistedQueryError
         raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
     for name, kind, what in _PARAMETERS:
         value = content.get(name)

@@ -19,7 +19,7 @@ import orjson
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.live.subscribers.event import Message
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections import limits
@@ -49,10 +49,8 @@ TOO_MANY_INITS: Final = 4429
 
 # Of a message that is read in no time.
 _INLINE_BYTES: Final = 64 * 1024
-# Of the payload of connection_init, whose names are compared without regard to case.
+# Of a payload that may have a token: its names are compared without regard to case.
 _MEMBERS: Final = 1_000
-# Of what a client names an operation, which every event repeats.
-_ID_BYTES: Final = 128
 
 
 class InvalidMessageError(Exception):
@@ -213,25 +211,49 @@ class SocketSession:
             self._socket.close(TOO_MANY_INITS, "Too many initialisation requests")
             return
         self._is_initialised = True
-        given = next((value for name, value in payload.items() if name.lower() == "authorization"), None)
+        given, principal = _authorization(payload), self._principal
         try:
-            if given is not None:
-                self._principal = await self._answering.tokens.principal(str(given))
-            elif self._principal is None:
-                self._principal = await self._answering.tokens.principal(None)
+            if given is not None or principal is None:
+                principal = await self._answering.tokens.principal(given)
         except AdalogError as refused:
             self._socket.close(FORBIDDEN, f"Forbidden: {refused.message}")
             return
-        if self._expiry is not None:
-            self._expiry.cancel()
-        self._expiry = Expiry(self._principal, self._expire)
+        self._become(principal)
         if self._leaving is None:
             self._say(b'{"type":"connection_ack"}', "connection_ack")
 
-    def _ping(self, message: dict[str, Any], size: int) -> None:
+    async def _ping(self, message: dict[str, Any], size: int) -> None:
         payload = _payload(message)
+        given = _authorization(payload) if len(payload) <= _MEMBERS else None
+        if given is not None:
+            payload = await self._renewed(given)
         answer = {"type": "pong", "payload": payload} if payload else {"type": "pong"}
         self._say(orjson.dumps(answer), "pong")
+
+    async def _renewed(self, authorization: str) -> dict[str, Any]:
+        """What a new token is answered with. One that is refused leaves the present one as it is."""
+        try:
+            if not self._is_initialised or self._principal is None:
+                raise AdalogError(
+                    Code.UNAUTHENTICATED, "send connection_init first; its payload has the first token"
+                )
+            renewed = await self._answering.tokens.principal(authorization)
+            if renewed.name != self._principal.name:
+                other = (
+                    f"this connection is {quoted(self._principal.name)}'s, and the token {quoted(renewed.name)}'s"
+                )
+                raise AdalogError(Code.FORBIDDEN, f"{other}; open another connection with it")
+        except AdalogError as refused:
+            return {"errors": [describe(refused)]}
+        self._become(renewed)
+        return {"expires": renewed.expires}
+
+    def _become(self, principal: Principal) -> None:
+        """The connection is this principal's from now on, and ends when its token expires."""
+        self._principal = principal
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = Expiry(principal, self._expire)
 
     def _pong(self, message: dict[str, Any], size: int) -> None:
         _payload(message)
@@ -280,7 +302,7 @@ class SocketSession:
             with ExitStack() as sending:
                 await self._answer(operation, principal, payload, sending)
         except BadRequestError as refused:
-            self._fail(operation, [describe(AdalogError(refused.code, refused.message))])
+            self._fail(operation, [refused.described])
         except AdalogError as refused:
             self._fail(operation, [describe(refused)])
         except RefusedError as refused:
@@ -389,10 +411,16 @@ def _payload(message: dict[str, Any]) -> dict[str, Any]:
     return payload or {}
 
 
+def _authorization(payload: Mapping[str, Any]) -> str | None:
+    """The token of a payload, under the name that the header has."""
+    given = next((value for name, value in payload.items() if name.lower() == "authorization"), None)
+    return None if given is None else str(given)
+
+
 def _name(message: dict[str, Any]) -> str:
     name = message.get("id")
-    if not isinstance(name, str) or not name or len(name.encode()) > _ID_BYTES:
-        raise InvalidMessageError(f"`id` must be a string of 1 to {_ID_BYTES} bytes")
+    if not isinstance(name, str) or not 0 < len(name.encode()) <= limits.OPERATION_ID_BYTES:
+        raise InvalidMessageError(f"`id` must be a string of 1 to {limits.OPERATION_ID_BYTES} bytes")
     return name
 
 

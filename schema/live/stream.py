@@ -26,7 +26,6 @@ from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.types import warnings_of
-from adalog.schema.request.errors import describe
 from adalog.schema.request.limits import exceeded
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
@@ -53,10 +52,6 @@ class RefusedError(Exception):
     def __init__(self, errors: Sequence[dict[str, Any]]) -> None:
         super().__init__(errors[0]["message"])
         self.errors = list(errors)
-
-
-def ending(error: AdalogError) -> bytes:
-    return orjson.dumps({"errors": [describe(error)]})
 
 
 @dataclass(frozen=True, slots=True)

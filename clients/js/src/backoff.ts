@@ -1,5 +1,7 @@
 /** How long to wait before the next attempt: exponential, with jitter, so that clients do not come back all at once. */
 
+import { onWake } from "./wake.js";
+
 export interface Backoff {
   /** The first wait is at most this long, each further one twice as long. */
   readonly minMs: number;
@@ -10,6 +12,21 @@ export interface Backoff {
 export function delay(backoff: Backoff, attempt: number, retryAfter = 0): number {
   const most = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(attempt, 30));
   return Math.max(Math.random() * most, retryAfter);
+}
+
+/** Calls back after a time; `early`: at once when the network or the tab comes back. Returns what ends the wait. */
+export function later(ms: number, early: boolean, act: () => void): () => void {
+  const stop = () => {
+    clearTimeout(timer);
+    stopListening?.();
+  };
+  const now = () => {
+    stop();
+    act();
+  };
+  const timer = setTimeout(now, ms);
+  const stopListening = early ? onWake(now) : undefined;
+  return stop;
 }
 
 /** Resolves after a time; rejects with the signal's reason when that is aborted before. */

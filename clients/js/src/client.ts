@@ -1,29 +1,26 @@
-/** The client: queries and transactions over HTTP, live queries over server-sent events or a WebSocket. */
+/** The client: queries and transactions over HTTP, live queries over one connection for all. */
 
 import { delay, sleep, type Backoff } from "./backoff.js";
 import type { Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
 import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
-import { after, follow, type LogEntry, type LogOptions } from "./log.js";
-import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
-import type { Basis, Column, Encoding, FieldWarning, Json, Long, Warning } from "./wire.js";
+import { follow, type LogEntry, type LogOptions } from "./log.js";
+import type { TokenFunction } from "./credentials.js";
+import { transportOf, type TransportOptions } from "./transports.js";
+import { after, type Basis, type Column, type Encoding, type FieldWarning, type Json, type Long, type Warning } from "./wire.js";
 
-export interface ClientOptions {
+export interface ClientOptions extends TransportOptions {
   /** Of the GraphQL endpoint, as `https://db.example.org/graphql`. */
   readonly url: string;
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
-  /** A bearer token, or what gives the current one. */
-  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** A bearer token, or what gives the current one: asked again before it expires, and when the server refuses it. */
+  readonly token?: string | TokenFunction;
   readonly fetch?: Fetch;
-  /** A client of `graphql-ws`: live queries then share its WebSocket. */
-  readonly webSocket?: WebSocketClient;
   /** How long to wait before a connection is made anew, or a request repeated. By default at most 250 ms, then up to 30 s. */
   readonly backoff?: Partial<Backoff>;
   /** How often a query or transaction is repeated that nobody answered, or that the server could not take just then; 3 by default. */
   readonly retries?: number;
-  /** After so long without a byte an event stream counts as lost; 60 s by default. */
-  readonly silenceMs?: number;
 }
 
 export interface QueryOptions {
@@ -107,10 +104,7 @@ export function createClient(options: ClientOptions): Client {
   };
   const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
   const retries = options.retries ?? 3;
-  const transport: Transport =
-    options.webSocket === undefined
-      ? serverSentEvents(endpoint, options.silenceMs ?? 60_000)
-      : webSocket(options.webSocket);
+  const transport = transportOf(options, endpoint, backoff);
 
   async function send<Data>(
     query: string,

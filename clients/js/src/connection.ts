@@ -1,15 +1,14 @@
 /** A subscription over however many connections it takes: made anew after what passes, ended by what does not. */
 
-import { delay, type Backoff } from "./backoff.js";
+import { delay, later, type Backoff } from "./backoff.js";
 import type { AdalogError } from "./errors.js";
-import type { Transport } from "./transport.js";
-import { onWake } from "./wake.js";
-import type { Answer, Operation } from "./wire.js";
+import type { ResumableOperation, Transport } from "./transport.js";
+import type { Answer } from "./wire.js";
 
 /** Whose subscription it is. */
 export interface Subscriber {
   /** What is sent to begin, or to go on. */
-  operation(): Operation;
+  operation(): ResumableOperation;
   /** It was sent. */
   opened(): void;
   received(answers: readonly Answer<unknown>[]): void;
@@ -60,7 +59,7 @@ export class Connection {
           this.#openedAt = Date.now();
           this.#subscriber.opened();
         }),
-      interrupted: () => ifCurrent(() => this.#subscriber.interrupted(undefined)),
+      interrupted: (error) => ifCurrent(() => this.#subscriber.interrupted(error)),
       next: (answers) => ifCurrent(() => this.#subscriber.received(answers)),
       end: (error) => ifCurrent(() => this.lost(error)),
     });
@@ -93,16 +92,13 @@ export class Connection {
 
   /** `early`: at once when the network or the tab comes back. */
   #openAfter(ms: number, early: boolean): void {
-    const now = () => {
-      this.#stopWaiting?.();
-      this.open();
-    };
-    const timer = setTimeout(now, ms);
-    const stopListening = early ? onWake(now) : undefined;
-    this.#stopWaiting = () => {
-      clearTimeout(timer);
-      stopListening?.();
+    const stop = later(ms, early, () => {
       this.#stopWaiting = undefined;
+      this.open();
+    });
+    this.#stopWaiting = () => {
+      this.#stopWaiting = undefined;
+      stop();
     };
   }
 }

@@ -1,37 +1,33 @@
 /** GraphQL over HTTP: requests, and the errors that they end in. */
 
+import { credentialsOf, type CredentialSource } from "./credentials.js";
 import { AdalogError, fromWire, network } from "./errors.js";
-import type { Answer, FieldWarning, Operation } from "./wire.js";
+import type { Answer, FieldWarning } from "./wire.js";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
-type Provided<T> = T | (() => T | Promise<T>);
 
-export interface Endpoint {
+/** Functions for headers or a token are asked for each request. */
+export interface Endpoint extends CredentialSource {
   readonly url: string;
   readonly fetch: Fetch;
-  /** Asked for each request, so that it may change. */
-  readonly headers: Provided<Headers>;
-  /** A bearer token, asked for likewise. */
-  readonly token: Provided<string | undefined>;
 }
 
-/** Sends an operation and returns the response, whatever its status. */
+/** Sends an operation, or several, and returns the response, whatever its status. */
 export async function post(
   endpoint: Endpoint,
-  operation: Operation,
+  body: unknown,
   accept: string,
   signal: AbortSignal | undefined,
+  given?: Headers,
 ): Promise<Response> {
-  const headers = { ...(await provided(endpoint.headers)) };
-  const token = await provided(endpoint.token);
-  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+  const headers = given ?? (await credentialsOf(endpoint).headers());
   signal?.throwIfAborted();
   try {
     return await endpoint.fetch(endpoint.url, {
       method: "POST",
       headers: { ...headers, accept, "content-type": "application/json" },
-      body: JSON.stringify(operation),
+      body: JSON.stringify(body),
       cache: "no-store",
       ...(signal === undefined ? {} : { signal }),
     });
@@ -83,8 +79,4 @@ function transient(response: Response) {
 function retryAfter(response: Response): number | undefined {
   const seconds = Number(response.headers.get("retry-after") ?? NaN);
   return seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-async function provided<T>(value: Provided<T>): Promise<T> {
-  return typeof value === "function" ? (value as () => T | Promise<T>)() : value;
 }

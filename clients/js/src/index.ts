@@ -5,5 +5,8 @@ export { AdalogError } from "./errors.js";
 export type { LiveChange, LiveOptions, LiveQuery, LiveState, LiveStatus } from "./live.js";
 export type { Datom, LogEntry, LogOptions } from "./log.js";
 export type { RowKey } from "./rows.js";
+export type { TokenFunction } from "./credentials.js";
 export type { WebSocketClient } from "./transport.js";
+export type { TransportOptions } from "./transports.js";
+export type { WebSocketImplementation } from "./web-socket.js";
 export type { Basis, Column, Encoding, FieldWarning, Json, Long, Warning } from "./wire.js";

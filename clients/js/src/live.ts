@@ -4,8 +4,8 @@ import type { Backoff } from "./backoff.js";
 import { Connection } from "./connection.js";
 import { AdalogError, fromWire } from "./errors.js";
 import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
-import type { Transport } from "./transport.js";
-import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation, type Warning } from "./wire.js";
+import type { ResumableOperation, Transport } from "./transport.js";
+import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Warning } from "./wire.js";
 
 /**
  * `loading`: no complete answer yet. `live`: up to date. `stale`: the rows are of an earlier moment, and it is being
@@ -60,6 +60,8 @@ const DOCUMENT =
   "{ live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) " +
   "{ kind basisT resume columns { name type } rows added retracted last reason " +
   "warnings { code message line column } } }";
+
+const RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 
 /** Beyond so many changes that an iteration has not taken, it is disconnected until it has. */
 const MOST_PENDING = 1000;
@@ -238,14 +240,14 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   }
 
   /** What is sent to begin, or to go on. */
-  #operation(): Operation {
+  #operation(): ResumableOperation {
     const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
     const variables: Record<string, unknown> = { query: this.#query, encoding };
     if (argsEdn !== undefined) variables["argsEdn"] = argsEdn;
     else if (this.#args.length > 0) variables["args"] = this.#args;
     if (this.#token !== undefined) variables["resume"] = this.#token;
     else if (fromT !== undefined && this.#set === undefined) variables["fromT"] = fromT;
-    return { query: DOCUMENT, variables };
+    return { query: DOCUMENT, variables, resume: RESUME };
   }
 
   #opened(): void {

@@ -4,7 +4,7 @@ import type { Backoff } from "./backoff.js";
 import { Connection } from "./connection.js";
 import { fromWire, type AdalogError } from "./errors.js";
 import type { Transport } from "./transport.js";
-import { isAfter, type Answer, type Encoding, type Json, type Long } from "./wire.js";
+import { after, isAfter, type Answer, type Encoding, type Json, type Long } from "./wire.js";
 
 export interface Datom {
   readonly e: Long;
@@ -33,6 +33,8 @@ const DOCUMENT =
   "subscription Log($from: Long!, $encoding: Encoding!) { transactions(from: $from, encoding: $encoding) " +
   "{ t basisBefore txInstant datoms { e a v t added } } }";
 
+const RESUME = { field: "transactions", member: "t", variable: "from", isNumberBefore: true };
+
 /** Beyond so many that the loop has not taken, it is disconnected until it has. */
 const MOST_PENDING = 1000;
 
@@ -48,7 +50,7 @@ export async function* follow(
   let wake = () => {};
 
   const connection = new Connection(transport, backoff, {
-    operation: () => ({ query: DOCUMENT, variables: { from: next, encoding } }),
+    operation: () => ({ query: DOCUMENT, variables: { from: next, encoding }, resume: RESUME }),
     opened() {},
     interrupted() {},
     failed(error) {
@@ -91,9 +93,4 @@ export async function* follow(
     signal?.removeEventListener("abort", aborted);
     connection.close();
   }
-}
-
-/** The next transaction's number. */
-export function after(t: Long): Long {
-  return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
 }

@@ -1,16 +1,13 @@
-/** The two ways of a subscription: server-sent events over `fetch`, and a WebSocket client of graphql-ws. */
+/** What carries subscriptions; and a WebSocket client of graphql-ws as one. */
 
 import { AdalogError, fromWire, network } from "./errors.js";
-import { eventStream } from "./event-stream.js";
-import { answerOf, post, type Endpoint } from "./http.js";
-import { onWake } from "./wake.js";
-import type { Answer, Operation, WireError } from "./wire.js";
+import { after, type Answer, type Long, type Operation, type WireError } from "./wire.js";
 
 /** What happens to one subscription: it is sent, brings answers, and ends once, in an error or for the server's own reasons. */
 export interface Receiver {
   open(): void;
-  /** The connection is gone, and the transport makes a new one by itself. */
-  interrupted(): void;
+  /** The connection is gone, and the transport makes a new one by itself. `error`: why, where it is one. */
+  interrupted(error?: AdalogError): void;
   next(answers: readonly Answer<unknown>[]): void;
   end(error?: AdalogError): void;
 }
@@ -19,69 +16,30 @@ export interface Receiver {
  * Starts a subscription and returns what stops it; nothing is received after that. `operation` is asked whenever it is
  * sent, which a WebSocket client does again after it has connected anew.
  */
-export type Transport = (operation: () => Operation, receiver: Receiver) => () => void;
+export type Transport = (operation: () => ResumableOperation, receiver: Receiver) => () => void;
 
-/** Server-sent events in graphql-sse's distinct connections mode. A connection that is silent for too long counts as lost. */
-export function serverSentEvents(endpoint: Endpoint, silenceMs: number): Transport {
-  return (operation, receiver) => {
-    const stop = new AbortController();
-    receiveEvents(endpoint, operation(), silenceMs, receiver, stop.signal).then(
-      () => stop.signal.aborted || receiver.end(),
-      (error: unknown) => stop.signal.aborted || receiver.end(error instanceof AdalogError ? error : network(error)),
-    );
-    return () => stop.abort();
+/** An operation that goes on where it was, once it has brought answers. */
+export interface ResumableOperation extends Operation {
+  /**
+   * After an answer, the variable `variable` is the member `member` of the root field `field`, or the number after it, and
+   * `instead` is not given.
+   */
+  readonly resume: {
+    readonly field: string;
+    readonly member: string;
+    readonly variable: string;
+    readonly isNumberBefore?: boolean;
+    readonly instead?: string;
   };
 }
 
-async function receiveEvents(
-  endpoint: Endpoint,
-  operation: Operation,
-  silenceMs: number,
-  receiver: Receiver,
-  stopped: AbortSignal,
-): Promise<void> {
-  const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
-  stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
-  let heard = Date.now();
-  let timer = setTimeout(silence, silenceMs);
-  // After a sleep the connection is most likely gone, and the timer has yet to notice.
-  const stopListening = onWake(() => {
-    if (Date.now() - heard > silenceMs / 2) silence();
-  });
-  try {
-    const response = await post(endpoint, operation, "text/event-stream", connection.signal);
-    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await answerOf(response, connection.signal);
-      throw new AdalogError("PROTOCOL", "the server answered a subscription with one answer, not with events");
-    }
-    if (response.body === null) return;
-    receiver.open();
-    const reader = response.body.getReader();
-    const text = new TextDecoder();
-    const parse = eventStream();
-    for (;;) {
-      const { done, value } = await reader.read();
-      clearTimeout(timer);
-      heard = Date.now();
-      if (done || stopped.aborted) return;
-      timer = setTimeout(silence, silenceMs);
-      const events = parse(text.decode(value, { stream: true }));
-      const answers = events.filter(({ name }) => name === "next").map(({ data }) => JSON.parse(data) as Answer<unknown>);
-      if (answers.length > 0) receiver.next(answers);
-      if (events.some(({ name }) => name === "complete")) return;
-    }
-  } catch (error) {
-    // A stream that was aborted fails in words of its own.
-    if (connection.signal.aborted) throw connection.signal.reason;
-    throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
-  } finally {
-    clearTimeout(timer);
-    stopListening();
-    stopped.removeEventListener("abort", stop);
-    connection.abort();
-  }
+/** The operation that follows an answer. */
+export function resumed(operation: ResumableOperation, { data }: Answer<unknown>): ResumableOperation {
+  const { field, member, variable, isNumberBefore, instead = "" } = operation.resume;
+  const value = (data as Record<string, Record<string, unknown> | null> | null | undefined)?.[field]?.[member];
+  if (value === undefined || value === null) return operation;
+  const { [instead]: _, ...variables } = operation.variables;
+  return { ...operation, variables: { ...variables, [variable]: isNumberBefore ? after(value as Long) : value } };
 }
 
 /** As much of a `graphql-ws` client as is used here: hand in what its `createClient` returns. */
@@ -137,16 +95,27 @@ function fromWebSocket(error: unknown): AdalogError {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   if (typeof code !== "number") return network(error);
   const reason = error !== null && typeof error === "object" && "reason" in error ? String(error.reason) : "";
+  return fromClose(code, reason);
+}
+
+/** Why a WebSocket was closed: final, unless another connection may last. */
+export function fromClose(code: number, reason: string): AdalogError {
   const message = `the WebSocket was closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
   const final = FINAL_CLOSE_CODES[code];
-  return final === undefined ? network(message) : new AdalogError(final, message);
+  if (final !== undefined) return new AdalogError(final, message);
+  // What `connectionParams` gives next may be another token.
+  return code === UNAUTHORIZED ? new AdalogError("UNAUTHENTICATED", message, { retryable: true }) : network(message);
 }
+
+/** The token has expired. */
+export const UNAUTHORIZED = 4401;
+/** The first token was refused. */
+export const FORBIDDEN = 4403;
 
 /** https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
 const FINAL_CLOSE_CODES: { readonly [code: number]: string } = {
   4400: "PROTOCOL",
-  4401: "UNAUTHENTICATED",
-  4403: "FORBIDDEN",
+  [FORBIDDEN]: "FORBIDDEN",
   4406: "PROTOCOL",
   4409: "PROTOCOL",
   4429: "PROTOCOL",

@@ -71,3 +71,8 @@ export interface WireError {
 export function isAfter(one: Long, other: Long): boolean {
   return typeof one === "number" && typeof other === "number" ? one > other : BigInt(one) > BigInt(other);
 }
+
+/** The next transaction's number. */
+export function after(t: Long): Long {
+  return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
+}

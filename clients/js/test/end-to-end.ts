@@ -21,14 +21,22 @@ const sockets = createWebSocketClient({
   webSocketImpl: WebSocket,
   retryAttempts: 0,
 });
+/** A WebSocket to the address that there is now. */
+class Own extends WebSocket {
+  constructor(_: string, protocol: string) {
+    super(`${address.replace("http", "ws")}/graphql`, protocol);
+  }
+}
 const connected = createClient({
-  url: "unused",
+  url: "http://unused/",
   fetch: (_, init) => fetch(`${address}/graphql`, init),
   backoff: { minMs: 20, maxMs: 200 },
-  ...(transport === "ws" ? { webSocket: sockets } : {}),
+  onWarning: (message) => assert.fail(message),
+  ...(transport === "graphql-ws" ? { webSocket: sockets } : {}),
+  ...(transport === "ws" ? { transport: "websocket", webSocketImpl: Own } : {}),
 });
 /** The client, with attributes of its own: another transport's test asks the same server. */
-const own = (text: unknown) => String(text).replace(/:(item|node)\//g, `:${transport}.$1/`);
+const own = (text: unknown) => String(text).replace(/:(item|node)\//g, `:${transport!.replace("-", "")}.$1/`);
 const client: Pick<Client, "query" | "transact" | "live"> = {
   query: (query, args, options) => connected.query(own(query), args, options),
   transact: (tx, options) => connected.transact(own(tx), options),

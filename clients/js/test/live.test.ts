@@ -463,7 +463,7 @@ test("whatever is cut wherever, what was told is what happened", async () => {
       if (typeof connection === "boolean" || done) break;
       const { resume } = connection.variables;
       const rest = events.slice(resume === undefined ? 0 : Number(resume) + 1);
-      const text = rest.map((event) => `event: next\ndata: ${JSON.stringify({ data: { live: event } })}\n\n`).join("");
+      const text = rest.map((event) => `event: next\ndata: ${JSON.stringify({ id: connection.id, payload: { data: { live: event } } })}\n\n`).join("");
       const last = random(4) === 0;
       const end = last ? text.length : random(Math.min(text.length, 900));
       for (let at = 0; at < end; ) {

@@ -1,4 +1,4 @@
-/** A server of one's own: it speaks graphql-sse's distinct connections mode, and does what a test says. */
+/** A server of one's own: it answers requests and arrays of subscriptions, and does what a test says. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,22 +6,33 @@ import type { AddressInfo } from "node:net";
 export interface Request {
   readonly query: string;
   readonly variables: Record<string, unknown>;
+  readonly extensions?: { readonly operationId: string };
 }
 
-/** A request that came; what a test answers. */
+/** A request that came; what a test answers. Of an array, what is said is about its last operation. */
 export class Exchange {
   readonly closed: Promise<void>;
+  readonly operations: readonly Request[];
 
   constructor(
-    readonly body: Request,
+    body: Request | readonly Request[],
     readonly headers: IncomingMessage["headers"],
     private readonly response: ServerResponse,
   ) {
+    this.operations = Array.isArray(body) ? body : [body];
     this.closed = new Promise((resolve) => response.on("close", () => resolve()));
+  }
+
+  get body(): Request {
+    return this.operations.at(-1)!;
   }
 
   get variables(): Record<string, unknown> {
     return this.body.variables;
+  }
+
+  get id(): string {
+    return this.body.extensions!.operationId;
   }
 
   answer(body: unknown, status = 200, headers: Record<string, string> = {}): void {
@@ -49,16 +60,25 @@ export class Exchange {
 
   /** Events with this data, in one piece. */
   data(...events: unknown[]): this {
-    return this.write(events.map((data) => `event: next\ndata: ${JSON.stringify({ data })}\n\n`).join(""));
+    return this.payloads(...events.map((data) => ({ data })));
   }
 
+  payloads(...payloads: unknown[]): this {
+    return this.write(payloads.map((payload) => `event: next\ndata: ${JSON.stringify({ id: this.id, payload })}\n\n`).join(""));
+  }
+
+  /** Ends the operation in an error. */
   errors(code: string, retryable = false, message = code): this {
     const errors = [{ message, extensions: { code, retryable } }];
-    return this.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
+    return this.payloads({ errors }).completed();
+  }
+
+  completed(): this {
+    return this.write(`event: complete\ndata: ${JSON.stringify({ id: this.id })}\n\n`);
   }
 
   complete(): void {
-    this.write("event: complete\ndata:\n\n");
+    this.completed();
     this.response.end();
   }
 

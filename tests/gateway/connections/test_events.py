@@ -22,6 +22,7 @@ from tests.gateway.connections.test_websocket import QUERY, WRITE, until
 from tests.gateway.streams import LIVE, SECONDS, Live, live
 
 EVENTS = {"Accept": "text/event-stream"}
+COMPLETE = {"event": "complete", "id": "complete", "data": ""}
 PLAIN = ["application/json", "application/graphql-response+json", "*/*", "application/json, */*;q=0.1"]
 
 
@@ -103,7 +104,7 @@ def test_events_and_their_end(opened: Live, method: str) -> None:
             token = opened.hub.tell({"basisT": number})
             assert reader.event() == (token, {"data": {"live": {"basisT": number}}})
         opened.hub.end()
-        assert reader.rest() == [{"event": "complete", "data": ""}]
+        assert reader.rest() == [COMPLETE]
     assert stream.closed.wait(SECONDS)
 
 
@@ -116,7 +117,7 @@ def test_a_connection_may_be_used_again_after_a_stream(opened: Live) -> None:
             ) as response:
                 opened.hub.expect(1)
                 opened.hub.end()
-                assert Reader(response).rest() == [{"event": "complete", "data": ""}]
+                assert Reader(response).rest() == [COMPLETE]
             assert client.post(f"{opened.address}/graphql", json={"query": QUERY}).json()["data"]["q"]
         assert len(opened.wire.connections) == 1
 
@@ -134,7 +135,7 @@ def test_an_error_is_an_event_and_ends_the_stream(opened: Live) -> None:
         error, end = reader.rest()
         assert json.loads(error["data"])["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
         assert error["event"] == "next"
-        assert end == {"event": "complete", "data": ""}
+        assert end == COMPLETE
 
 
 def test_a_subscription_that_does_not_begin_is_an_event(opened: Live) -> None:
@@ -142,7 +143,7 @@ def test_a_subscription_that_does_not_begin_is_an_event(opened: Live) -> None:
     with asked(opened) as reader:
         assert reader.response.status_code == 200
         assert reader.event()[1]["errors"][0]["extensions"]["code"] == "UNBOUND_VARIABLE"
-        assert reader.rest() == [{"event": "complete", "data": ""}]
+        assert reader.rest() == [COMPLETE]
 
 
 def test_a_client_that_is_gone_frees_its_stream_at_once(opened: Live) -> None:
@@ -221,7 +222,7 @@ def test_a_query_is_one_event(opened: Live, document: str, expected: object) -> 
         with asked(opened, document, method) as reader:
             assert reader.response.status_code == 200
             assert reader.event() == (None, expected)
-            assert reader.rest() == [{"event": "complete", "data": ""}]
+            assert reader.rest() == [COMPLETE]
 
 
 def test_a_mutation_is_one_event_and_never_a_get(opened: Live) -> None:
@@ -237,7 +238,7 @@ def test_a_refused_document_is_an_event(opened: Live, document: str) -> None:
     with asked(opened, document) as reader:
         assert reader.response.status_code == 200
         assert reader.event()[1]["errors"][0]["extensions"]["code"] == "QUERY_INVALID"
-        assert reader.rest() == [{"event": "complete", "data": ""}]
+        assert reader.rest() == [COMPLETE]
 
 
 def test_who_takes_json_too_gets_a_query_as_json_and_a_subscription_as_events(opened: Live) -> None:
@@ -337,3 +338,145 @@ def test_a_client_that_is_gone_before_its_stream_begins_is_no_error(error: Excep
             return Gone()
 
     limit_silence(Transport(), 5.0)
+
+
+# Arrays
+
+
+def named(name: str, query: str = LIVE, **more: Any) -> dict[str, Any]:
+    return {"query": query, "extensions": {"operationId": name}, **more}
+
+
+@contextlib.contextmanager
+def asked_for_all(opened: Live, *operations: dict[str, Any]) -> Iterator[Reader]:
+    with (
+        httpx.Client(timeout=SECONDS) as client,
+        client.stream("POST", f"{opened.address}/graphql", headers=EVENTS, json=list(operations)) as response,
+    ):
+        yield Reader(response)
+
+
+def test_the_events_of_an_array_carry_the_name_of_their_operation(opened: Live) -> None:
+    with asked_for_all(opened, named("a"), named("b")) as reader:
+        assert reader.response.headers["content-type"] == "text/event-stream; charset=utf-8"
+        first, second = opened.hub.expect(2)
+        assert opened.wire.streams["events"] == 1
+        opened.hub.tell({"basisT": 1}, to=first)
+        _, one = reader.event()
+        opened.hub.tell({"basisT": 2}, to=second)
+        _, other = reader.event()
+        assert {one["id"], other["id"]} == {"a", "b"}
+        assert [each["payload"] for each in (one, other)] == [
+            {"data": {"live": {"basisT": 1}}},
+            {"data": {"live": {"basisT": 2}}},
+        ]
+        first.loop.call_soon_threadsafe(first.end, None)
+        assert reader.next() == {"event": "complete", "data": json.dumps({"id": one["id"]}, separators=(",", ":"))}
+        second.loop.call_soon_threadsafe(second.end, AdalogError(Code.TIMEOUT, "too slow"))
+        failed, end = reader.rest()
+        assert json.loads(failed["data"])["payload"]["errors"][0]["extensions"]["code"] == "TIMEOUT"
+        assert end == {"event": "complete", "data": json.dumps({"id": other["id"]}, separators=(",", ":"))}
+    assert second.closed.wait(SECONDS)
+
+
+def test_what_is_wrong_with_one_operation_of_an_array_ends_it_alone(opened: Live) -> None:
+    wrong = {"unknown": "subscription { nothing }", "query": QUERY, "none": "subscription {"}
+    operations = [*(named(name, query) for name, query in wrong.items()), {"extensions": {"operationId": "empty"}}]
+    with asked_for_all(opened, *operations, named("a")) as reader:
+        opened.hub.expect(1)
+        codes = {}
+        while len(codes) < 4:
+            event = reader.next()
+            if event.get("event") == "next":
+                data = json.loads(event["data"])
+                codes[data["id"]] = data["payload"]["errors"][0]["extensions"]["code"]
+        assert codes == {
+            "unknown": "QUERY_INVALID",
+            "query": "ARG_INVALID",
+            "none": "QUERY_INVALID",
+            "empty": "ARG_INVALID",
+        }
+        opened.hub.tell({"basisT": 1})
+        while (event := reader.next()).get("event") != "next":
+            pass
+        assert json.loads(event["data"]) == {"id": "a", "payload": {"data": {"live": {"basisT": 1}}}}
+
+
+def test_a_client_that_leaves_ends_the_streams_of_its_array(opened: Live) -> None:
+    with asked_for_all(opened, *(named(str(number)) for number in range(50))):
+        streams = opened.hub.expect(50)
+    for stream in streams:
+        assert stream.closed.wait(SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("operations", "status", "message"),
+    [
+        ([], 400, "empty"),
+        ([named("a"), named("a")], 400, "two operations have the operationId 'a'"),
+        ([named("")], 400, "1 to 128 bytes"),
+        (["{ q }"], 400, "element 0 of the array"),
+        ([{"query": LIVE}] * 257, 413, "more than 256"),
+    ],
+    ids=["empty", "twice", "no name", "no object", "too many"],
+)
+def test_arrays_that_are_refused(opened: Live, operations: list[Any], status: int, message: str) -> None:
+    answer = httpx.post(f"{opened.address}/graphql", headers=EVENTS, json=operations, timeout=SECONDS)
+    assert answer.status_code == status
+    assert message in answer.json()["errors"][0]["message"]
+
+
+def test_an_array_is_answered_in_its_order(opened: Live) -> None:
+    operations = [
+        {"query": QUERY},
+        {"query": WRITE},
+        {"query": "{ nothing }"},
+        {"query": LIVE},
+        {},
+        {"query": QUERY},
+    ]
+    answer = httpx.post(f"{opened.address}/graphql", json=operations, timeout=SECONDS)
+    assert answer.status_code == 200
+    first, write, wrong, live_, empty, last = answer.json()
+    assert first == last == {"data": {"q": {"value": 1815}}}
+    assert write["data"]["transact"]["t"] > 0
+    assert wrong["errors"][0]["extensions"]["code"] == "QUERY_INVALID"
+    assert "text/event-stream" in live_["errors"][0]["message"]
+    assert empty["errors"][0]["extensions"]["code"] == "ARG_INVALID"
+
+
+# The end, for a browser's own EventSource
+
+
+@pytest.mark.parametrize("document", [LIVE, QUERY, "subscription { nothing }"])
+def test_who_comes_back_after_the_end_is_told_to_stay_away(opened: Live, document: str) -> None:
+    with asked(opened, document, "GET", headers={"Last-Event-ID": "complete"}) as reader:
+        assert reader.response.status_code == 204
+        assert reader.rest() == []
+    assert opened.hub.streams == []
+
+
+def test_what_passes_is_no_end_for_a_browser(opened: Live) -> None:
+    opened.hub.failure = AdalogError(Code.RATE_LIMITED, "too many")
+    with asked(opened) as reader:
+        assert reader.rest()[-1] == {"event": "complete", "data": ""}
+
+
+def test_a_hash_in_place_of_a_query_is_refused_as_clients_expect_it(opened: Live) -> None:
+    extensions = {"persistedQuery": {"version": 1, "sha256Hash": "0" * 64}}
+    refused = httpx.post(f"{opened.address}/graphql", json={"extensions": extensions}, timeout=SECONDS)
+    assert refused.status_code == 200
+    assert refused.json() == {
+        "errors": [
+            {
+                "message": "PersistedQueryNotSupported",
+                "extensions": {"code": "PERSISTED_QUERY_NOT_SUPPORTED", "retryable": False},
+            }
+        ]
+    }
+    both = {"query": QUERY, "extensions": extensions}
+    assert httpx.post(f"{opened.address}/graphql", json=both, timeout=SECONDS).json()["data"]
+    (nested,) = httpx.post(f"{opened.address}/graphql", json=[{"extensions": extensions}], timeout=SECONDS).json()
+    assert nested == refused.json()
+    url = {"extensions": json.dumps(extensions)}
+    assert httpx.get(f"{opened.address}/graphql", params=url, timeout=SECONDS).json() == refused.json()

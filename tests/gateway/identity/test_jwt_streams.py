@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -58,6 +59,57 @@ def test_a_websocket_is_closed_when_its_token_expires(short_lived: str, clock: C
         clock.now += 700
         with pytest.raises(ConnectionClosedError, match=r"4401 .* token has expired"):
             list(socket)
+
+
+def test_a_ping_renews_the_token_of_a_websocket(short_lived: str, clock: Clock) -> None:
+    with connect(
+        short_lived.replace("http", "ws", 1) + "/graphql", subprotocols=["graphql-transport-ws"]
+    ) as socket:  # type: ignore[list-item]
+
+        def ask(**message: Any) -> Any:
+            socket.send(json.dumps(message))
+            return json.loads(socket.recv(20))
+
+        def renew(**claims: Any) -> Any:
+            payload = {"Authorization": f"Bearer {token(iat=None, **claims)}", "nonce": 1}
+            answer = ask(type="ping", payload=payload)
+            assert answer["type"] == "pong"
+            return answer["payload"]
+
+        early = renew()
+        assert "connection_init first" in early["errors"][0]["message"]
+        first = {"Authorization": f"Bearer {token(iat=None)}"}
+        assert ask(type="connection_init", payload=first)["type"] == "connection_ack"
+        assert "SNAPSHOT" in str(ask(id="1", type="subscribe", payload={"query": LIVE}))
+        for _ in range(3):
+            clock.now += 400
+            assert renew(exp=clock.now + 600) == {"expires": clock.now + 600}
+        # What is refused leaves the present token as it is.
+        other = renew(sub="somebody else", exp=clock.now + 900)["errors"][0]
+        assert other["extensions"]["code"] == "FORBIDDEN"
+        assert "open another connection" in other["message"]
+        assert renew(exp=1_000)["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+        assert ask(type="ping") == {"type": "pong"}
+        assert ask(type="ping", payload={"a": 1}) == {"type": "pong", "payload": {"a": 1}}
+        clock.now += 601
+        with pytest.raises(ConnectionClosedError, match=r"4401 .* token has expired"):
+            list(socket)
+
+
+def test_the_streams_of_an_array_end_when_the_token_expires(short_lived: str, clock: Clock) -> None:
+    headers = {"Authorization": f"Bearer {token(iat=None)}", "Accept": "text/event-stream"}
+    told: list[Any] = []
+    with httpx.stream(
+        "POST", f"{short_lived}/graphql", json=[{"query": LIVE}] * 2, headers=headers, timeout=20
+    ) as response:
+        for line in response.iter_lines():
+            if line.startswith("data: "):
+                told.append(json.loads(line.removeprefix("data: ")))
+            if len(told) == 2:
+                clock.now += 700
+    failed = [each for each in told[2:] if "payload" in each]
+    codes = {each["id"]: each["payload"]["errors"][0]["extensions"]["code"] for each in failed}
+    assert codes == {"0": "UNAUTHENTICATED", "1": "UNAUTHENTICATED"}
 
 
 def test_an_expired_token_opens_no_websocket(short_lived: str) -> None:

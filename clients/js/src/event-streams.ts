@@ -1,0 +1,207 @@
+/**
+ * A connection over server-sent events: one request for all subscriptions. Where their set or the token changes, another request
+ * takes its place, which goes on where the one before was: no server has to know anything of either.
+ */
+
+import { AdalogError, network } from "./errors.js";
+import { eventStream, type StreamEvent } from "./event-stream.js";
+import { answerOf, post, type Endpoint, type Headers } from "./http.js";
+import type { Link, LinkFactory } from "./multiplexer.js";
+import { onWake } from "./wake.js";
+import type { Answer, WireError } from "./wire.js";
+
+/** What a server takes in one request. */
+const MOST_OPERATIONS = 256;
+/** The stream before lasts so long beside the next one, since the server keeps for it what both need. */
+const OVERLAP_MS = 1000;
+/** A browser may open no connection more to this server while the stream before is open. */
+const PATIENCE_MS = 3000;
+
+interface Stream {
+  /** The operations that it carries. */
+  readonly ids: Set<string>;
+  isOpen: boolean;
+  stop(): void;
+}
+
+/** `silenceMs`: a stream that was silent for so long counts as lost. */
+export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFactory {
+  return (headers, listener, operation): Link => {
+    const ids = new Set<string>();
+    /** The subscriptions that were said to be sent. */
+    const told = new Set<string>();
+    const open = new Set<Stream>();
+    let current: Stream | undefined;
+    let isChanging = false;
+    let isClosed = false;
+
+    const closeAll = () => {
+      isClosed = true;
+      for (const stream of open) stream.stop();
+      current = undefined;
+    };
+    const change = () => {
+      if (isChanging) return;
+      isChanging = true;
+      queueMicrotask(() => {
+        isChanging = false;
+        const isCarried = current !== undefined && ids.size === current.ids.size && [...ids].every((id) => current!.ids.has(id));
+        if (ids.size > 0 && !isCarried && !isClosed) begin();
+      });
+    };
+    const begin = () => {
+      const before = [...open];
+      const stopBefore = (which: (stream: Stream) => boolean = () => true) => {
+        for (const stream of before.filter(which)) {
+          stream.stop();
+          open.delete(stream);
+        }
+      };
+      stopBefore(({ isOpen }) => !isOpen);
+      let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
+      const stopping = new AbortController();
+      const stream: Stream = {
+        ids: new Set(ids),
+        isOpen: false,
+        stop() {
+          clearTimeout(patience);
+          stopping.abort();
+        },
+      };
+      // From here on the events of the stream before are those that this one brings, too.
+      current = stream;
+      open.add(stream);
+      const ifCurrent = (act: () => void) => {
+        if (current === stream) act();
+      };
+      const operations = [...ids].map((id) => {
+        const { query, variables } = operation(id);
+        return { query, variables, extensions: { operationId: id } };
+      });
+      const receive = (events: readonly StreamEvent[]) => {
+        const answers = new Map<string, Answer<unknown>[]>();
+        const completed: string[] = [];
+        let refusal: WireError | undefined;
+        for (const { name, data } of events) {
+          const { id, payload } = JSON.parse(data) as { id: string; payload?: Answer<unknown> };
+          if (payload === undefined) {
+            if (name === "complete") completed.push(id);
+            continue;
+          }
+          refusal = payload.errors?.find(isRefusal);
+          if (refusal !== undefined) break;
+          if (payload.errors?.length) stream.ids.delete(id);
+          const those = answers.get(id);
+          if (those === undefined) answers.set(id, [payload]);
+          else those.push(payload);
+        }
+        for (const [id, those] of answers) if (current === stream && ids.has(id)) listener.next(id, those);
+        for (const id of completed) {
+          if (current !== stream || !ids.delete(id)) continue;
+          stream.ids.delete(id);
+          listener.end(id);
+        }
+        if (current === stream && refusal !== undefined) end(new AdalogError("UNAUTHENTICATED", refusal.message));
+      };
+      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () =>
+        ifCurrent(() => {
+          clearTimeout(patience);
+          stream.isOpen = true;
+          patience = setTimeout(() => stopBefore(), OVERLAP_MS);
+          listener.opened();
+          for (const id of stream.ids) {
+            if (!ids.has(id) || told.has(id)) continue;
+            told.add(id);
+            listener.sent(id);
+          }
+        }),
+      ).then(
+        () => ifCurrent(() => end(network("the event stream has ended"))),
+        (error: unknown) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))),
+      );
+    };
+    const end = (error: AdalogError) => {
+      // Each of its operations has ended.
+      if (ids.size === 0) return;
+      closeAll();
+      if (error.code === "UNAUTHENTICATED") listener.refused(error);
+      else listener.lost(error);
+    };
+
+    return {
+      add(id) {
+        if (ids.size >= MOST_OPERATIONS) {
+          const most = `there are ${MOST_OPERATIONS} live queries on this connection already`;
+          queueMicrotask(() => listener.end(id, new AdalogError("RATE_LIMITED", most, { retryable: true, retryAfter: 1000 })));
+          return;
+        }
+        ids.add(id);
+        change();
+      },
+      remove(id) {
+        if (ids.delete(id)) change();
+        told.delete(id);
+      },
+      renew(fresh) {
+        headers = fresh;
+        if (ids.size > 0) begin();
+      },
+      close: closeAll,
+    };
+  };
+}
+
+function isRefusal({ extensions }: WireError): boolean {
+  return extensions?.["code"] === "UNAUTHENTICATED";
+}
+
+/** Reads the events of one response to its end, or until it is stopped. */
+async function receiveEvents(
+  endpoint: Endpoint,
+  headers: Headers,
+  operations: readonly unknown[],
+  silenceMs: number,
+  stopped: AbortSignal,
+  receive: (events: readonly StreamEvent[]) => void,
+  opened: () => void,
+): Promise<void> {
+  const connection = new AbortController();
+  const stop = () => connection.abort(stopped.reason);
+  stopped.addEventListener("abort", stop, { once: true });
+  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
+  let heard = Date.now();
+  let timer = setTimeout(silence, silenceMs);
+  // After a sleep the connection is most likely gone, and the timer has yet to notice.
+  const stopListening = onWake(() => {
+    if (Date.now() - heard > silenceMs / 2) silence();
+  });
+  try {
+    const response = await post(endpoint, operations, "text/event-stream", connection.signal, headers);
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+      await answerOf(response, connection.signal);
+      throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
+    }
+    if (response.body === null) return;
+    opened();
+    const reader = response.body.getReader();
+    const text = new TextDecoder();
+    const parse = eventStream();
+    for (;;) {
+      const { done, value } = await reader.read();
+      clearTimeout(timer);
+      heard = Date.now();
+      if (done || stopped.aborted) return;
+      timer = setTimeout(silence, silenceMs);
+      receive(parse(text.decode(value, { stream: true })));
+    }
+  } catch (error) {
+    // A stream that was aborted fails in words of its own.
+    if (connection.signal.aborted) throw connection.signal.reason;
+    throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
+  } finally {
+    clearTimeout(timer);
+    stopListening();
+    stopped.removeEventListener("abort", stop);
+    connection.abort();
+  }
+}

@@ -1,0 +1,76 @@
+/** WebSockets, and event streams where no WebSocket can be opened. */
+
+import type { Link, LinkFactory } from "./multiplexer.js";
+
+/** Attempts in vain after which event streams are tried, where WebSockets worked before: the server may be starting. */
+const MOST_FAILURES = 3;
+
+/** Connects by `first`. Where that does not get as far as being accepted, connects by `second`, and says so once. */
+export function withFallback(first: LinkFactory, second: LinkFactory, warn: (message: string) => void): LinkFactory {
+  let hasWorked = false;
+  let hasWarned = false;
+  let failures = 0;
+  /** Whether `second` worked where `first` did not. */
+  let prefersSecond = false;
+
+  return (headers, listener, operation): Link => {
+    const ids = new Set<string>();
+    const openSecond = (): Link => {
+      let isOpen = false;
+      return second(
+        headers,
+        {
+          ...listener,
+          opened() {
+            isOpen = prefersSecond = true;
+            if (!hasWarned) warn("no WebSocket can be opened to the server; live queries use event streams instead");
+            hasWarned = true;
+            listener.opened();
+          },
+          lost(error) {
+            prefersSecond &&= isOpen && !hasWorked;
+            listener.lost(error);
+          },
+        },
+        operation,
+      );
+    };
+    const openFirst = (): Link => {
+      let isOpen = false;
+      return first(
+        headers,
+        {
+          ...listener,
+          opened() {
+            isOpen = hasWorked = true;
+            failures = 0;
+            listener.opened();
+          },
+          lost(error) {
+            if (!isOpen) failures += 1;
+            if (isOpen || failures < (hasWorked ? MOST_FAILURES : 1)) {
+              listener.lost(error);
+              return;
+            }
+            link = openSecond();
+            for (const id of ids) link.add(id);
+          },
+        },
+        operation,
+      );
+    };
+    let link = prefersSecond ? openSecond() : openFirst();
+    return {
+      add(id) {
+        ids.add(id);
+        link.add(id);
+      },
+      remove(id) {
+        ids.delete(id);
+        link.remove(id);
+      },
+      renew: (fresh) => link.renew((headers = fresh)),
+      close: () => link.close(),
+    };
+  };
+}

@@ -223,8 +223,7 @@ def _insert_keys() -> sqlite.Insert:
     )
 
 
-INSERT: Final = TRANSACTIONS.insert()
-# The same for SQLite's driver itself, as small transactions are: values that SQLAlchemy need not look at.
+# For SQLite's driver itself: values of small transactions that SQLAlchemy need not look at.
 INSERT_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append) VALUES (?, ?, ?, ?, ?)"
 INSERT_KEYS: Final = _insert_keys()
 # Of a key, whether it was used too long ago.

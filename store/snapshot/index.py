@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import run_starts
@@ -89,9 +89,9 @@ def spans(
     `check` is called between steps and may raise.
     """
     if index not in ("EAVT", "AEVT", "AVET", "VAET"):
-        raise AdalogError(Code.ARG_INVALID, f"no index {index}; there are EAVT, AEVT, AVET and VAET")
+        raise invalid_argument(f"no index {index}; there are EAVT, AEVT, AVET and VAET")
     if len(components) > len(index):
-        raise AdalogError(Code.ARG_INVALID, f"{len(components)} components; an index has {len(index)} places")
+        raise invalid_argument(f"{len(components)} components; an index has {len(index)} places")
     known = dict(zip(index, components, strict=False))
     attributes: Sequence[Attribute]
     if "A" in known:
@@ -235,7 +235,7 @@ def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
 
 def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
     if not isinstance(value, Keyword | int):
-        raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
+        raise invalid_argument(f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
     if attribute is None:
         raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}")
@@ -258,14 +258,14 @@ def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, A
     if "T" in known:
         t = known["T"]
         if type(t) is not int:
-            raise AdalogError(Code.ARG_INVALID, f"{write(t)} is no transaction; write its number or its entity id")
+            raise invalid_argument(f"{write(t)} is no transaction; write its number or its entity id")
         rows = rows.take(rows.t == (t - TX_BASE if t >= TX_BASE else t))
     return rows
 
 
 def _ranks(v: CodeColumn, codes: Codes) -> RowColumn:
     """Numbers that order the values of one attribute as the dialect does."""
-    tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
+    tags = set(np.flatnonzero(np.bincount(layout.tags_of(v))).tolist())
     if tags <= {0}:
         return v
     known, where = np.unique(v, return_inverse=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
@@ -33,7 +33,7 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE,
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
 from adalog.store.values.datom import Datom
-from adalog.store.values.schema import Schema
+from adalog.store.values.schema import Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
@@ -168,10 +168,6 @@ class Snapshot:
             return self.attributes()
         found = map(self.schema.get, self.mentions.of(entities))
         return tuple(each for each in found if each is not None)
-
-    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
-        """The types of the items of an attribute's tuples of this length; None where any will do."""
-        return self.schema.item_types(attribute, length)
 
     # Tries and columns
 
@@ -335,26 +331,23 @@ class Snapshot:
         if isinstance(value, Keyword):
             return self.plain._only(bootstrap.IDENT, self.codes.lookup(value))
         if type(value) is not tuple or len(value) != 2:
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
-                '[:person/email "ada@example.org"]',
+                '[:person/email "ada@example.org"]'
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
         if attribute is None:
             return None
-        if attribute.unique is None:
-            raise AdalogError(
-                Code.ARG_INVALID, f"{attribute.ident} is not unique, so it cannot name an entity in a lookup ref"
-            )
+        if attribute.kind.unique is None:
+            raise invalid_argument(f"{attribute.ident} is not unique, so it cannot name an entity in a lookup ref")
         return self.plain._only(attribute.id, self.value_code(attribute, value[1]))
 
     def value_code(self, attribute: Attribute, value: Any) -> int | None:
         """The code of a value as the attribute's type; None where no datom can hold it."""
         if attribute.is_ref:
             return self.entid(value)
-        if attribute.value_type == "tuple":
-            types = self.schema.item_types(attribute, len(value)) if type(value) is tuple else None
+        if attribute.kind.value_type == "tuple":
+            types = item_types(attribute, len(value), self.schema.by_ident) if type(value) is tuple else None
             if types is not None:
                 refs = zip(types, value, strict=False)
                 value = coerced_tuple(
@@ -362,8 +355,8 @@ class Snapshot:
                 )
                 if value is None:
                     return None
-        elif attribute.value_type is not None:
-            value = coerced(attribute.value_type, value)
+        elif attribute.kind.value_type is not None:
+            value = coerced(attribute.kind.value_type, value)
             if value is None:
                 return None
         return self.codes.lookup(value)

@@ -152,7 +152,7 @@ def test_spans_stop_when_they_are_told_to(database: Database) -> None:
 def test_transactions_are_told_one_at_a_time(database: Database) -> None:
     for number in range(40):
         database.transact(f"[[:db/add 1 :age {number}]]")
-    told = database.told(2, 1_000, 30)
+    told = database.transactions(2, 1_000, 30)
     assert next(told).t == 2
     assert [report.t for report in told] == list(range(3, 32))
     assert [report.t for report in database.transactions(40, 1_000, 30)] == [40, 41, 42, 43]

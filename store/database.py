@@ -17,7 +17,7 @@ from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailab
 from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
 from adalog.store.checkpoint.checkpoint import MappedCheckpoint
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
-from adalog.store.checkpoint.coordination import SoleProcess
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files.clock import Clock
@@ -97,7 +97,13 @@ class Database:
         # What was opened for it, and is closed with it.
         self._held = ExitStack()
         self.compactor = Compactor(
-            log, folder, ground.folding or SoleProcess(), self._moment, self._adopt, self._take_over_mapped, named
+            log,
+            folder,
+            ground.folding or FoldCoordinator(),
+            self._moment,
+            self._adopt,
+            self._take_over_mapped,
+            named,
         )
         self._waiting = BasisWaiters(head.t)
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)

@@ -33,6 +33,7 @@ from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
 from adalog.schema.writing.rows import Page
 from adalog.schema.writing.scalars import EDN, JSON, Long
+from adalog.store.snapshot.index import datom_spans
 
 if TYPE_CHECKING:
     from adalog.store.snapshot.index import DatomSpan
@@ -289,7 +290,7 @@ class QueryFields:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []
-            for span in snapshot.spans(index.value, leading, start, first + 1, cancel.check):
+            for span in datom_spans(snapshot, index.value, leading, start, first + 1, cancel.check):
                 held.take(len(span) * _DATOM_BYTES)
                 found.append(span)
             with watching(cancel.check):

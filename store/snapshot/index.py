@@ -45,13 +45,6 @@ class IndexedView(Protocol):
     def value_code(self, attribute: Attribute, value: Any) -> int | None: ...
 
 
-def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
-    """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
-    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute."""
-    for span in spans(snapshot, index, components, start):
-        yield from span.datoms()
-
-
 @dataclass(frozen=True, eq=False)
 class DatomSpan:
     """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
@@ -75,7 +68,7 @@ class DatomSpan:
         return [Datom(e, names[a], value, t, added) for e, a, value, t, added in zip(*columns, strict=True)]
 
 
-def spans(
+def datom_spans(
     snapshot: IndexedView,
     index: str,
     components: Sequence[Any],
@@ -83,7 +76,9 @@ def spans(
     most: int | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[DatomSpan]:
-    """What `datoms` gives, a page of it at a time. `most`: how many will be read; None: all.
+    """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`, a page at a time; components fix
+    its first places. most: how many will be read; None: all. Raises ARG_INVALID for another index or a component
+    that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
 
     The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
     `check` is called between steps and may raise.

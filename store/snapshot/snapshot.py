@@ -7,7 +7,7 @@ when first asked for and kept. `as_of`, `since` and `history` give other snapsho
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -317,10 +317,6 @@ class Snapshot:
             folded = sum(data.relation.count for data in self._data.values())
         return (self.t.bit_length(), folded.bit_length())
 
-    def last_touched(self, attribute: Attribute) -> int:
-        """The last transaction that asserted or retracted a datom of it; 0 where none did."""
-        return self.data_of(attribute.id).last_touched(self.t)
-
     # Entities
 
     def entid(self, value: Any) -> int | None:
@@ -386,18 +382,8 @@ class Snapshot:
     def datoms(self, index_name: str, components: Sequence[Any] = (), start: int = 0) -> Iterator[Datom]:
         """Datoms of EAVT, AEVT, AVET or VAET in its order that begin with the components, but the first `start`.
         Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute."""
-        return index.datoms(self, index_name, components, start)
-
-    def spans(
-        self,
-        index_name: str,
-        components: Sequence[Any] = (),
-        start: int = 0,
-        most: int | None = None,
-        check: Callable[[], None] = lambda: None,
-    ) -> Iterator[index.DatomSpan]:
-        """The same as columns, a page at a time; `most`: how many will be read. `check` may raise."""
-        return index.spans(self, index_name, components, start, most, check)
+        for span in index.datom_spans(self, index_name, components, start):
+            yield from span.datoms()
 
     @cached_property
     def datom_count(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import tracing
 from adalog.datalog.ast import FindAggregate, FindPull, Query
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
@@ -137,9 +137,7 @@ class QueryEngine:
             return Place.LOCAL, "asked for"
         if request.engine == "SPARK":
             if spark is None:
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
-                )
+                raise unavailable("this gateway runs without Spark; ask for engine LOCAL or AUTO")
             return Place.SPARK, "asked for"
         work = _work(request, plan)
         small = self.prediction.small(work)

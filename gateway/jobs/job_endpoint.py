@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import Meter
@@ -112,9 +112,8 @@ class JobEndpoint:
         async for piece in request.stream():
             text += piece
             if len(text) > most:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
+                raise limit_exceeded(
+                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit"
                 )
         return bytes(text)
 

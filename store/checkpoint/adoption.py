@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.segment import Segment, open_segment, sync_folder
@@ -129,9 +129,7 @@ def check_fits(adoption: Adoption, head: Head) -> None:
             "the database was changed while the import ran, and nothing was imported; try again",
         )
     if len(head.free.among_sorted(adoption.made)) < adoption.entities:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED, f"no ids are left side by side for the import's {adoption.entities:,} new entities"
-        )
+        raise limit_exceeded(f"no ids are left side by side for the import's {adoption.entities:,} new entities")
     head.free.check_chosen(head.free.among_sorted(adoption.chosen))
 
 

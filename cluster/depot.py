@@ -25,8 +25,9 @@ from uuid import uuid4
 
 from pyarrow import fs
 
-from adalog.cluster.addresses import file_system_at, reporting_errors, shown
+from adalog.cluster.addresses import file_system_at, reporting_errors
 from adalog.datalog.errors import unavailable
+from adalog.store.files.addresses import shown
 from adalog.store.files.leases import hold, remove_unheld
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import DamagedSegment, Segment

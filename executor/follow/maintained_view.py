@@ -291,7 +291,7 @@ class MaintainedView:
     def _means_something_else(self, tick: Moments) -> bool:
         """Whether an attribute that is read, or what a constant names, is another at the second moment."""
         old, new = tick.old, tick.new
-        if old.schema_key != new.schema_key:
+        if old.schema.key != new.schema.key:
             names = [*self._read.named, *self._lookups()]
             if self._read.whole or any(old.attribute(name) != new.attribute(name) for name in names):
                 return True

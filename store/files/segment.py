@@ -99,7 +99,7 @@ def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | J
             os.fsync(file.fileno())
         path = folder / f"{stem}-{checksum:08x}.seg"
         temporary.rename(path)
-        sync_folder(folder)
+        synced(folder)
         return Segment(str(path), checksum)
 
 
@@ -213,12 +213,12 @@ def write_text(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
-    sync_folder(path.parent)
+    synced(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def synced(path: Path) -> None:
+    """Makes what was written to a file durable, or the renames in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

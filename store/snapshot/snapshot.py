@@ -150,11 +150,6 @@ class Snapshot:
     def attribute(self, key: Keyword | int) -> Attribute | None:
         return self.schema.get(key)
 
-    @property
-    def schema_key(self) -> int:
-        """Equal for snapshots with equal attributes."""
-        return self.schema.key
-
     def attributes(self) -> tuple[Attribute, ...]:
         return self.schema.all()
 
@@ -446,6 +441,3 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
     for ids in parts:
         seen[ids - first] = True
     return int(np.count_nonzero(seen))
-
-
-__all__ = ["TX_BASE", "Snapshot"]

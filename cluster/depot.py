@@ -58,8 +58,10 @@ class Depot:
         self._closed = False
 
     def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
-        """Each segment under its name there. check: called again and again during uploads. Raises what `check`
-        raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails."""
+        """Each segment under its name there. check: called again and again during uploads.
+
+        Raises what `check` raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails.
+        """
         uploads = {segment: self._upload(segment) for segment in segments}
         while True:
             check()

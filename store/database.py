@@ -362,8 +362,10 @@ class Database:
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
-        """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
-        a database in memory, which has no place for files."""
+        """A folder for segments to be adopted; what was not adopted by the end goes with it.
+
+        Raises ARG_INVALID for a database in memory, which has no place for files.
+        """
         if isinstance(self.log, ServerLog) and self.log.keep is None:
             raise invalid_argument(
                 "an import's files are to be where all gateways on a server see them, and no such place is named: "

@@ -60,11 +60,13 @@ class PreparedImport:
 
 @dataclass(frozen=True, eq=False)
 class Adoption:
-    """Segments for the transaction that `prepared` describes. relations: by attribute, the files of its relation,
-    that of its base first, then its runs, the newest first: new ones, and those it had. blocks: by tag, (first
-    number, file) in order. logged: the transaction's datoms. entities: so many are new, with ids from `first` on.
-    chosen: other ids in it that may be new, in order; of ids that lie close together the first and the last are
-    enough."""
+    """Segments for the transaction that `prepared` describes.
+
+    relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
+    ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
+    entities: so many are new, with ids from `first` on. chosen: other ids in it that may be new, in order; of ids
+    that lie close together the first and the last are enough.
+    """
 
     prepared: PreparedImport
     relations: Mapping[int, Sequence[Segment]]

@@ -85,7 +85,9 @@ class Publication:
 
     def publish(self, published: Published, keep: int) -> bool:
         """Names a checkpoint, all of whose files are where they are shared, and forgets all but the newest `keep`.
-        Returns whether the lease still holds; nothing is changed where it does not."""
+
+        Returns whether the lease still holds; nothing is changed where it does not.
+        """
         held = sa.select(LEASES.c.token).where(
             LEASES.c.name == _NAME,
             LEASES.c.holder == self._holder,

@@ -315,8 +315,10 @@ class Snapshot:
     # Entities
 
     def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means; None where there is none. Raises ARG_INVALID
-        for anything else, and for a lookup ref through an attribute that is not unique."""
+        """The entity that a number, an ident or a lookup ref means; None where there is none.
+
+        Raises ARG_INVALID for anything else, and for a lookup ref through an attribute that is not unique.
+        """
         if type(value) is int:
             return value
         if isinstance(value, Keyword):

@@ -19,9 +19,11 @@ def resolved(
     operations: Sequence[Operation], state: DatabaseState, composites: Composites
 ) -> tuple[dict[Tempid, int], Interval]:
     """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
+
     Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
     UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
-    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few."""
+    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
+    """
     union = _Union(state, [operation.e for operation in operations if isinstance(operation.e, Tempid)])
     union.unify(operations, [each for each in composites.all if each.attribute.kind.unique == "identity"])
     for operation in operations:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from weakref import WeakKeyDictionary
 
 from adalog.datalog import ast
@@ -147,6 +147,8 @@ class _Query:
             case ast.NotJoin():
                 kept = _visible(entities, clause.variables)
                 self.clauses(clause.clauses, self.inner(clause.source, source), kept)
+            case _:
+                assert_never(clause)
 
     def inner(self, given: ast.Source | None, source: str) -> str:
         return source if given is None else self.name(given.name, source)
@@ -181,7 +183,8 @@ class _Query:
         if isinstance(clause, ast.Function) and clause.query is not None:
             self.within(clause, clause.query, source, entities)
             return
-        if not BUILTINS[clause.name].needs_database:
+        built_in = BUILTINS.get(clause.name)
+        if built_in is not None and not built_in.needs_database:
             return
         given = [each.name for each in clause.args if isinstance(each, ast.Source)]
         database = self.name(given[0], source) if given else source

@@ -40,7 +40,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
-from adalog.planner.model.lookups import Call, database_of
+from adalog.planner.model.lookups import Call
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
@@ -360,7 +360,7 @@ class MaintainedView:
         for leaf in self._leaves():
             if isinstance(leaf, DatomAtom) and leaf.source == self._source:
                 yield leaf
-            elif isinstance(leaf, Call) and database_of(leaf) == self._source:
+            elif isinstance(leaf, Call) and self._source in leaf.reads:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:

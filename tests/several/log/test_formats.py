@@ -145,6 +145,6 @@ def check_only_reads(database: Database) -> None:
         database.transact("[[:db/add 1 :n 2]]")
     assert (refused.value.code, refused.value.retryable) == (Code.READ_ONLY, True)
     assert "made by adalog 0.9.1" in refused.value.message
-    until(lambda: database.away is not None)
+    until(lambda: database.writer.away is not None)
     assert database.snapshot().t == 1
-    assert database.read_only is None
+    assert database.writer.doubt is None

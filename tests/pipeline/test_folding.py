@@ -85,7 +85,7 @@ def everything(database: Database) -> list[list[tuple[object, ...]]]:
 def test_a_fold_in_pieces_is_the_fold_of_one_process(tmp_path: Path, size: int) -> None:
     rng, folding = Random(size), Counted()
     with Database.open(str(tmp_path / "pieces")) as pieces, Database.open(str(tmp_path / "whole")) as whole:
-        pieces.have_folded(folding, size * PAIR_BYTES)
+        pieces.compactor.have_folded(folding, size * PAIR_BYTES)
         for database in (pieces, whole):
             database.transact(SCHEMA)
         for _ in range(8):

@@ -127,7 +127,7 @@ def test_a_gateway_notices_at_its_next_turn(postgres: PostgresServer, address: s
         # Whoever went back has it write again.
         postgres.ask_at(address, "DELETE FROM schema_version WHERE version = 3")
         assert first.transact("[[:db/add 1 :n 2]]").t == 2
-        until(lambda: second.away is None)
+        until(lambda: second.writer.away is None)
 
 
 def test_a_process_that_shares_a_folder_notices_at_its_next_turn(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
 from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
 
 if TYPE_CHECKING:
@@ -104,6 +105,15 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
     if instant is None:
         raise _invalid(f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"')
     return instant
+
+
+def read_moment(text: str, place: str) -> datetime | int:
+    """An instant as `read_instant`, or a transaction's number, also as the entity that patterns show."""
+    text = text.strip()
+    if not text.lstrip("-").isdigit():
+        return read_instant(text, place)
+    number = int(text)
+    return number - TX_BASE if number >= TX_BASE else number
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:

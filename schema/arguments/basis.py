@@ -31,8 +31,9 @@ _EDN_KEYS = {"as-of": "asOf"}
 
 
 def moment(database: Database, place: str, content: Any, value: GivenArgument | None) -> BasisArgument:
-    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise. `place`:
-    where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing."""
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
+
+    `place`: where in the arguments, for messages. `value`: its value where no source is wanted; None: nothing."""
 
     def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
         now = database.snapshot().t

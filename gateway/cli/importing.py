@@ -28,7 +28,7 @@ def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarant
     with started_session(settings) as session, open_database(settings) as database, progress_bar() as shown:
         shown.stage("starting Spark")
         session.wait(_SPARK_SECONDS)
-        database.have_folded(folding_on(session))
+        database.compactor.have_folded(folding_on(session))
         runner, rejected = SparkRunner(session.live(), shown), Path(quarantine)
         outcome = load(database, runner, plan, max_errors=max_errors, quarantine=rejected, dry_run=dry_run)
     _say(outcome, quarantine, max_errors, dry_run=dry_run)

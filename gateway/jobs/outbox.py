@@ -13,6 +13,7 @@ from collections import deque
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError
+from adalog.store.backup.progress import BackupProgress
 
 # Events that wait for a client, but for progress, of which only the latest waits.
 _WAITING: Final = 16
@@ -104,7 +105,7 @@ class ThreadsOutbox(Outbox):
             self._room.notify_all()
 
 
-class ProgressEvents:
+class ProgressEvents(BackupProgress):
     """How far a job is, as events. The reporting job hears when no client wants them any more."""
 
     def __init__(self, outbox: Outbox) -> None:

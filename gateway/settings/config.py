@@ -9,7 +9,8 @@ To add a setting:
 
 1. add a field here, and read it where it counts: `settings.my_bytes`;
 2. run `python -m adalog.gateway.settings.documents`, which writes the docs' table and the chart's list anew. Tests
-   compare them with the fields.
+   compare them with the fields;
+3. name a number that bounds a cost in the table of limits of `SECURITY.md`. A test asks for all but the port.
 
 A bound that no operator turns is a constant in the room that uses it, not a setting. The name of a setting that
 goes moves to `gateway.settings.retired`.

@@ -10,6 +10,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from adalog.gateway.cli.output.console import err
+from adalog.store.backup.progress import BackupProgress
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def progress_bar() -> Iterator[ProgressBar]:
         yield ProgressBar(bar)
 
 
-class ProgressBar:
+class ProgressBar(BackupProgress):
     """Stages of a job as a progress bar: tasks done, rows a second, time left."""
 
     def __init__(self, bar: Progress) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.files.segment import sync_folder
+from adalog.store.files.segment import synced
 
 SCHEMA = """[
  {:db/ident :item/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
@@ -138,7 +138,7 @@ def measured(folder: Path) -> list[Row]:
     rows.append(("bulk load of 1,000,000 datoms, durable", f"{time.perf_counter() - started:.2f} s"))
     rows.append(("closing, with the segments written", f"{seconds(database.close):.2f} s"))
     database = Database.open(path)
-    rows.append(("bytes a datom", f"{database.memory_bytes() / database.datom_count:.1f}"))
+    rows.append(("bytes a datom", f"{database.snapshot().nbytes() / database.snapshot().datom_count:.1f}"))
     database.close()
     rows.append(("start-up from segments", f"{seconds(lambda: Database.open(path).close()) * 1000:.0f} ms"))
     (Path(path) / "checkpoint.json").unlink()
@@ -159,7 +159,7 @@ def measured(folder: Path) -> list[Row]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sync_folder(folder)
+        synced(folder)
         for what, figure in measured(folder):
             print(f"{what:50} {figure}")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adalog.datalog import ast
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
@@ -71,8 +71,7 @@ class Gathered:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         whole = concatenate(self.batches).distinct()
         if whole.size > self.most:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the query within the query has more than {self.most:,} rows; aggregate there, or write its "
                 "clauses among those outside",
                 self.position,
@@ -256,11 +255,10 @@ class NestedCall:
         """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
         if self._database is None:
             return False
-        match binding:
-            case ast.ScalarBinding(target=target) | ast.CollectionBinding(target=target):
-                targets: tuple[ast.Var | ast.Blank, ...] = (target,)
-            case ast.TupleBinding(targets=targets) | ast.RelationBinding(targets=targets):
-                pass
+        if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):
+            targets: tuple[ast.Var | ast.Blank, ...] = (binding.target,)
+        else:
+            targets = binding.targets
         return any(isinstance(each, ast.Var) and each.name in self.plan.entities for each in targets)
 
     def _named(self, binding: ast.Binding, code: int) -> int:

@@ -18,8 +18,8 @@ from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.version import Version
 from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
-from adalog.store.values.attribute import Attribute
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.layout import FALSE, TRUE
 
 _NO_ROWS: Final = Batch(0, {})
@@ -101,7 +101,7 @@ class Moments:
 
 def _names_an_entity(atom: DatomAtom, attribute: Attribute) -> bool:
     """Whether a place has an ident or a lookup ref, which may mean another entity at the other moment."""
-    may_name = attribute.is_ref or attribute.value_type == "tuple"
+    may_name = attribute.is_ref or attribute.kind.value_type == "tuple"
     return any(
         isinstance(term, LookupRef) or (isinstance(term, Const) and type(term.value) is not int)
         for term in ((atom.entity, atom.value) if may_name else (atom.entity,))

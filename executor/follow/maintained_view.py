@@ -21,7 +21,7 @@ import numpy as np
 
 from adalog.datalog import ast
 from adalog.datalog.ast import Const, LookupRef
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
@@ -40,7 +40,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
-from adalog.planner.model.lookups import Call, database_of
+from adalog.planner.model.lookups import Call
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
@@ -251,9 +251,8 @@ class MaintainedView:
                 elif len(change.added) > len(change.removed):
                     counted[number] = len(self._engine.rows(feed.question.at(tick.new, cancel.check), cancel))
                 if most is not None and counted.get(number, 0) > most:
-                    changes[number] = AdalogError(
-                        Code.LIMIT_EXCEEDED,
-                        f"the query has more than {most:,} rows by now; narrow it, aggregate, or use :limit",
+                    changes[number] = limit_exceeded(
+                        f"the query has more than {most:,} rows by now; narrow it, aggregate, or use :limit"
                     )
             except AdalogError as error:
                 if error.code in _OF_ALL:
@@ -292,7 +291,7 @@ class MaintainedView:
     def _means_something_else(self, tick: Moments) -> bool:
         """Whether an attribute that is read, or what a constant names, is another at the second moment."""
         old, new = tick.old, tick.new
-        if old.schema_key != new.schema_key:
+        if old.schema.key != new.schema.key:
             names = [*self._read.named, *self._lookups()]
             if self._read.whole or any(old.attribute(name) != new.attribute(name) for name in names):
                 return True
@@ -325,9 +324,9 @@ class MaintainedView:
     def _names_touched(self, tick: Moments) -> bool:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in self._read.named)
-        unique = [each.id for each in named if each is not None and each.unique is not None]
+        unique = [each.id for each in named if each is not None and each.kind.unique is not None]
         if self._naming:
-            unique += [each.id for each in tick.new.attributes() if each.unique is not None]
+            unique += [each.id for each in tick.new.attributes() if each.kind.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
     def _rename(self, tick: Moments, cancel: Cancel) -> dict[int, Change | AdalogError | None]:
@@ -360,7 +359,7 @@ class MaintainedView:
         for leaf in self._leaves():
             if isinstance(leaf, DatomAtom) and leaf.source == self._source:
                 yield leaf
-            elif isinstance(leaf, Call) and database_of(leaf) == self._source:
+            elif isinstance(leaf, Call) and self._source in leaf.reads:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:

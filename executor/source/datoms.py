@@ -13,7 +13,7 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
 from adalog.executor.source.data_folder import DataFolder
@@ -49,7 +49,7 @@ def named(snapshot: Snapshot, ident: Keyword) -> Attribute:
 
 def type_of(attribute: Attribute) -> str:
     """What its values are in a data frame."""
-    return EDN if attribute.value_type in (None, "tuple") else str(attribute.value_type)
+    return EDN if attribute.kind.value_type in (None, "tuple") else str(attribute.kind.value_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class DatomsReader(DataSourceReader):
         known = schema_of(place, attribute).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
-                raise AdalogError(Code.ARG_INVALID, f"datoms have no column {name}; they have {', '.join(known)}")
+                raise invalid_argument(f"datoms have no column {name}; they have {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
         """Large attributes in several, small ones together."""

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from adalog.cluster.cluster import Cluster
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.importing import RejectedFolder, wish_of
 from adalog.gateway.cli.output.console import err, out
@@ -44,9 +42,7 @@ def run_stream(
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
     if plan.datoms:
-        raise AdalogError(
-            Code.ARG_INVALID, f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it"
-        )
+        raise invalid_argument(f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it")
     with started_session(settings) as session:
         session.wait(_SPARK_SECONDS)
         live = session.live()
@@ -56,8 +52,7 @@ def run_stream(
             if isinstance(came, AdalogError):
                 err.tell(f"batch {number} of {source} is tried again: {came.message}")
             else:
-                said = {"source": source, "batch": number, **came.told()}
-                out.out(orjson.dumps(said).decode(), highlight=False)
+                out.json({"source": source, "batch": number, **came.told()})
                 out.file.flush()
 
         told = _Stoppable(lambda: any(stream.stopped for stream in streams))
@@ -88,11 +83,9 @@ class _Folder:
     told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
-        runner = SparkRunner(self.live, self.told)
-        most = self.chosen.max_errors
-        return _accepted(
-            load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
-        )
+        runner, most = SparkRunner(self.live, self.told), self.chosen.max_errors
+        outcome = load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key)
+        return _accepted(outcome, quarantine)
 
 
 @dataclass
@@ -119,10 +112,9 @@ class _Server:
 
 def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
     if not outcome.accepted:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{outcome.rejected:,} rows of a batch were rejected, and nothing of it was imported; {quarantine} has "
-            "them, with reasons. When they or the mapping are mended, or --max-errors is, the same command goes on",
+            "them, with reasons. When they or the mapping are mended, or --max-errors is, the same command goes on"
         )
     return outcome
 

@@ -68,8 +68,6 @@ class GraphQLEndpoint:
         self.explorer = explorer.page()
         self.origins = origins
         self.request_bytes = settings.request_bytes
-        self.request_values = limits.REQUEST_VALUES
-        self.ping_seconds = limits.PING_SECONDS
         self.stop = answering.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,14 +120,15 @@ class GraphQLEndpoint:
                 media = EVENTS
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
-        except BadRequestError as refused:
-            status, body, extra = refused.status, [_written([refused.described])], refused.headers
+        except RefusedError as refused:
+            # Some versions of the clients that this is for read no body with another status.
+            status, body, extra = 200, [_written(refused.errors)], {}
         except AdalogError as refused:
             body = [_written([describe(refused)])]
             status, extra = refusal(refused)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
-            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
+            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body()], {}
             if accepted.events_first:
                 status, body, media = 200, events.whole(body, again=True), EVENTS
         except ClientGoneError:
@@ -138,7 +137,7 @@ class GraphQLEndpoint:
             # While its body was still on the way.
             if not self.stop.has_begun:
                 raise
-            status, body, extra = 503, [StoppedError(stopping()).body], {}
+            status, body, extra = 503, [StoppedError(stopping()).body()], {}
         await _send(send, status, body, media, extra)
 
     async def _answer(
@@ -201,13 +200,13 @@ class GraphQLEndpoint:
         self,
         stream: events.EventStream,
         frames: events.OperationFrames,
-        request: GraphQLRequest | BadRequestError,
+        request: GraphQLRequest | BadRequestError | RefusedError,
         principal: Principal,
         scope: Scope,
     ) -> None:
         """Begins one subscription of an array; what is wrong with it ends it alone."""
         try:
-            if isinstance(request, BadRequestError):
+            if not isinstance(request, GraphQLRequest):
                 raise request
             self.answering.introduce(principal, scope)
             asked = await self.answering.read(request, principal)
@@ -217,14 +216,10 @@ class GraphQLEndpoint:
             if not asked.subscribes:
                 raise _NO_SUBSCRIPTION
             stream.follow(frames, await self.answering.subscribe(asked))
-        except BadRequestError as refused:
-            stream.refuse(frames, [refused.described])
         except AdalogError as refused:
             stream.refuse(frames, [describe(refused)])
-        except RefusedError as refused:
+        except (RefusedError, StoppedError) as refused:
             stream.refuse(frames, refused.errors)
-        except StoppedError as stopped:
-            stream.refuse(frames, [stopped.error])
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this operation's alone
             stream.refuse(frames, [internal(error)])
 
@@ -238,7 +233,7 @@ class GraphQLEndpoint:
         count: int,
     ) -> AsyncIterator[events.EventStream]:
         """A response of events, sent until its operations, which begin within, have ended."""
-        stream = events.EventStream(direct_way(scope), count, self.ping_seconds)
+        stream = events.EventStream(direct_way(scope), count, limits.PING_SECONDS)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
             # The head leaves with the first bytes of the body.
@@ -265,7 +260,7 @@ class GraphQLEndpoint:
             if len(body) > 1:
                 body.append(b",")
             try:
-                if isinstance(request, BadRequestError):
+                if not isinstance(request, GraphQLRequest):
                     raise request
                 asked = await self.answering.read(request, principal)
                 if asked.subscribes:
@@ -274,10 +269,10 @@ class GraphQLEndpoint:
                 sending.callback(context.budget.close)
                 answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
                 body.extend(chunks(answer))
-            except BadRequestError as refused:
-                body.append(_written([refused.described]))
             except AdalogError as refused:
                 body.append(_written([describe(refused)]))
+            except RefusedError as refused:
+                body.append(_written(refused.errors))
         body.append(b"]")
         return body
 
@@ -293,12 +288,12 @@ class GraphQLEndpoint:
                 self.stop.reading.discard(task)
             media = _text(headers.get(b"content-type")) or ""
             if len(body) <= _INLINE_BYTES:
-                return negotiation.from_body(media, body, self.request_values)
-            return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
+                return negotiation.from_body(media, body, limits.REQUEST_VALUES)
+            return await elsewhere(lambda _: negotiation.from_body(media, body, limits.REQUEST_VALUES))
         if method == "GET":
-            if len(scope["query_string"]) > self.request_bytes:
-                raise self._too_large()
             query_string = scope["query_string"]
+            if len(query_string) > self.request_bytes:
+                raise self._too_large()
             if len(query_string) <= _INLINE_BYTES:
                 return negotiation.from_url(query_string)
             return await elsewhere(lambda _: negotiation.from_url(query_string))
@@ -334,6 +329,8 @@ class GraphQLEndpoint:
 
 def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
     """The status and the headers of a request that is refused before its document is run."""
+    if isinstance(refused, BadRequestError):
+        return refused.status, refused.headers
     status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
 

@@ -13,8 +13,9 @@ from urllib.parse import parse_qs
 import numpy as np
 import orjson
 
-from adalog.datalog.errors import Code, quoted
+from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.gateway.connections import limits
+from adalog.schema.live.stream import RefusedError
 from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -28,41 +29,26 @@ _PARAMETERS = (
     ("variables", dict, "a JSON object"),
     ("extensions", dict, "a JSON object"),
 )
+# What Apollo Client and urql compare: after it they send the query itself in place of its hash.
+_NOT_PERSISTED = {
+    "message": "PersistedQueryNotSupported",
+    "extensions": {"code": "PERSISTED_QUERY_NOT_SUPPORTED", "retryable": False},
+}
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
 # Bytes from which on a search for garbage is worth putting off.
 _LARGE = 64 * 1024
 
 
-class BadRequestError(Exception):
-    """A request that is not GraphQL over HTTP; `status` is the answer's."""
+class BadRequestError(AdalogError):
+    """A request that is not GraphQL over HTTP; `status` and `headers` are the answer's."""
 
     def __init__(
         self, status: int, message: str, code: Code = Code.ARG_INVALID, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(code, message, retryable=False)
         self.status = status
-        self.message = message
-        self.code = code
         self.headers = dict(headers or {})
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """As GraphQL answers it."""
-        return {"message": self.message, "extensions": {"code": self.code.value, "retryable": False}}
-
-
-class PersistedQueryError(BadRequestError):
-    """A hash in place of the query: clients with automatic persisted queries then send the query itself."""
-
-    def __init__(self) -> None:
-        # Apollo and urql compare the message; 200, since some of their versions read no body with another status.
-        super().__init__(200, "PersistedQueryNotSupported")
-
-    @property
-    def described(self) -> dict[str, Any]:
-        extensions = {"code": "PERSISTED_QUERY_NOT_SUPPORTED", "retryable": False}
-        return {"message": self.message, "extensions": extensions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +62,7 @@ class GraphQLRequest:
 class Batch:
     """The operations of one body, each with its name, and in place of an invalid one what is wrong with it."""
 
-    operations: list[tuple[str, GraphQLRequest | BadRequestError]]
+    operations: list[tuple[str, GraphQLRequest | BadRequestError | RefusedError]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +171,7 @@ def _batch(contents: list[Any]) -> Batch:
     if len(contents) > limits.OPERATIONS_PER_CONNECTION:
         most = f"the array has more than {limits.OPERATIONS_PER_CONNECTION} operations; send several requests"
         raise BadRequestError(413, most, Code.LIMIT_EXCEEDED)
-    operations: list[tuple[str, GraphQLRequest | BadRequestError]] = []
+    operations: list[tuple[str, GraphQLRequest | BadRequestError | RefusedError]] = []
     names = set()
     for number, content in enumerate(contents):
         if not isinstance(content, dict):
@@ -196,7 +182,7 @@ def _batch(contents: list[Any]) -> Batch:
         names.add(name)
         try:
             operations.append((name, checked(content)))
-        except BadRequestError as invalid:
+        except (BadRequestError, RefusedError) as invalid:
             operations.append((name, invalid))
     return Batch(operations)
 
@@ -240,7 +226,7 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
     if content.get("query") is None:
         extensions = content.get("extensions")
         if isinstance(extensions, dict) and extensions.get("persistedQuery"):
-            raise PersistedQueryError
+            raise RefusedError([_NOT_PERSISTED])
         raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
     for name, kind, what in _PARAMETERS:
         value = content.get(name)

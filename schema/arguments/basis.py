@@ -13,12 +13,13 @@ from graphql import GraphQLError
 
 from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
-from adalog.datalog.errors import AdalogError, Code, quoted, shown
+from adalog.datalog.errors import AdalogError, invalid_argument, quoted, shown
 from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
 from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ _EDN_KEYS = {"as-of": "asOf"}
 
 
 def moment(database: Database, place: str, content: Any, value: GivenArgument | None) -> BasisArgument:
-    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise. `place`:
-    where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing."""
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
+
+    `place`: where in the arguments, for messages. `value`: its value where no source is wanted; None: nothing."""
 
     def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
         now = database.snapshot().t
@@ -106,6 +108,15 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
     return instant
 
 
+def read_moment(text: str, place: str) -> datetime | int:
+    """An instant as `read_instant`, or a transaction's number, also as the entity that patterns show."""
+    text = text.strip()
+    if not text.lstrip("-").isdigit():
+        return read_instant(text, place)
+    number = int(text)
+    return number - TX_BASE if number >= TX_BASE else number
+
+
 def _read(place: str, content: Any) -> dict[str, Any]:
     """What a basis says, by the names of BasisInput; nothing for what is null."""
     if not isinstance(content, Mapping):
@@ -155,7 +166,7 @@ def _flag(place: str, value: Any) -> bool:
 
 
 def _invalid(message: str) -> AdalogError:
-    return AdalogError(Code.ARG_INVALID, message)
+    return invalid_argument(message)
 
 
 _READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}

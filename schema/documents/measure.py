@@ -14,7 +14,7 @@ from typing import Final
 import graphql
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.schema.request.limits import RequestLimits, exceeded
 
 _NAME: Final = 200
@@ -33,9 +33,10 @@ _INTROSPECTION: Final = 400_000
 
 @dataclass(slots=True)
 class DocumentSize:
-    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments. `entries`:
-    how many objects and values an answer may have where this is introspection; `introspection`: the same of the
-    introspection that begins here."""
+    """Of a selection set with its fragments spread.
+
+    `selections`: fields, spreads and inline fragments. `entries`: how many objects and values an answer may have
+    where this is introspection; `introspection`: the same of the introspection that begins here."""
 
     depth: int = 0
     nesting: int = 0
@@ -88,8 +89,9 @@ class _Text(graphql.Source):
 
 
 def _unlink_tokens(document: graphql.DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which is not needed any more. As a ring of references it would
-    keep every document until the next great collection."""
+    """Takes apart the list of the document's tokens, which is not needed any more.
+
+    As a ring of references it would keep every document until the next full garbage collection."""
     token = None if document.loc is None else document.loc.start_token
     while token is not None:
         following, token.next, token.prev = token.next, None, None
@@ -105,7 +107,7 @@ def _check_numbers(document: graphql.DocumentNode) -> None:
             left += node
         elif isinstance(node, graphql.IntValueNode | graphql.FloatValueNode) and len(node.value) > _DIGITS:
             message = f"a number in the document has {len(node.value):,} characters; at most {_DIGITS:,} are read"
-            raise AdalogError(Code.ARG_INVALID, message)
+            raise invalid_argument(message)
         elif isinstance(node, graphql.Node):
             left += (getattr(node, key) for key in node.keys)
 

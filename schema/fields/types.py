@@ -12,7 +12,7 @@ import orjson
 import strawberry
 
 from adalog.datalog import edn
-from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.errors import shown
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
@@ -26,9 +26,8 @@ from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
 from adalog.schema.writing.rows import PART_BYTES, Page
 from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
-from adalog.store.database import Datom, TxReport
 from adalog.store.snapshot.index import DatomSpan
-from adalog.store.values.datom import nothing_to_tell
+from adalog.store.values.datom import Datom, TxReport, nothing_to_tell
 
 
 @strawberry.enum(name="Engine", description="Where a query runs. AUTO lets the planner's cost estimate choose.")
@@ -86,8 +85,9 @@ _WARNING_LENGTH: Final = 1_000
 
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
+    """The warnings of one field, whatever found them."""
     made = []
-    for each in diagnostics:
+    for each in bounded(diagnostics):
         at, message = each.position, shown(each.message, _WARNING_LENGTH)
         if at is not None and at.origin:
             message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"

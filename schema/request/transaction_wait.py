@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -28,13 +28,12 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
 
 
 async def caught_up(database: Database) -> None:
-    """Returns when all can be read that another process of this server has answered. Raises BACKEND_UNAVAILABLE if
-    that takes too long: no client sees an older database than another has seen."""
+    """Returns when all can be read that another process of this server has answered.
+
+    Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than another has seen."""
     t = database.missed
     if t is None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
     if database.missed is not None and database.snapshot().t < t:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"this worker has not read transaction {t} yet, which was answered; try again"
-        )
+        raise unavailable(f"this worker has not read transaction {t} yet, which was answered; try again")

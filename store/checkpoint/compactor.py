@@ -23,7 +23,7 @@ from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
-from adalog.store.files.segment import Segment, sync_folder
+from adalog.store.files.segment import Segment, synced
 from adalog.store.log.log import Log
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
@@ -31,7 +31,7 @@ from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import FoldTarget
-from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation import Relation, parts_in_files
 from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
 
@@ -112,13 +112,14 @@ class Compactor:
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
         self._elsewhere: Elsewhere | None = None
+        # What one process may take for an attribute that is folded, or imported.
         self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
 
-    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
-        """Has others fold attributes of which a fold here would take more than so many bytes."""
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
         self._elsewhere, self.fold_bytes = elsewhere, most
 
     def wrote(self, datoms: int) -> None:
@@ -172,13 +173,8 @@ class Compactor:
                     checkpoint = self._folding.newest()
                     if checkpoint is None:
                         return
-                    known = {
-                        part.segment: part
-                        for each in self._moment().snapshot.data().values()
-                        for part in each.relation.parts
-                        if part.segment is not None
-                    }
-                    self._take_over(mapped(checkpoint, known))
+                    data = self._moment().snapshot.data().values()
+                    self._take_over(mapped(checkpoint, parts_in_files(each.relation for each in data)))
                     self._named = checkpoint.files()
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
@@ -258,7 +254,7 @@ class Compactor:
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
-        keep_history = declared is None or not declared.no_history
+        keep_history = declared is None or not declared.kind.no_history
         if (
             folder is not None
             and self._elsewhere is not None
@@ -276,7 +272,7 @@ class Compactor:
                     base = load_base(made, trusted=True)
                     kept = folder.segments / made.file
                     Path(made.path).rename(kept)
-                    sync_folder(folder.segments)
+                    synced(folder.segments)
                 folded = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
                 folded.prepare()
                 return folded

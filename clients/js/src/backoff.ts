@@ -29,18 +29,21 @@ export function later(ms: number, early: boolean, act: () => void): () => void {
   return stop;
 }
 
-/** Resolves after a time; rejects with the signal's reason when that is aborted before. */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const aborted = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", aborted);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", aborted, { once: true });
-  });
+/** Resolves after that time. Rejects with the signal's reason when that is aborted before. */
+export async function sleep(ms: number, early: boolean, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  let stop = () => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const aborted = () => reject(signal?.reason);
+      const stopWaiting = later(ms, early, resolve);
+      signal?.addEventListener("abort", aborted);
+      stop = () => {
+        stopWaiting();
+        signal?.removeEventListener("abort", aborted);
+      };
+    });
+  } finally {
+    stop();
+  }
 }

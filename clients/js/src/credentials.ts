@@ -3,19 +3,21 @@
 import { AdalogError, network } from "./errors.js";
 import type { Headers } from "./http.js";
 
-/** Gives the current token. `stale`: the one that expires soon or that the server has refused. */
-export type TokenFunction = (stale?: string) => string | undefined | Promise<string | undefined>;
+/** A bearer token, or what gives the current one. `stale`: the one that expires soon or that the server has refused. */
+export type Token = string | ((stale?: string) => string | undefined | Promise<string | undefined>);
 
 export interface Credentials {
   /** The headers of the next connection, with lower-case names. `stale`: those that expire soon. */
   headers(stale?: Headers): Promise<Headers>;
-  /** Other headers than those that were refused. Rejects with an error that says why where there are none. */
+  /** Other headers than those that were refused; undefined where there are none. */
+  other(refused: Headers): Promise<Headers | undefined>;
+  /** The same for a connection. Rejects with an error that says why there are none. */
   after(refused: Headers, refusal: AdalogError): Promise<Headers>;
 }
 
 export interface CredentialSource {
   readonly headers: Headers | (() => Headers | Promise<Headers>);
-  readonly token: string | TokenFunction | undefined;
+  readonly token: Token | undefined;
 }
 
 export function credentialsOf({ headers, token }: CredentialSource): Credentials {
@@ -28,6 +30,11 @@ export function credentialsOf({ headers, token }: CredentialSource): Credentials
 
   return {
     headers: current,
+    async other(refused) {
+      if (typeof token !== "function" && typeof headers !== "function") return undefined;
+      const fresh = await current(refused);
+      return fresh["authorization"] === undefined || isSame(fresh, refused) ? undefined : fresh;
+    },
     async after(refused, refusal) {
       const failed = (why: string, cause?: unknown) =>
         new AdalogError(refusal.code, `${refusal.message} (${why})`, cause === undefined ? {} : { cause });

@@ -5,7 +5,7 @@
 
 import { AdalogError, network } from "./errors.js";
 import { eventStream, type StreamEvent } from "./event-stream.js";
-import { answerOf, post, type Endpoint, type Headers } from "./http.js";
+import { answerOf, send, type Endpoint, type Headers } from "./http.js";
 import type { Link, LinkFactory } from "./multiplexer.js";
 import { onWake } from "./wake.js";
 import type { Answer, WireError } from "./wire.js";
@@ -166,7 +166,11 @@ async function receiveEvents(
   opened: () => void,
 ): Promise<void> {
   const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
+  const stop = () => {
+    // A body that ended in the same moment may never be read to its end.
+    clearTimeout(timer);
+    connection.abort(stopped.reason);
+  };
   stopped.addEventListener("abort", stop, { once: true });
   const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
   let heard = Date.now();
@@ -176,7 +180,7 @@ async function receiveEvents(
     if (Date.now() - heard > silenceMs / 2) silence();
   });
   try {
-    const response = await post(endpoint, operations, "text/event-stream", connection.signal, headers);
+    const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");

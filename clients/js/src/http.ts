@@ -2,7 +2,7 @@
 
 import { credentialsOf, type CredentialSource } from "./credentials.js";
 import { AdalogError, fromWire, network } from "./errors.js";
-import type { Answer, FieldWarning } from "./wire.js";
+import type { Answer, FieldWarning, Operation } from "./wire.js";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
@@ -13,21 +13,39 @@ export interface Endpoint extends CredentialSource {
   readonly fetch: Fetch;
 }
 
-/** Sends an operation, or several, and returns the response, whatever its status. */
+/** Sends an operation and returns the response, whatever its status. A token that is refused is renewed, once. */
 export async function post(
   endpoint: Endpoint,
-  body: unknown,
+  operation: Operation,
   accept: string,
   signal: AbortSignal | undefined,
-  given?: Headers,
 ): Promise<Response> {
-  const headers = given ?? (await credentialsOf(endpoint).headers());
+  // What cannot be JSON is the caller's mistake, and not the network's.
+  const body = JSON.stringify(operation);
+  const credentials = credentialsOf(endpoint);
+  const headers = await credentials.headers();
+  const response = await send(endpoint, body, accept, headers, signal);
+  if (response.status !== 401) return response;
+  const fresh = await credentials.other(headers);
+  if (fresh === undefined) return response;
+  await response.body?.cancel();
+  return send(endpoint, body, accept, fresh, signal);
+}
+
+/** Sends a request once. */
+export async function send(
+  { url, fetch }: Endpoint,
+  body: string,
+  accept: string,
+  headers: Headers,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
   signal?.throwIfAborted();
   try {
-    return await endpoint.fetch(endpoint.url, {
+    return await fetch(url, {
       method: "POST",
       headers: { ...headers, accept, "content-type": "application/json" },
-      body: JSON.stringify(body),
+      body,
       cache: "no-store",
       ...(signal === undefined ? {} : { signal }),
     });
@@ -77,6 +95,8 @@ function transient(response: Response) {
 }
 
 function retryAfter(response: Response): number | undefined {
-  const seconds = Number(response.headers.get("retry-after") ?? NaN);
-  return seconds >= 0 ? seconds * 1000 : undefined;
+  const header = response.headers.get("retry-after");
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }

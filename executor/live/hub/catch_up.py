@@ -108,7 +108,7 @@ class AnswerCatchUp:
 
     def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
         """A view of one's own that may begin at a moment."""
-        if at.schema_key == now.schema_key and not self.question.names_moments():
+        if at.schema.key == now.schema.key and not self.question.names_moments():
             # The plan for now is as good there, and is probably cached.
             at = now
         return view_of(self.question.unbound_at(at, cancel.check), self.parts.pool.engine)
@@ -236,7 +236,9 @@ class LogCatchUp:
                 cancel.check()
                 held.become(min(size, self.parts.pool.memory.share))
 
-            told = self.parts.pool.database.told(since + 1, now + 1, self.parts.settings.mailbox_events, take)
+            told = self.parts.pool.database.transactions(
+                since + 1, now + 1, self.parts.settings.mailbox_events, take
+            )
             for report in told:
                 event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
                 for form in forms:

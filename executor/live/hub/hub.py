@@ -46,8 +46,8 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are known to need a view for each feed.
@@ -75,7 +75,7 @@ class Hub:
         self._threads = ThreadDelivery()
         self._loops: dict[asyncio.AbstractEventLoop, LoopDelivery] = {}
         # In this process a token need not be guarded against its holder.
-        self._tokens = ResumeTokens(pool.database, pool.database.identity.encode())
+        self._tokens = ResumeTokens(pool.database, pool.database.log.identity.encode())
         self._apart: dict[Hashable, None] = {}
         # The rest belongs to the hub's thread.
         self._pool_jobs = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)

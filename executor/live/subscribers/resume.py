@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import stable_text
 from adalog.executor.live.subscribers.event import StreamPosition
 from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
@@ -47,7 +47,7 @@ class ResumeTokens:
         self._database = database
         self._key = key
         # What another release has told of an answer may not be what this one would have.
-        owner = f"{RELEASE} {database.identity}".encode()
+        owner = f"{RELEASE} {database.log.identity}".encode()
         self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
@@ -85,7 +85,9 @@ class ResumeTokens:
         t = self.t_of(text)
         if t is None:
             return True
-        return t > self._database.snapshot().t or t in self._marks or self._database.has_recent_mark(t)
+        return (
+            t > self._database.snapshot().t or t in self._marks or self._database.log.recent_checksum(t) is not None
+        )
 
     def _signed(self, text: str) -> TokenBody | None:
         """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""
@@ -128,7 +130,7 @@ def began(
 ) -> StreamStart:
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
-        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
+        raise invalid_argument("both resume and fromT are given; give at most one of them")
     if resume is not None:
         found = tokens.read(resume, name)
         return StreamStart(found.position, reset=found.reason)
@@ -157,4 +159,4 @@ def stream_name(*parts: Hashable) -> str:
 
 def _refused(why: str) -> AdalogError:
     message = f"`resume` {why}; hand back an event's resume with the same query and arguments"
-    return AdalogError(Code.ARG_INVALID, message)
+    return invalid_argument(message)

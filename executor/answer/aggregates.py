@@ -144,7 +144,6 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
 
 
 def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
-    """The numbers of doubles and floats."""
     if (tags_of(codes) == TAG_DOUBLE).all():
         return values.doubles(codes)
     return np.array(values.decode_many(codes), np.float64)

@@ -47,7 +47,6 @@ def dropped(
 
 
 def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot]) -> DroppedRows | None:
-    """The owners of the rows' values, less one each."""
     snapshot = databases.get(pattern.source)
     if snapshot is None or not isinstance(pattern.attribute, Const) or not isinstance(pattern.value, str):
         return None

@@ -65,7 +65,6 @@ class Memory:
             self.beside.tell(self.held)
 
     def put_back(self, nbytes: int) -> None:
-        """Returns what a query has drawn."""
         with self._lock:
             self.held -= nbytes
             self.beside.tell(self.held)
@@ -160,7 +159,6 @@ class Held:
             self.grow(nbytes)
 
     def grow(self, nbytes: int) -> None:
-        """Takes more."""
         if nbytes:
             self._budget.take(nbytes)
             self.nbytes += nbytes

@@ -65,7 +65,6 @@ class Places:
         return Places(*(np.zeros(n, np.int64) for _ in range(4)))
 
     def put(self, rows: NDArray[np.int64], start: Any, below: Any, above: Any, end: Any) -> None:
-        """Sets those of some rows."""
         self.start[rows], self.below[rows], self.above[rows], self.end[rows] = start, below, above, end
 
 
@@ -229,7 +228,6 @@ def _ordered(value: Any) -> tuple[str, Any] | None:
 
 
 def present(tags: NDArray[np.int8]) -> list[int]:
-    """The tags that there are."""
     found: list[int] = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
     return found
 

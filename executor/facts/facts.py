@@ -179,7 +179,6 @@ class RowTable:
         self._taken = 2 * self.rows.nbytes + self.table.nbytes + 64 * self.beside
 
     def has_room(self, more: int) -> bool:
-        """Whether so many more rows leave the table as it is."""
         return 2 * (self.count + more) <= len(self.table)
 
     def reserve_rows(self, more: int) -> None:
@@ -233,8 +232,6 @@ def resized(array: NDArray[T], count: int, capacity: int) -> NDArray[T]:
 
 
 class RowFacts:
-    """A set of rows."""
-
     def __init__(self, arity: int, cancel: Cancel) -> None:
         self.arity = arity
         self._cancel = cancel
@@ -285,7 +282,6 @@ class RowFacts:
         return older if version is Version.OLDER or not len(self._recent) else [*older, self._recent]
 
     def whole(self) -> FactRows:
-        """Every row, in one part."""
         count = self._store.count
         known = next((rows for rows in self.parts(Version.ALL) if len(rows) == count), None)
         return FactRows(self._store.range(0, count)) if known is None else known

@@ -92,7 +92,6 @@ class MaintainedFacts(RowTable):
         return self._numbered, self.count
 
     def nbytes(self) -> int:
-        """Bytes held, sorted parts included."""
         parts = sum(
             each.nbytes for part in self._parts for levels in part.made() for each in levels.values + levels.offsets
         )
@@ -115,7 +114,6 @@ class MaintainedFacts(RowTable):
         return found
 
     def columns_of(self, rows: Column) -> list[Column]:
-        """The columns of rows by number."""
         return [column[rows] for column in self.rows]
 
     def times_of(self, rows: Column) -> Column:
@@ -137,13 +135,11 @@ class MaintainedFacts(RowTable):
         return marked
 
     def all_holding(self) -> Column:
-        """The numbers of all rows that hold now."""
         return np.flatnonzero(self._marks[: self.count] & NOW)
 
     # What holds
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Has rows hold."""
         if len(columns[0]):
             self.hold(self.missing(distinct(self.enter(columns))))
 
@@ -170,7 +166,6 @@ class MaintainedFacts(RowTable):
             self._touch(rows)
 
     def clear(self) -> None:
-        """Has no row hold any more."""
         self.remove(self.all_holding())
         self._pending = []
 
@@ -263,7 +258,6 @@ class MaintainedFacts(RowTable):
     # Reading
 
     def parts(self, version: Version) -> list[FactRows]:
-        """The rows of a version, in one part."""
         numbers = self.recent
         if version is not Version.RECENT:
             numbers = np.flatnonzero(self._marks[: self.count] & _MARKS[version])
@@ -274,7 +268,6 @@ class MaintainedFacts(RowTable):
         self._limits = limits
 
     def extender(self, terms: Sequence[str | None], version: Version, rank: dict[str, int]) -> Bound:
-        """The extender of a pattern over a version."""
         names = [term for term in terms if term is not None]
         if len(set(names)) < len(terms):
             assert version is not Version.EARLIER, "the planner names every place"

@@ -194,11 +194,9 @@ class AnswerGroups:
         return before, after
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         return _BYTES * len(self._numbers)
 
     def drop(self, feed: int) -> None:
-        """Forgets the groups of a feed."""
         for key in self._of.pop(feed, ()):
             self._numbers.pop(key, None)
 

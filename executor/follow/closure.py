@@ -112,7 +112,6 @@ class ClosureStratum(MaintainedStratum):
             self.facts.gain(self.edges, step.run.cancel)
 
     def _pairs(self, start: DeltaJoin | None, changed: ChangedAtoms) -> tuple[Column, Column]:
-        """The edges that came or went, from start to end."""
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns

@@ -57,11 +57,9 @@ class Derivation(MaintainedProgram):
         super().rest()
 
     def forget(self) -> None:
-        """Begins anew with the next step."""
         self._begun = False
 
     def sizes(self) -> dict[str, int]:
-        """The rows of the derived relations."""
         return {name: len(held) for name, held in self.relations.items()}
 
     def changed(self, atom: RelationAtom) -> list[Column]:

@@ -104,11 +104,9 @@ class LastingJoins:
         self._relations: Mapping[str, Held] = {}
 
     def __len__(self) -> int:
-        """How many joins are kept."""
         return len(self._joins)
 
     def nbytes(self) -> int:
-        """Bytes kept, about."""
         parts = 0 if self._binding is None else self._binding.parts
         return _JOIN_BYTES * len(self._joins) + _PART_BYTES * parts
 

@@ -91,7 +91,6 @@ class MaintainedProgram:
         return list(self._kept[name].parts(version)[0].columns)
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         facts = sum(each.nbytes() for each in self._kept.values())
         return facts + sum(each.nbytes() for each in self._strata) + self._joins.nbytes()
 
@@ -140,7 +139,6 @@ class MaintainedProgram:
         self._refusals = 0
 
     def _empty(self) -> None:
-        """Keeps nothing."""
         self._kept.clear()
         self._joins.forget()
         self._values = None

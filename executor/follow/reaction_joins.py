@@ -98,13 +98,11 @@ class ReactionJoins:
         return replace(inputs, databases={}), given
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
-        """Reads the arguments of one feed more."""
         self._arguments.add(feed, inputs, given)
         self._feeds += 1
         self._lasting.forget()
 
     def drop(self, feed: int) -> None:
-        """Reads the arguments of a feed no more."""
         self._arguments.drop(feed)
         self._feeds -= 1
         self._lasting.forget()
@@ -116,19 +114,16 @@ class ReactionJoins:
             self._derivation.go(Moments(at, at), self._databases(at), self._lists, run, constants)
 
     def rest(self) -> None:
-        """Lets go of the moments of the last step."""
         self._lasting.rest()
         if self._derivation is not None:
             self._derivation.rest()
 
     def forget(self) -> None:
-        """Makes it anew with the next step."""
         self._lasting.forget()
         if self._derivation is not None:
             self._derivation.forget()
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         derived = 0 if self._derivation is None else self._derivation.nbytes() - self._derivation.spare()
         return self._arguments.nbytes() + derived + self.spare()
 
@@ -157,7 +152,6 @@ class ReactionJoins:
         return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
     def heads(self, tick: Moments, run: QueryRun) -> Heads:
-        """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         if self._derivation is not None:
             databases = self._databases(tick.old)
@@ -198,7 +192,6 @@ class ReactionJoins:
         return fact_rows(atom, self._derivation.changed(atom))
 
     def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
-        """The codes of the constants of rule calls."""
         return constant_codes(self._plan, at, values)
 
     def _databases(self, at: Snapshot) -> dict[str, Snapshot]:

@@ -76,7 +76,6 @@ class MaintainedStratum:
         self._left: float | None = None
 
     def renew(self) -> None:
-        """Begins with nothing."""
         self._clock = DerivationClock()
         for each in self.stratum.relations:
             self._kept[each.name] = self._facts[each.name] = self._new(each)
@@ -258,7 +257,6 @@ class MaintainedStratum:
             facts.hold(rows[held])
 
     def _groups_lost(self, step: Step, rule: RuleBodies, rows: Column) -> Batch:
-        """A first batch with the groups of rows."""
         facts = self._facts[rule.target]
         columns = dict(zip(rule.head, facts.columns_of(rows), strict=True))
         fits = np.ones(len(rows), np.bool_)

@@ -34,7 +34,6 @@ class UndatedQuestion:
 
     @staticmethod
     def of(question: Question) -> UndatedQuestion:
-        """What is kept of a question."""
         request = replace(question.request, snapshot=None)
         return UndatedQuestion(request, question.rules, question.outline, question.arguments_cost)
 
@@ -61,7 +60,6 @@ class UndatedQuestion:
         return Question(*own, *given, snapshot, made.suspected, started, None, self.arguments_cost)
 
     def answer(self, engine: QueryEngine, at: Snapshot, cancel: Cancel) -> Result:
-        """The answer at a moment, with its pulls."""
         return engine.run(self.at(at, cancel.check), cancel)
 
     def matched(self) -> Matched:

@@ -84,7 +84,6 @@ class Paths:
         )
 
     def _begin(self) -> None:
-        """Reads what is within reach."""
         self._known, edges = self._reach()
         self._ids = self._known.tolist()
         self._rows, sizes, self._height = self._reader.plain(self._node, self._known)
@@ -136,7 +135,6 @@ class Paths:
         return np.searchsorted(known, parents), np.searchsorted(known, children)
 
     def _by_parent(self, parents: Ids, children: Ids) -> list[Sequence[int]]:
-        """The places of each entity's children."""
         order = np.argsort(parents, kind="stable")
         ends = np.cumsum(np.bincount(parents, minlength=len(self._ids)))
         listed = children[order].tolist()

@@ -109,7 +109,6 @@ def rules_text(pairs: Matched) -> str | None:
 
 
 def relations_of(pairs: Matched) -> frozenset[str]:
-    """The sources that are given as lists of tuples."""
     return frozenset(
         each.name
         for each, value in pairs[1:]

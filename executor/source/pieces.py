@@ -49,14 +49,12 @@ class SourceQuery:
     args: str
 
     def of(self, snapshot: Snapshot, cancel: Cancel) -> Question:
-        """The question that it is there."""
         args = edn.read(self.args)
         if type(args) is not tuple:
             raise AdalogError(Code.ARG_INVALID, f"args is {self.args}; it is EDN of a vector of arguments")
         return Questions(_PLAN_BYTES).of(QueryRequest(self.query, args), snapshot, cancel)
 
     def answered(self, snapshot: Snapshot) -> Result:
-        """The whole answer."""
         cancel = Cancel()
         return QueryEngine(Means(1, None, strict=False), Memory(), _PLAN_BYTES).run(
             self.of(snapshot, cancel), cancel
@@ -73,7 +71,6 @@ class AnswerPiece:
     prefixes: dict[str, Int64s | list[Any]]
 
     def answered(self, query: SourceQuery, snapshot: Snapshot) -> Result:
-        """The rows of the answer that begin so."""
         started, cancel = time.perf_counter(), Cancel()
         plan = self.plan
         with Memory().lent(cancel):

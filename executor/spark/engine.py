@@ -79,7 +79,6 @@ class SparkEngine:
 
     @property
     def cluster(self) -> ClusterCapacity:
-        """What it is like now, for predictions."""
         cores = max(1, self.session.cores)
         return ClusterCapacity(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
 
@@ -89,7 +88,6 @@ class SparkEngine:
         return self.session.wait(timeout)
 
     def close(self) -> None:
-        """Ends the session and what runs in it."""
         self.session.close()
 
     def run_join(

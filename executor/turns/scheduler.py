@@ -81,7 +81,6 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """The queries that wait for a slot, in all lanes."""
         return sum(map(len, self._queues.values()))
 
     @property

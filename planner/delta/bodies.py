@@ -50,12 +50,10 @@ class DeltaBody:
 
     @property
     def changed(self) -> Atom:
-        """The atom at its version."""
         return replace(self.atom, version=self.version)
 
     @property
     def body(self) -> AndNode:
-        """The whole copy."""
         return AndNode((*self.before, self.changed, *self.after))
 
     @property

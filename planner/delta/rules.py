@@ -46,7 +46,6 @@ class Moving:
     relations: frozenset[str]
 
     def moves(self, node: Node) -> bool:
-        """Whether an atom reads something that can differ."""
         match node:
             case DatomAtom():
                 return node.source in self.sources
@@ -68,7 +67,6 @@ class BodyJoin:
     constants: tuple[str, ...] = ()
 
     def plan(self, statistics: Statistics, options: Options) -> JoinPlan:
-        """Its order and levels."""
         return plan_join(self.body, self.given, frozenset(self.head), statistics, options)
 
 

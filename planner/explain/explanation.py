@@ -65,7 +65,6 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
 
 
 def _tree(node: Node) -> dict[str, Any]:
-    """The extender tree as data."""
     match node:
         case AndNode():
             return {"kind": "and", "children": [_tree(item) for item in node.items]}

@@ -76,7 +76,6 @@ class AdornedProgram:
 
 
 def magic_of(relation: str) -> str:
-    """The name of a relation's magic set."""
     return f"magic {relation}"
 
 

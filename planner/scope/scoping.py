@@ -250,7 +250,6 @@ class Scoping:
         return name
 
     def constants_in(self, body: AndNode) -> frozenset[str]:
-        """The constants of rule calls that a body reads."""
         if not self.constants:
             return frozenset()
         return frozenset(name for leaf in everything(body) for name in variables(leaf) if name in self.constants)

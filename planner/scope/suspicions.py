@@ -117,7 +117,6 @@ class _Finder:
             self.term(atom.value, VariablePlace(PlaceKind.VALUE, atom.source, atom.attribute.value))
 
     def attribute(self, term: ast.Const, source: str) -> None:
-        """Whether an attribute of that name is declared."""
         look()
         database = self.databases.get(source)
         if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
@@ -232,7 +231,6 @@ class _Finder:
         return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
 
     def held(self, atom: DatomAtom) -> Iterator[tuple[str, PlaceContent]]:
-        """What the variables of a pattern hold."""
         kinds = (PlaceKind.ENTITY, PlaceKind.ATTRIBUTE, PlaceKind.TRANSACTION)
         for term, kind in zip((atom.entity, atom.attribute, atom.tx), kinds, strict=True):
             if isinstance(term, str):

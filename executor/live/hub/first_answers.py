@@ -65,7 +65,6 @@ class FirstAnswer:
         return self.feed.question
 
     def drop(self) -> None:
-        """Gives up the answer; `done` is not called."""
         self.dropped = True
         if self.evaluation is not None:
             self.evaluation.let_go()

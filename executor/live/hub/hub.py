@@ -140,7 +140,6 @@ class Hub:
         return subscription
 
     def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
-        """The same for a thread."""
         subscription = BlockingSubscription(self, self.settings, begin.position)
         self._follow(asked, form, begin, subscription, self._threads)
         return subscription
@@ -260,7 +259,6 @@ class Hub:
                 del self._of[principal]
 
     def _heard(self, report: TxReport, snapshot: Snapshot) -> None:
-        """On the writer's thread."""
         self._jobs.put((report, snapshot))
 
     # The thread

@@ -121,7 +121,6 @@ class ViewUpdate:
             self.followed.view = view
 
     def _steps(self, view: LiveView, cancel: Cancel, done: ViewOutcome) -> int:
-        """Makes them; how many there were."""
         if not self.times:
             return 0
         if self.tick is not None:

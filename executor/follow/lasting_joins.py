@@ -86,8 +86,7 @@ class _Binding(Binding):
 
 
 class LastingJoins:
-    """The joins of one program or query. `go` begins a step and `rest` ends it; in between `join` gives the joins
-    of that step."""
+    """The joins of one program or query. `join` gives those of a step, between `go` and `rest`."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -117,8 +116,7 @@ class LastingJoins:
         relations: Mapping[str, Held],
         run: QueryRun,
     ) -> None:
-        """Begins a step: the moments of the databases that move, those that do not, and what else there is to
-        read."""
+        """Begins a step: the databases that move, those that do not, and what else there is to read."""
         self._let_go()
         self._lasts = all(each.old.schema_key == each.new.schema_key for each in moments.values())
         if not self._suits(moments, still, relations):

@@ -257,8 +257,7 @@ class ReactionJoins:
         self._group_bodies = {}
 
     def _magnitudes(self, at: Snapshot) -> dict[Hashable, int]:
-        """The sizes that plans go by, as numbers of bits: of what the body reads, of the arguments, of what rules
-        derive."""
+        """The sizes that plans go by, in bits: of what the body reads, of arguments, of what rules derive."""
         sizes: dict[Hashable, int] = {"feeds": self._feeds}
         if self._derivation is not None:
             sizes.update(self._derivation.sizes())

@@ -240,8 +240,7 @@ class MaintainedStratum:
         held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
 
     def _again(self, step: Step, gone: RowsByRelation) -> None:
-        """Adds the removed facts that facts of any time derive; for a group that lost its value, the best of those
-        that are derived."""
+        """Adds removed facts that any facts derive; for a group that lost its value, the best of those."""
         for name, rows in gone.items():
             facts = self._facts[name]
             if isinstance(facts, BestMaintained):

@@ -48,8 +48,7 @@ class UndatedQuestion:
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
-        """The same for a plan that all feeds of a view share: the variables of `:in` have no values, which cannot
-        be wrong then."""
+        """The same for a plan of all feeds of a view: the variables of `:in` have no values that could be wrong."""
         pairs = [(each, UNBOUND if isinstance(each, ast.BindingInput) else value) for each, value in self.matched()]
         return self._settled(pairs, snapshot, check)
 
@@ -103,8 +102,7 @@ def view_key(question: Question) -> Hashable:
 
 
 def feed_key(question: Question, shared: Hashable) -> Hashable:
-    """Equal for questions that have the same answer at every moment: the values given, too. `shared`: the key of
-    the view."""
+    """Equal for questions with the same answer at every moment, so with equal values. `shared`: the view's key."""
     return (shared, *(_key(value) for value in question.request.args))
 
 

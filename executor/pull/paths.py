@@ -70,8 +70,7 @@ class Paths:
         return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
 
     def level_below(self, parents: Ids, children: Ids) -> PullLevel:
-        """The maps of entities on paths that begin with others. parents: int64[n], ids. children: int64[n], places
-        among the entities."""
+        """The maps of entities on paths. parents: int64[n], ids. children: int64[n], places among the entities."""
         self._begin()
         places = np.searchsorted(self._known, self._entities)[children].tolist()
         before = np.minimum(np.searchsorted(self._known, parents), len(self._known) - 1)

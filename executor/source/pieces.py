@@ -63,8 +63,7 @@ class SourceQuery:
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """Prefixes with the variables of the first `depth` levels of the plan bound: numbers that are the same
-    everywhere, or values."""
+    """Prefixes with the first `depth` variables of the plan: numbers that are the same everywhere, or values."""
 
     plan: Plan
     depth: int

@@ -122,8 +122,7 @@ class SparkEngine:
     def _written(
         self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: QueryRun
     ) -> JoinOutcome:
-        """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
-        go."""
+        """A run whose answer tasks write: those of the join, or of one job more for each way that rows go."""
         plan, output, cancel = job.plan, job.output, run.cancel
         assert output is not None
         shares = parts.shares

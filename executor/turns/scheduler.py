@@ -203,8 +203,7 @@ class Scheduler:
         return number * self._lanes[lane].service / self._most[lane]
 
     def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
-        """The ticket to refuse if too many wait: the last one of the principal that has most. Raises if it is this
-        one."""
+        """The ticket to refuse if too many wait: the last of the principal with most. Raises if it is this one."""
         counts: Counter[str] = Counter()
         for each in self._queues.values():
             counts.update(each.waiting_by_principal())

@@ -107,8 +107,7 @@ def refusal(plan: Plan, sources: frozenset[str]) -> str:
 
 
 def bodies_of(stratum: Stratum, moving: Moving) -> tuple[RuleBodies, ...]:
-    """The bodies of a stratum's rules. `moving`: what can differ below the stratum; its own relations can as
-    well."""
+    """The bodies of a stratum's rules. `moving`: what can differ below it; its own relations can as well."""
     own = frozenset(each.name for each in stratum.relations)
     aggregates = {each.name: each.aggregates for each in stratum.relations}
     return tuple(

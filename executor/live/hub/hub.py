@@ -87,8 +87,7 @@ class Hub:
     # For clients
 
     def known(self, request: QueryRequest) -> LiveQuestion | None:
-        """The question of a request, if a similar one is followed already, so that it takes no time. Raises what is
-        wrong with it."""
+        """The question of a request, if a similar one is followed already: it takes no time. Raises its faults."""
         request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 

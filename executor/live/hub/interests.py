@@ -138,8 +138,7 @@ def _common(codes: Int64s, wanted: dict[int, dict[V, None]]) -> Iterable[int]:
 
 
 def touching(interests: Sequence[Interest], since: int, new: Snapshot) -> list[int] | None:
-    """The transactions after `since`, up to a moment, that touched any of the interests, in order; None: it may be
-    any of them."""
+    """The transactions after `since`, up to a moment, that touched an interest, in order; None: any may have."""
     found = [np.empty(0, np.int64)]
     for each in interests:
         if each.attribute is None:

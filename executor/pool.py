@@ -37,7 +37,7 @@ from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adalog.executor.spark.backend import SparkBackend
+    from adalog.executor.spark.remote import SparkBackend
 
 T = TypeVar("T")
 
@@ -166,8 +166,7 @@ class Pool:
         return self.answers.run(question, cancel)
 
     def write(self, request: QueryRequest, folder: str, cancel: Cancel | None = None) -> list[ParquetPart]:
-        """Writes the rows of a query into a folder as Parquet, on the calling thread; the files. Raises as `run`
-        does, and OSError."""
+        """Writes a query's rows into a folder as Parquet, on the calling thread. Raises as `run`, and OSError."""
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)

@@ -96,7 +96,6 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
 
 
 def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
-    """Plain numbers as codes."""
     if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
         return values.intern_many(numbers.tolist())
     return numbers

@@ -60,8 +60,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveRule:
-    """A rule within a recursion: `derive` adds what it derives to its facts. `delta`: the relation whose recent
-    rows it reads, if any."""
+    """`derive` adds to the rule's facts. `delta`: the relation whose recent rows it reads, if any."""
 
     delta: str | None
     derive: Callable[[], None]
@@ -101,7 +100,6 @@ class FactRows:
         return known
 
     def made(self) -> list[Levels]:
-        """The levels that were asked for so far."""
         return list(self._levels.values())
 
 
@@ -191,11 +189,9 @@ class RowTable:
             self.resize(capacity)
 
     def resize(self, capacity: int) -> None:
-        """Moves the rows to columns of another length."""
         self.rows = resized(self.rows, self.count, capacity)
 
     def reserve(self, more: int) -> None:
-        """Makes room for so many more rows."""
         self.reserve_rows(more)
         if not self.has_room(more):
             self.index(more)

@@ -51,7 +51,6 @@ class DerivationClock:
     time: int = 0
 
     def tick(self) -> int:
-        """A time later than all before it."""
         self.time += 1
         return self.time
 
@@ -126,7 +125,6 @@ class MaintainedFacts(RowTable):
         return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
-        """Those of some rows by number that do not hold now."""
         return rows[~self._marked(rows, NOW)]
 
     def _marked(self, rows: Column, mark: int) -> Mask:
@@ -144,7 +142,6 @@ class MaintainedFacts(RowTable):
             self.hold(self.missing(distinct(self.enter(columns))))
 
     def hold(self, rows: Column) -> None:
-        """Has rows by number, each once, hold that do not."""
         time = self.clock.tick()
         if len(rows):
             self._marks[rows] |= NOW
@@ -159,7 +156,6 @@ class MaintainedFacts(RowTable):
         return len(self.recent)
 
     def remove(self, rows: Column) -> None:
-        """Has rows, which hold, hold no more."""
         if len(rows):
             self._marks[rows] &= ~np.uint8(NOW)
             self.size -= len(rows)
@@ -175,7 +171,6 @@ class MaintainedFacts(RowTable):
         self._shown = NOW | LEAVING
 
     def forget(self, rows: Column) -> None:
-        """Ends that."""
         self._marks[rows] &= ~np.uint8(LEAVING)
         self._shown = NOW
 

@@ -113,7 +113,6 @@ def _recoded_rows(columns: Sequence[Column], learned: dict[int, int]) -> list[Co
 
 
 def recoded(column: Column, learned: dict[int, int]) -> Column:
-    """The column with codes in the place of others."""
     made = column.copy()
     for own, code in learned.items():
         made[column == own] = code

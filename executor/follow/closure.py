@@ -23,8 +23,6 @@ from adalog.store.tries.trie import EMPTY, Trie, distinct
 
 
 class ClosureStratum(MaintainedStratum):
-    """The stratum of a `Closure` along a data pattern."""
-
     edges: Edges | None = None
     _relation: Relation | None = None
 
@@ -128,7 +126,6 @@ class ClosureStratum(MaintainedStratum):
         return None if attribute is None else moments.new.data_of(attribute).relation
 
     def _edges_of(self, step: Step) -> Edges:
-        """The edges at the second moment."""
         closure = self._closure
         assert isinstance(closure.step, DatomAtom)
         self._relation = self._relation_of(step)

@@ -363,7 +363,6 @@ class MaintainedView:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:
-        """The attributes of lookup refs among the arguments."""
         return [name for question in self._asking() for name in question.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:

@@ -127,7 +127,6 @@ class RuleJoins:
         return self.rows(joined, with_constants(Batch(1, {}), joined, step))
 
     def holds(self, joined: BodyJoin, batch: Batch) -> Mask:
-        """Which rows of a first batch a body holds for."""
         mask = np.zeros(batch.size, np.bool_)
 
         def sink(rows: Batch) -> bool:
@@ -200,7 +199,6 @@ class ChangedAtoms:
         return came if start.came else went
 
     def of(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
-        """The rows of an atom that came and those that went."""
         found = self._found.get(id(atom))
         if found is None:
             found = self._found[id(atom)] = self._rows(atom)
@@ -217,7 +215,6 @@ class ChangedAtoms:
 
 
 def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
-    """Facts by number, as rows of an atom."""
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

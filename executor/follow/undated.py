@@ -39,7 +39,6 @@ class UndatedQuestion:
 
     @property
     def query(self) -> ast.Query:
-        """With the rules given for `%`."""
         return self.outline.query
 
     def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
@@ -62,7 +61,6 @@ class UndatedQuestion:
         return engine.run(self.at(at, cancel.check), cancel)
 
     def matched(self) -> Matched:
-        """Each input with what was given for it."""
         return matched(self.query, self.request.args)
 
     def values(self) -> list[Any]:
@@ -81,7 +79,6 @@ class UndatedQuestion:
         return any(isinstance(value, BasisArgument) for _, value in self.matched())
 
     def lookups(self) -> list[Keyword]:
-        """The attributes of the lookup refs among them."""
         return [name for value in self.values() for name in lookups_in(value)]
 
 

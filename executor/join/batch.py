@@ -69,7 +69,6 @@ class Batch:
         return self.take(np.flatnonzero(mask))
 
     def slice(self, start: int, stop: int) -> Batch:
-        """Rows start to stop, as views."""
         if start == 0 and stop >= self.size:
             return self
         weight = None if self.weight is None else self.weight[start:stop]

@@ -31,8 +31,6 @@ Depths = tuple[int | None, ...]
 
 
 class AttributeReader(Protocol):
-    """What reads attributes: the puller."""
-
     def plain(self, node: PullNode, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops."""
 

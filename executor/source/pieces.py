@@ -114,5 +114,4 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
 
 
 def _sent(codes: Column, values: Scratch) -> Int64s | list[Any]:
-    """A column for another process."""
     return codes if np.isin(layout.tags_of(codes), _INLINE).all() else values.decode_many(codes)

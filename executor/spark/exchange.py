@@ -138,7 +138,6 @@ class ExchangedRows:
     edges: Batch
 
     def part(self, number: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The rows for one task, with repeats."""
         batches = []
         for path in self.files:
             cancel.check()

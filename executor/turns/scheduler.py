@@ -128,7 +128,6 @@ class Scheduler:
             return True
 
     def came_back(self, ticket: Ticket[Any]) -> None:
-        """It needs a place again, as a heavy query."""
         with self._lock:
             self._away -= 1
             # What it did there was no waiting.
@@ -138,7 +137,6 @@ class Scheduler:
             self._fill(Lane.HEAVY)
 
     def forget(self, ticket: Ticket[Any]) -> None:
-        """The query was cancelled."""
         with self._lock:
             waiting = ticket.state is TicketState.WAITING
             if waiting:

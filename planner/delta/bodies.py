@@ -134,7 +134,6 @@ def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | N
 
 
 def looked_up(call: Call) -> Iterator[logical.DatomAtom]:
-    """A pattern for each attribute that a call looks up."""
     (source,) = call.reads
     for attribute in looked_up_attributes(call):
         yield logical.DatomAtom(source, values_of(call)[0], attribute, None, position=call.position)

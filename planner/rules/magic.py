@@ -105,7 +105,6 @@ class _Prefix:
                     found = True
 
     def _takes(self, item: Node) -> bool:
-        """Whether everything the node needs is bound."""
         if isinstance(item, AndNode | logical.OrNode):
             return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
         return item.needs <= self.bound or (
@@ -167,25 +166,19 @@ class MagicSets:
     another.
     """
 
-    def __init__(
-        self,
-        predicates: Sequence[RulePredicate],
-        statistics: Statistics,
-        *,
-        through: bool,
-        use: bool,
-        apart: bool = False,
-    ) -> None:
-        self.predicates = {each.name: each for each in predicates}
-        self.statistics = statistics
-        self.through = through
-        self.use = use
-        self.apart = apart
-        self.made = AdornedProgram(AndNode(()))
-        self._component = _components(predicates)
-        self._copies: dict[str, int] = {}
-        self._whole: frozenset[str] = frozenset()
-        self._waiting: list[tuple[RulePredicate, str, bool]] = []
+    predicates: Sequence[RulePredicate]
+    statistics: Statistics
+    through: bool
+    use: bool
+    apart: bool
+    made: AdornedProgram = field(default_factory=lambda: AdornedProgram(AndNode(())), init=False)
+    _copies: dict[str, int] = field(default_factory=dict, init=False)
+    _whole: frozenset[str] = field(default=frozenset(), init=False)
+    _waiting: list[tuple[RulePredicate, str, bool]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self._named = {each.name: each for each in self.predicates}
+        self._component = _components(self.predicates)
 
     def of_query(self, body: AndNode, given: Sequence[str]) -> AdornedProgram:
         """The program that answers the query.
@@ -279,7 +272,7 @@ class MagicSets:
                 return item
 
     def _call(self, atom: logical.RuleAtom, prefix: _Prefix, origin: str, restrict: bool) -> logical.RelationAtom:
-        predicate = self.predicates[atom.rule]
+        predicate = self._named[atom.rule]
         restrict = restrict and (self.through or not predicate.barrier)
         known = [i for i, term in enumerate(atom.terms) if predicate.aggregates[i] is None and term in prefix.bound]
         if not restrict or predicate.name in self._whole:

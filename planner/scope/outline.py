@@ -19,8 +19,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`relations`: the sources that are lists of tuples. `inner`: the queries within, each with what its sources
-    are called in this one."""
+    """`relations`: sources that are lists of tuples. `inner`: the queries within, each with its sources' names."""
 
     query: ast.Query
     tree: Tree

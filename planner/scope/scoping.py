@@ -46,7 +46,6 @@ class Scoping:
     _fresh: int = field(default=0, init=False)
 
     def fresh(self, name: str) -> str:
-        """A unique variable, named after what it stands for."""
         self._fresh += 1
         unique = unique_name(name, self._fresh)
         self.written[unique] = self.written.get(name, name)

@@ -124,7 +124,6 @@ class _Finder:
         return VariablePlaces({name: places for name, places in variables.items() if places}, columns)
 
     def _reached(self, name: str) -> tuple[VariablePlace, ...]:
-        """The places that a variable's value comes to."""
         order = [name]
         known = {name}
         for each in order:

@@ -296,8 +296,7 @@ class Hub:
                     del self._loops[loop]
 
     def _next(self) -> list[Any]:
-        """The next job and all that are queued behind it, since a long queue is handled differently. Empty if
-        something else is due."""
+        """The next job and all queued behind it, which change how it is handled. Empty if other work is due."""
         asked = (self._pool_jobs.again_at, self._views.idle_at, self._subscribers.next_at)
         due = [at for at in asked if at is not None]
         if self._views.is_beginning:

@@ -77,7 +77,6 @@ class Interests(Generic[V]):
         return bool(self._all)
 
     def touched(self, attributes: Iterable[int], tick: Moments) -> Iterator[V]:
-        """The views that a transaction may touch, each once."""
         found = dict(self._all)
         for attribute in attributes:
             of = self._of.get(attribute)

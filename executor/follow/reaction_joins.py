@@ -19,8 +19,8 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import Collector, collector_for
 from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
-from adalog.executor.follow.derivation import Derivation
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver

@@ -291,7 +291,7 @@ class Writer:
 
 
 AGGREGATES = ("count", "count-distinct", "min", "max", "distinct", "min 2", "max 2")
-NUMERIC = ("sum", "avg", "median", "variance", "stddev")
+NUMERIC = tuple(each.name for each in aggregates.AGGREGATES.values() if each.counts_repeats)
 
 
 def query(rng: Random, writer_of: Callable[[Random, tuple[str, ...]], Writer] = Writer) -> Asked:

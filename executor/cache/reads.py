@@ -280,7 +280,7 @@ class _Touched:
         # A name that is none yet becomes one by a change of the schema.
         ids = {each.id for name in (*reads.named, *more) if (each := snapshot.attribute(name)) is not None}
         if reads.unique:
-            ids |= {each.id for each in snapshot.attributes() if each.unique is not None}
+            ids |= {each.id for each in snapshot.attributes() if each.kind.unique is not None}
         for pattern in reads.pulls:
             pulled = self._pulled(snapshot, pattern)
             if pulled is None:
@@ -327,4 +327,4 @@ def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] |
 
 def _shows_whole(asked: PullAttribute, attribute: Attribute) -> bool:
     """Whether the entity that the attribute refers to is shown in full: a component without its own pattern."""
-    return attribute.component and asked.sub is None and not asked.reverse
+    return attribute.kind.component and asked.sub is None and not asked.reverse

@@ -79,7 +79,7 @@ class _Longs(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = values.tags(probes)
+        tags = layout.tags_of(probes)
         end = len(self.codes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
@@ -127,7 +127,7 @@ class _Instants(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        rows = np.flatnonzero(values.tags(probes) == layout.TAG_INSTANT)
+        rows = np.flatnonzero(layout.tags_of(probes) == layout.TAG_INSTANT)
         first = self.codes.searchsorted(probes[rows])
         found.put(rows, 0, first, self.codes.searchsorted(probes[rows], side="right"), len(self.codes))
         return found
@@ -147,7 +147,7 @@ class _Doubles(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = values.tags(probes)
+        tags = layout.tags_of(probes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
             if tag == layout.TAG_DOUBLE:
@@ -242,7 +242,7 @@ def _order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bo
     values, take = run.values, run.cancel.budget.take
     if are_longs(column):
         return _Longs(column)
-    kinds = present(values.tags(column))
+    kinds = present(layout.tags_of(column))
     if kinds == [layout.TAG_INSTANT]:
         return _Instants(column)
     if kinds == [layout.TAG_DOUBLE]:

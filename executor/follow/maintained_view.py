@@ -325,9 +325,9 @@ class MaintainedView:
     def _names_touched(self, tick: Moments) -> bool:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in self._read.named)
-        unique = [each.id for each in named if each is not None and each.unique is not None]
+        unique = [each.id for each in named if each is not None and each.kind.unique is not None]
         if self._naming:
-            unique += [each.id for each in tick.new.attributes() if each.unique is not None]
+            unique += [each.id for each in tick.new.attributes() if each.kind.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
     def _rename(self, tick: Moments, cancel: Cancel) -> dict[int, Change | AdalogError | None]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
-from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
@@ -118,7 +118,7 @@ class Questions:
                 found = suspicions(question.outline, question.databases)
                 weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
                 self._found.put(_seen(question), found, weight)
-            return (*diagnostics_of(question.about_arguments), *found)[: MOST + 1]
+            return bounded((*diagnostics_of(question.about_arguments), *found))
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before and there are none of its arguments, else None."""

@@ -172,7 +172,7 @@ class Statistics:
         ):
             return False
         attribute = attribute_of(self.databases[node.source], node.attribute)
-        return attribute is not None and attribute.value_type not in _ORDERED
+        return attribute is not None and attribute.kind.value_type not in _ORDERED
 
     def selectivity(self, node: Node) -> float:
         """The share of rows that a filter is expected to keep."""

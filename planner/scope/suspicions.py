@@ -309,8 +309,8 @@ class _Finder:
         if name in {rule.name for rule in self.outline.query.rules} and (alone or set(places) == {0}):
             return f"; a call of the rule is written ({name} …), in round brackets"
         known = [base.schema.names for base in self.databases.values()]
-        named = [index.named(name) for index in known if alone or attribute]
-        named += [index.ending_in(name) for index in known if attribute]
+        named = [index.by_name.get(name) for index in known if alone or attribute]
+        named += [index.by_local.get(name) for index in known if attribute]
         meant = next((each for each in named if each is not None), None)
         if meant is not None:
             return f"; the attribute is {meant}"

@@ -48,20 +48,14 @@ class NameIndex:
             alike = [each for each in alike if where(each)][:_COMPARED]
         return nearest(text, map(str, alike), cutoff=cutoff)
 
-    def named(self, name: str) -> Keyword | None:
-        """The name that is written so, without its colon."""
-        return self._by_name.get(name)
-
-    def ending_in(self, local: str) -> Keyword | None:
-        """The first name with this part after its slash."""
-        return self._by_local.get(local)
-
     @cached_property
-    def _by_name(self) -> dict[str, Keyword]:
+    def by_name(self) -> dict[str, Keyword]:
+        """Each name as it is written without its colon."""
         return {each.name: each for each in reversed(self.names)}
 
     @cached_property
-    def _by_local(self) -> dict[str, Keyword]:
+    def by_local(self) -> dict[str, Keyword]:
+        """The first name with each part after its slash."""
         return {each.local: each for each in reversed(self.names)}
 
     def _alike(self, text: str, cutoff: float, most: int) -> list[Keyword]:

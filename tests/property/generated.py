@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from adalog.datalog import aggregates
+
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long}
              {:db/ident :x :db/valueType :db.type/double}
              {:db/ident :s :db/valueType :db.type/string}

@@ -72,5 +72,5 @@ def test_names_of_any_length_and_any_letters() -> None:
 
 def test_names_by_their_parts() -> None:
     index = NameIndex([Keyword("a/b"), Keyword("c/b"), Keyword("b")])
-    assert (index.named("c/b"), index.named("x")) == (Keyword("c/b"), None)
-    assert (index.ending_in("b"), index.ending_in("c")) == (Keyword("a/b"), None)
+    assert (index.by_name.get("c/b"), index.by_name.get("x")) == (Keyword("c/b"), None)
+    assert (index.by_local.get("b"), index.by_local.get("c")) == (Keyword("a/b"), None)

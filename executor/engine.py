@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import tracing
 from adalog.datalog.ast import FindAggregate, FindPull, Query
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
@@ -137,9 +137,7 @@ class QueryEngine:
             return Place.LOCAL, "asked for"
         if request.engine == "SPARK":
             if spark is None:
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
-                )
+                raise unavailable("this gateway runs without Spark; ask for engine LOCAL or AUTO")
             return Place.SPARK, "asked for"
         work = _work(request, plan)
         small = self.prediction.small(work)
@@ -259,9 +257,8 @@ class QueryEngine:
             result.dropped = result.dropped if own is None else {QUERY: own, **result.dropped}
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         if request.max_rows is not None and len(result) > request.max_rows:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
+            raise limit_exceeded(
+                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit"
             )
         return result
 

@@ -126,7 +126,7 @@ class Pool:
         self.memory = Memory(own.memory_bytes)
         slow = SlowQueries(own.slow_seconds) if own.slow_seconds else None
         means = Means(own.threads, spark, database.schema == "strict", slow)
-        self.questions = Questions(own.plan_bytes // 2)
+        self.questions = Questions(own.plan_bytes // 2, database.schema == "strict")
         self.engine = QueryEngine(means, self.memory, own.plan_bytes // 2)
         lanes = LaneSlots(light=own.running, heavy=own.heavy, waiting=own.waiting, cost=own.heavy_cost)
         self.scheduler = Scheduler(lanes)

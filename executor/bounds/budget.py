@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.other_processes import NO_OTHERS
 
@@ -97,10 +97,9 @@ class Budget:
     def _draw(self, wanted: int) -> None:
         share = self._memory.share
         if wanted > share:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the query would hold more than {share:,} bytes at once, the share of one query; narrow it, "
-                "aggregate in smaller groups, or use :limit",
+                "aggregate in smaller groups, or use :limit"
             )
         if not self._closed:
             piece = min(share - self._drawn, max(_PIECE, wanted - self._drawn))

@@ -23,7 +23,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.executor.cache.codec import UNSIGNED, CacheEntry, NotAnEntryError, Signature, decode, encode
 from adalog.executor.cache.settings import RedisSettings
 from adalog.executor.cache.tally import Tally
@@ -290,4 +290,4 @@ def _client(url: str) -> redis.Redis:
     except ValueError:
         # What was given stays unsaid: there may be a password in it.
         message = "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
-        raise AdalogError(Code.ARG_INVALID, message) from None
+        raise invalid_argument(message) from None

@@ -15,7 +15,7 @@ import numpy as np
 from adalog.datalog.ast import Const, LookupRef, Source
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
@@ -175,10 +175,8 @@ class Binding:
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}",
-                atom.position,
+            raise invalid_argument(
+                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}", atom.position
             )
         if all(term is None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
@@ -255,10 +253,8 @@ class Binding:
         if node.version is not Version.ALL:
             return self.moments[name].at(node.version)
         if name not in self.databases:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"({node.name} …) looks into a database, but {name} was given a list of tuples",
-                node.position,
+            raise invalid_argument(
+                f"({node.name} …) looks into a database, but {name} was given a list of tuples", node.position
             )
         return self.databases[name]
 

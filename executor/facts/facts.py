@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.pairs import touched_rows
@@ -135,9 +135,8 @@ def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
 def check_size(rows: int) -> None:
     """Refuses a relation of more rows than memory is likely to have room for."""
     if rows > MOST_ROWS:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED,
-            f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting",
+        raise limit_exceeded(
+            f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting"
         )
 
 

@@ -122,14 +122,14 @@ class LastingJoins:
         """Begins a step: the moments of the databases that move, those that do not, and what else there is to
         read."""
         self._let_go()
-        self._lasts = all(each.old.schema_key == each.new.schema_key for each in moments.values())
+        self._lasts = all(each.old.schema.key == each.new.schema.key for each in moments.values())
         if not self._suits(moments, still, relations):
             self.forget()
         self._seen = {name: each.new.t for name, each in moments.items()}
         self._still, self._relations = still, relations
         binding = self._binding
         if binding is None:
-            self._schemas = {name: each.new.schema_key for name, each in moments.items()}
+            self._schemas = {name: each.new.schema.key for name, each in moments.items()}
             self._codes = {name: each.new.codes for name, each in moments.items()}
             self._binding = _Binding(self._plan, still, relations, run, moments=moments, derive=derived)
         else:
@@ -145,7 +145,7 @@ class LastingJoins:
             return False
         for name, each in moments.items():
             new = each.new
-            if self._schemas.get(name) != new.schema_key or new.codes is not self._codes.get(name):
+            if self._schemas.get(name) != new.schema.key or new.codes is not self._codes.get(name):
                 return False
             names = binding.names.get(name)
             if names:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
@@ -117,7 +117,7 @@ class MaintainedProgram:
         LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once."""
         if self._pause:
             self._pause -= 1
-            raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
+            raise limit_exceeded(self._refused)
         try:
             self._empty()
             for name in self._inputs:

@@ -103,8 +103,8 @@ class RuleJoins:
 
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
-        key = moments.new.schema_key
-        if key != moments.old.schema_key:
+        key = moments.new.schema.key
+        if key != moments.old.schema.key:
             return None
         known = self._attributes.get(id(atom))
         if known is None or known[0] != key:

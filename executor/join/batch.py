@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.distinct_rows import first_rows
 
@@ -123,9 +123,7 @@ def check_total(weight: Column, times: Column | None = None) -> None:
     numbers = weight.astype(np.float64)
     total = float((numbers if times is None else numbers * times).sum())
     if total >= _MOST:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED, f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it"
-        )
+        raise limit_exceeded(f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it")
 
 
 def run_starts(first: Column, second: Column) -> Mask:

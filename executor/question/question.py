@@ -22,7 +22,7 @@ from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
-from adalog.planner.scope.suspicions import suspicions
+from adalog.planner.scope.suspicions import check_symbols, suspicions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
 
@@ -71,9 +71,11 @@ class Question:
 
 @dataclass
 class Questions:
-    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe."""
+    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe. `strict`: a symbol
+    that is surely no variable is refused."""
 
     nbytes: int = _KEPT_BYTES
+    strict: bool = False
     _queries: LruCache[str, ast.Query] = field(init=False)
     _outlines: LruCache[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
     _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
@@ -109,6 +111,8 @@ class Questions:
             dues = [] if cancel.deadline is None else [cancel.deadline]
             dues += (arrived + ms / 1000 for ms in (request.timeout_ms, query.timeout_ms) if ms is not None)
             args, databases, suspected, due = made.args, made.databases, made.suspected, min(dues, default=None)
+            if self.strict:
+                check_symbols(outline, databases)
             return Question(request, rules, outline, args, databases, now, suspected, started, due, cost)
 
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
@@ -150,5 +154,5 @@ class Questions:
 def _seen(question: Question) -> Any:
     """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
     databases = question.databases.items()
-    known = sorted((name, each.schema_key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
+    known = sorted((name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
     return (question.text, question.rules, question.relations, tuple(known))

@@ -13,7 +13,7 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
 from adalog.executor.source.data_folder import DataFolder
@@ -81,7 +81,7 @@ class DatomsReader(DataSourceReader):
         known = schema_of(place, attribute).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
-                raise AdalogError(Code.ARG_INVALID, f"datoms have no column {name}; they have {', '.join(known)}")
+                raise invalid_argument(f"datoms have no column {name}; they have {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
         """Large attributes in several, small ones together."""

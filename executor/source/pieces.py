@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -52,7 +52,7 @@ class SourceQuery:
         """The question that it is there."""
         args = edn.read(self.args)
         if type(args) is not tuple:
-            raise AdalogError(Code.ARG_INVALID, f"args is {self.args}; it is EDN of a vector of arguments")
+            raise invalid_argument(f"args is {self.args}; it is EDN of a vector of arguments")
         return Questions(_PLAN_BYTES).of(QueryRequest(self.query, args), snapshot, cancel)
 
     def answered(self, snapshot: Snapshot) -> Result:

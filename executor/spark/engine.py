@@ -23,7 +23,7 @@ from adalog.cluster.cluster import TASKS_PER_CORE, Cluster
 from adalog.cluster.failures import is_out_of_space, out_of_space, session_ended
 from adalog.cluster.job import run_tasks
 from adalog.cluster.session import Session
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -175,19 +175,15 @@ def query_error(error: Exception) -> AdalogError:
     """The error of a query whose tasks failed."""
     text = str(error)
     if "spark.driver.maxResultSize" in text:
-        return AdalogError(
-            Code.LIMIT_EXCEEDED,
-            "the answer is larger than Spark may bring together; narrow the query, or aggregate",
-        )
+        return limit_exceeded("the answer is larger than Spark may bring together; narrow the query, or aggregate")
     _log.error("a Spark job failed", exc_info=error)
     if _DIED.search(text):
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            "a Spark worker died twice at the same part of the query; it may need more memory than workers have",
+        return unavailable(
+            "a Spark worker died twice at the same part of the query; it may need more memory than workers have"
         )
     if "Traceback (most recent call last)" in text:
         return AdalogError(Code.INTERNAL, f"a task on Spark failed: {text.strip().splitlines()[-1]}")
-    return AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark could not run the query: {_cause(text)}")
+    return unavailable(f"Spark could not run the query: {_cause(text)}")
 
 
 def _cause(text: str) -> str:

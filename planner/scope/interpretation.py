@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.pending_warnings import UnknownName
@@ -236,7 +236,7 @@ def entity_named(database: Snapshot, value: Any) -> Any:
             hint = f": {holding(kind)}, {expected(attribute, json=False)}"
         else:
             hint = ""
-        raise AdalogError(Code.ARG_INVALID, f"nothing can be named by {write(value)}{hint}")
+        raise invalid_argument(f"nothing can be named by {write(value)}{hint}")
     return value if read is None else read
 
 

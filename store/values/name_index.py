@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.hints import LONGEST, nearest
+from adalog.datalog.hints import LONGEST, most_alike
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 
@@ -37,8 +37,10 @@ class NameIndex:
         self.names = tuple(names)
 
     def hint(self, name: Keyword, *, cutoff: float = 0.6, where: Callable[[Keyword], bool] | None = None) -> str:
-        """` (did you mean :person/name?)` for the known name most like this one, or nothing. cutoff: the least
-        `ratio` of difflib. where: a condition on names, for those most alike."""
+        """` (did you mean :person/name?)` for the known name most like this one, or nothing.
+
+        cutoff: the least `ratio` of difflib. where: a condition on names, for those most alike.
+        """
         look()
         text = str(name)
         if len(text) > LONGEST or not self.names:
@@ -46,7 +48,7 @@ class NameIndex:
         alike = self._alike(text, cutoff, _COMPARED if where is None else _TRIED)
         if where is not None:
             alike = [each for each in alike if where(each)][:_COMPARED]
-        return nearest(text, map(str, alike), cutoff=cutoff)
+        return most_alike(text, map(str, alike), cutoff=cutoff)
 
     @cached_property
     def by_name(self) -> dict[str, Keyword]:

@@ -92,11 +92,9 @@ def test_a_plain_symbol_in_the_place_of_an_attribute(tracker):
     quiet(tracker, "[:find ?i a ?t :where [?i a ?t]]")
 
 
-@pytest.mark.parametrize("written", ["open", "'open'"])
-def test_a_plain_symbol_where_a_value_was_meant(tracker, written):
-    query = "[:find ?i :where [?i :issue/status MARK]]"
-    assert tracker.warnings(query.replace("MARK", f"‸{written}")) == ["PLAIN_SYMBOL"]
-    assert 'write :open, "open" or _' in tracker.says(query.replace("MARK", written))
+def test_a_plain_symbol_where_a_value_was_meant(tracker):
+    assert tracker.warnings("[:find ?i :where [?i :issue/status ‸open]]") == ["PLAIN_SYMBOL"]
+    assert 'write :open, "open" or _' in tracker.says("[:find ?i :where [?i :issue/status open]]")
     quiet(tracker, "[:find ?i :where [?i :issue/status _open]]")
 
 
@@ -104,7 +102,7 @@ def test_a_plain_symbol_where_a_value_was_meant(tracker, written):
 def test_a_plain_symbol_that_names_a_built_in(tracker, clause):
     query = "[:find ?i :where [?i :issue/points ?p] CLAUSE]"
     assert tracker.warnings(query.replace("CLAUSE", clause)) == ["PLAIN_SYMBOL"]
-    assert "[(> …)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
+    assert "[(> ?p 2)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
 
 
 def test_a_date_as_text_says_how_it_is_written(tracker):

@@ -108,7 +108,7 @@ class AnswerCatchUp:
 
     def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
         """A view of one's own that may begin at a moment."""
-        if at.schema_key == now.schema_key and not self.question.names_moments():
+        if at.schema.key == now.schema.key and not self.question.names_moments():
             # The plan for now is as good there, and is probably cached.
             at = now
         return view_of(self.question.unbound_at(at, cancel.check), self.parts.pool.engine)

@@ -46,8 +46,8 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are known to need a view for each feed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.executor.follow.view import LiveView
 from adalog.executor.live.subscribers.event import Message
@@ -54,7 +54,7 @@ class MemoryShare:
         if nbytes > self._of.share:
             setting = "the setting ADALOG_LIVE_BYTES moves this limit"
             sizes = f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}"
-            raise AdalogError(Code.LIMIT_EXCEEDED, f"{sizes}; narrow it; {setting}")
+            raise limit_exceeded(f"{sizes}; narrow it; {setting}")
         if not self._of.draw(nbytes - self.nbytes):
             message = "other live queries hold the memory that this one needs; try again shortly"
             raise FullError(Code.RATE_LIMITED, message, retry_after=1)

@@ -27,8 +27,8 @@ from adalog.executor.live.hub.views import Views
 from adalog.executor.live.subscribers.delivery import Channel, Delivery
 from adalog.executor.live.subscribers.event import Event, Message, MessageForm, StreamPosition, failure
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 
 # Snapshots, and the bytes of one, that are kept for subscribers that join at the same moment.
 _SNAPSHOTS: Final = 32

@@ -126,7 +126,7 @@ def _load(data: Path, users: int, say: Say) -> None:
                     Keyword("user/follows"): (pairs[0], pairs[1]),
                 },
             )
-        count = database.datom_count
+        count = database.snapshot().datom_count
     say(f"    {count:,} datoms loaded in {time.perf_counter() - began:.0f} s")
 
 

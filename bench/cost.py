@@ -132,7 +132,7 @@ def _weigh() -> tuple[int, int, int]:
         snapshot.ev(attribute)
         snapshot.ve(attribute)
     gc.collect()
-    return database.memory_bytes(), _resident() - before, database.datom_count
+    return database.snapshot().nbytes(), _resident() - before, database.snapshot().datom_count
 
 
 def _resident() -> int:

@@ -138,7 +138,7 @@ def measured(folder: Path) -> list[Row]:
     rows.append(("bulk load of 1,000,000 datoms, durable", f"{time.perf_counter() - started:.2f} s"))
     rows.append(("closing, with the segments written", f"{seconds(database.close):.2f} s"))
     database = Database.open(path)
-    rows.append(("bytes a datom", f"{database.memory_bytes() / database.datom_count:.1f}"))
+    rows.append(("bytes a datom", f"{database.snapshot().nbytes() / database.snapshot().datom_count:.1f}"))
     database.close()
     rows.append(("start-up from segments", f"{seconds(lambda: Database.open(path).close()) * 1000:.0f} ms"))
     (Path(path) / "checkpoint.json").unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from adalog.datalog import ast
 from adalog.datalog.errors import Position
@@ -37,13 +38,13 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
             case ast.OrJoin():
                 for variable in (*clause.required, *clause.variables):
                     add(variable)
-            case ast.Not() if inside_not:
-                found = names_in(clause.clauses, inside_not=True) | found
-            case ast.NotJoin() if inside_not:
-                for variable in clause.variables:
+            case ast.Not():
+                found = names_in(clause.clauses if inside_not else (), inside_not=True) | found
+            case ast.NotJoin():
+                for variable in clause.variables if inside_not else ():
                     add(variable)
             case _:
-                pass
+                assert_never(clause)
     return found
 
 

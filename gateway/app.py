@@ -77,7 +77,7 @@ def create_app(
     metrics.read_from(partial(live_figures, hub))
     if workers is not None:
         workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
-    cursors = Cursors(database.secret or cursor_key(settings))
+    cursors = Cursors(database.log.secret or cursor_key(settings))
     services = Services(database, pool, settings.limits, cursors, responses, hub)
     unsent = "Bytes of large responses that are not sent yet."
     metrics.gauge("adalog_response_bytes", unsent, lambda: responses.held)
@@ -93,7 +93,7 @@ def create_app(
     answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
+    probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -146,6 +146,7 @@ class _Probes:
     pool: Pool
     tokens: Tokens
     metrics: Metrics
+    wire: Wire
     prepared: Callable[[], bool]
     workers: Workers | None
 
@@ -154,22 +155,25 @@ class _Probes:
 
     async def ready(self, request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
+        if self.wire.is_draining:
+            why = "the server stops soon: everything is still answered"
+            return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         try:
             t = self.database.snapshot().t
         except AdalogError as error:
             return JSONResponse({"status": "not ready", "why": error.message}, 503, headers)
-        failed = self.database.read_only
+        failed = self.database.writer.doubt
         if failed is not None:
             why = (
-                f"{self.database.failed}, and the log cannot be read again yet ({failed}): queries are answered, "
-                "READ_ONLY"
+                f"{self.database.log.failed}, and the log cannot be read again yet ({failed}): queries are "
+                "answered, READ_ONLY"
             )
             return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         ready: dict[str, object] = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
-        away = self.database.away
+        away = self.database.writer.away
         if away is not None:
             # Queries are answered from memory: as ready as all others on that log.
             ready["behind"] = away
@@ -207,20 +211,20 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics = Metrics()
     gauge, counts = metrics.gauge, metrics.counts
     gauge("adalog_basis_t", "The newest transaction number.", lambda: database.snapshot().t)
-    gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
-    gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
-    gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
+    gauge("adalog_datoms", "Datoms that hold now.", lambda: database.snapshot().datom_count)
+    gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count(database.snapshot()))
+    gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.snapshot().nbytes())
     gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.scheduler.running)
     gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
-    gauge("adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting)
-    gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
-    gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    gauge("adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.writer.waiting)
+    gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.writer.away is not None)
+    gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.writer.doubt is not None)
     gauge(
         "adalog_clock_behind_seconds",
         "By how much the clock is behind the last transaction, whose instant all have until it has caught up.",
-        lambda: database.clock_behind,
+        lambda: database.clock.behind,
     )
-    counts("adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures)
+    counts("adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log.failures)
     metrics.read_from(partial(lane_figures, pool.scheduler))
     gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
     unfinished = "Bytes of bodies on the way or without an answer yet."

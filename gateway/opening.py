@@ -73,7 +73,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         properties=settings.spark_properties,
         segments=None if place is None else place.get_secret_value(),
     )
-    database.have_folded(folding_on(engine.session))
+    database.compactor.have_folded(folding_on(engine.session))
     pool = Pool(database, sizes, engine, cache)
     if workers is not None:
         workers.share_spark(engine, pool.memory)

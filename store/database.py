@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
 from adalog.store.checkpoint.checkpoint import MappedCheckpoint
-from adalog.store.checkpoint.compactor import Compactor, Elsewhere, FoldPoint, FoldResult
-from adalog.store.checkpoint.coordination import SoleProcess
+from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
-from adalog.store.checkpoint.fold_memory import FOLD_BYTES
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files.clock import Clock
 from adalog.store.files.folder import is_address
@@ -84,7 +83,7 @@ class Database:
         log, folder = ground.log, ground.folder
         self._siblings = siblings
         self._setting = setting
-        self._log = log
+        self.log = log
         self._folder = folder
         self._head = head
         self._snapshot = head.published()
@@ -93,16 +92,22 @@ class Database:
         self._census = EntityCounter()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
-        self._clock = Clock()
-        self._clock.look(head.instant)
+        self.clock = Clock()
+        self.clock.look(head.instant)
         # What was opened for it, and is closed with it.
         self._held = ExitStack()
-        self._compactor = Compactor(
-            log, folder, ground.folding or SoleProcess(), self._moment, self._adopt, self._take_over_mapped, named
+        self.compactor = Compactor(
+            log,
+            folder,
+            ground.folding or FoldCoordinator(),
+            self._moment,
+            self._adopt,
+            self._take_over_mapped,
+            named,
         )
         self._waiting = BasisWaiters(head.t)
-        self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
-        self._following = LogFollower(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
+        self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
+        self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
 
     @staticmethod
     def open(
@@ -148,24 +153,24 @@ class Database:
             setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting)
             database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
-        database._compactor.wrote(found.unsaved)
+        database.compactor.wrote(found.unsaved)
         return database
 
     def source(self) -> LogSource:
         """What a backup is made from: all that is durable now. Used until the database is closed."""
-        files = None if self._folder is None else FolderFiles(self._folder, self._log.bring)
-        return LogSource(self._log, files, now_ms(), self._snapshot.t)
+        files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
+        return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
-        self._writer.stop()
+        self.writer.stop()
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
         if self._following is not None:
             self._following.close()
-        self._compactor.close()
-        self._writer.close()
+        self.compactor.close()
+        self.writer.close()
         self._held.close()
 
     def __enter__(self) -> Database:
@@ -179,36 +184,19 @@ class Database:
         """Whether attributes have to be declared before they are used."""
         return self._setting.policy.mode
 
-    @property
-    def identity(self) -> str:
-        return self._log.identity
-
-    @property
-    def is_shared(self) -> bool:
-        return self._log.is_shared
-
-    @property
-    def secret(self) -> bytes | None:
-        """The secret that all gateways on one PostgreSQL server share; None for a folder and in memory."""
-        return self._log.secret if isinstance(self._log, ServerLog) else None
-
     def history_mark(self, t: int) -> str:
         """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
 
         Raises ARG_INVALID for a t not reached yet, BACKEND_UNAVAILABLE where it is of long ago and the log cannot
         be read.
         """
-        checksum = self._log.recent_checksum(t)
+        checksum = self.log.recent_checksum(t)
         if checksum is None:
             self._check_log()
-            checksum = self._log.checksum_at(t)
+            checksum = self.log.checksum_at(t)
         if checksum is None:
-            raise AdalogError(Code.ARG_INVALID, f"transaction {t} is not reached yet")
-        return f"{self.identity} {t} {checksum:08x}"
-
-    def has_recent_mark(self, t: int) -> bool:
-        """Whether the mark of t is told without the disk."""
-        return self._log.recent_checksum(t) is not None
+            raise invalid_argument(f"transaction {t} is not reached yet")
+        return f"{self.log.identity} {t} {checksum:08x}"
 
     def evaluate_with(self, evaluator: Evaluator) -> None:
         """Sets the evaluator of the stored queries that transactions call; without one they are refused."""
@@ -226,10 +214,7 @@ class Database:
         with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.hub.Hub` follows the database.
         """
         if self._follower is None:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                "nobody follows this database: make an executor.live.hub.hub.Hub of its pool",
-            )
+            raise unavailable("nobody follows this database: make an executor.live.hub.hub.Hub of its pool")
         return self._follower.live(query, args, resume, from_t)
 
     # Reading
@@ -240,10 +225,10 @@ class Database:
     def reached(self, t: int) -> Future[None] | None:
         """Done once transaction t can be read here, which another process may have answered already. None where it
         can be read now, or no other process writes to the log. A waiter that gives up cancels it."""
-        if t <= self._snapshot.t or not self._log.is_shared:
+        if t <= self._snapshot.t or not self.log.is_shared:
             return None
         future = self._waiting.wait(t)
-        self._writer.look()
+        self.writer.look()
         return future
 
     @property
@@ -253,7 +238,7 @@ class Database:
         if self._siblings is None:
             return None
         newest = self._siblings.newest()
-        return newest if newest > self._snapshot.t and self.away is None else None
+        return newest if newest > self._snapshot.t and self.writer.away is None else None
 
     def at(
         self,
@@ -270,7 +255,7 @@ class Database:
         """
         now = self._snapshot
         if t is not None and as_of is not None:
-            raise AdalogError(Code.ARG_INVALID, "give t or asOf, not both")
+            raise invalid_argument("give t or asOf, not both")
         moment = as_of if t is None else t
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
         moment, since = numbered(moment), numbered(since)
@@ -320,25 +305,21 @@ class Database:
             resolved = resolve(transaction, fork, evaluation, self._setting.policy, now)
             return outcome(basis, fork, resolved, transaction.digest())
 
-    def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
-        """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
-        return list(self.told(start, stop, limit))
-
-    def told(
+    def transactions(
         self, start: int, stop: int, limit: int, take: Callable[[int], None] = lambda _: None
     ) -> Iterator[TxReport]:
-        """The same, one at a time, as they are read. `take` is called with about the bytes of each before it is
-        decoded, and may raise."""
+        """At most `limit` transactions with start <= t < stop, oldest first, as they are read from the log. `take`
+        is called with about the bytes of each before it is decoded, and may raise."""
         self._check_log()
         now = self._snapshot
-        for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
+        for entry in self.log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
-            yield report_of(entry, self._log.decoded(entry), now.name_of)
+            yield report_of(entry, self.log.decoded(entry), now.name_of)
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
-        """The bytes of the log that `told` will read."""
+        """The bytes of the log that `transactions` will read."""
         self._check_log()
-        return self._log.nbytes(max(start, 1), min(stop, self._snapshot.t + 1), limit)
+        return self.log.nbytes(max(start, 1), min(stop, self._snapshot.t + 1), limit)
 
     def tx_instant(self, t: int) -> datetime | None:
         """When a transaction was made; None where there is none of that number here. Asks the log for nothing."""
@@ -347,8 +328,8 @@ class Database:
 
     def _check_log(self) -> None:
         """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach, without another attempt."""
-        if (away := self.away) is not None:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, away)
+        if (away := self.writer.away) is not None:
+            raise unavailable(away)
 
     # Writing
 
@@ -369,28 +350,27 @@ class Database:
         if idempotency_key is not None:
             check_key(idempotency_key)
         request = TransactionRequest(tx, expected_basis_t, idempotency_key)
-        self._writer.submit(request)
+        self.writer.submit(request)
         return request.future
 
     def bulk_load(self, schema_tx: str | Sequence[Any], columns: BulkData) -> TxReport:
         """One transaction of forms and, per attribute, entities with their values as columns. Attributes are
         declared by the forms or before. Entities are ids of one's own choice; refs are ids."""
         request = BulkRequest(schema_tx, columns=columns)
-        self._writer.submit(request)
+        self.writer.submit(request)
         return request.future.result()
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
         """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
         a database in memory, which has no place for files."""
-        if isinstance(self._log, ServerLog) and self._log.keep is None:
-            raise AdalogError(
-                Code.ARG_INVALID,
+        if isinstance(self.log, ServerLog) and self.log.keep is None:
+            raise invalid_argument(
                 "an import's files are to be where all gateways on a server see them, and no such place is named: "
-                "set ADALOG_SEGMENTS to a folder or address, or transact the data",
+                "set ADALOG_SEGMENTS to a folder or address, or transact the data"
             )
         if self._folder is None:
-            raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
+            raise invalid_argument("a database in memory has no files to import into; name a folder")
         with unfinished(self._folder) as path:
             yield path
 
@@ -412,8 +392,8 @@ class Database:
         adopted. Queries go on. One at a time."""
         hold = ExclusiveWriter(seconds)
         # A fold under way would take over what it made of the state before.
-        with self._compactor.paused():
-            self._writer.lend(hold)
+        with self.compactor.paused():
+            self.writer.lend(hold)
             try:
                 yield hold
             finally:
@@ -431,16 +411,16 @@ class Database:
         forms, basis_t = adoption.prepared.forms, adoption.prepared.t - 1
         request = AdoptionRequest(forms, basis_t, idempotency_key, adoption=adoption, folder=self._folder)
         if hold is not None:
-            hold.run(lambda: self._writer.loads.commit(request))
+            hold.run(lambda: self.writer.loads.commit(request))
             return request.future.result()
-        with self._compactor.paused():
-            self._writer.submit(request)
+        with self.compactor.paused():
+            self.writer.submit(request)
             return request.future.result()
 
     def transaction_of(self, idempotency_key: str) -> int | None:
         """The transaction that a key was used for, if that is remembered. Raises ARG_INVALID for what is no key."""
         check_key(idempotency_key)
-        found = self._log.use_of(idempotency_key, self._snapshot.t)
+        found = self.log.use_of(idempotency_key, self._snapshot.t)
         return None if found is None else found[0]
 
     def add_listener(self, listener: Listener) -> None:
@@ -452,13 +432,13 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
-        self._clock.look(self._head.instant)
+        self.clock.look(self._head.instant)
         if reports:
             if self._siblings is not None:
                 self._siblings.wrote(snapshot.t)
             self._waiting.reached(snapshot.t)
         for report in reports:
-            self._compactor.wrote(len(report.datoms))
+            self.compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
                 try:
                     listener(report, snapshot)
@@ -467,18 +447,9 @@ class Database:
 
     # Folding
 
-    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
-        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
-        self._compactor.have_folded(elsewhere, most)
-
-    @property
-    def fold_bytes(self) -> int:
-        """What one process may take for an attribute that is folded, or imported."""
-        return self._compactor.fold_bytes
-
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
-        self._compactor.run()
+        self.compactor.run()
 
     def _moment(self) -> FoldPoint:
         return self._on_writer(lambda: FoldPoint(self._head.published(), self._head.counters))
@@ -498,70 +469,26 @@ class Database:
                 if relation.t >= current[id_].t and relation.segments != current[id_].segments
             }
             head.replace(newer)
-            self._snapshot = self._writer.renewed()
+            self._snapshot = self.writer.renewed()
 
         self._on_writer(take_over)
 
     def _take_over(self, folded: FoldResult) -> None:
         self._head.take_over(folded.blocks, folded.relations)
-        self._snapshot = self._writer.renewed()
+        self._snapshot = self.writer.renewed()
 
     def _on_writer(self, work: Callable[[], T]) -> T:
         """Run something between two groups of transactions, and wait for it."""
         job, done = answered_by(work)
         del work
-        self._writer.submit(job)
+        self.writer.submit(job)
         return done.result()
-
-    # Health
-
-    @property
-    def waiting(self) -> int:
-        """Transactions that are not answered yet."""
-        return self._writer.waiting
-
-    @property
-    def read_only(self) -> str | None:
-        """Why nothing can be written at the moment; None where it can."""
-        return self._writer.doubt
-
-    @property
-    def failed(self) -> str:
-        """What is said where the log cannot be written."""
-        return self._log.failed
-
-    @property
-    def away(self) -> str | None:
-        """Why what others write is not seen at the moment; None where it is."""
-        return self._writer.away
-
-    @property
-    def log_failures(self) -> Mapping[str, int]:
-        """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
-        return self._log.failures
-
-    @property
-    def clock_behind(self) -> float:
-        """By how many seconds the clock is behind the last transaction, whose instant later ones have till then."""
-        return self._clock.behind
 
     # Figures
 
-    @property
-    def datom_count(self) -> int:
-        return self._snapshot.datom_count
-
-    @property
-    def entity_count(self) -> int:
-        return self.entity_count_at(self._snapshot)
-
-    def entity_count_at(self, snapshot: Snapshot) -> int:
-        """The same of one of its recent snapshots. Costs what was written since the last call."""
+    def entity_count(self, snapshot: Snapshot) -> int:
+        """Entities with a datom in one of its recent snapshots. Costs what was written since the last call."""
         return self._census.entities(snapshot)
-
-    def memory_bytes(self) -> int:
-        """Bytes of tries and dictionaries, those of mapped files included."""
-        return self._snapshot.nbytes()
 
 
 __all__ = ["Database", "Datom", "TxReport"]

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.store.checkpoint.files import Files, FolderFiles, shared_files
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files import leases
@@ -78,11 +78,7 @@ def held_folder(location: str) -> FolderLayout:
     try:
         held = holds_database(folder.path)
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"the data folder {location} cannot be read: {error.strerror}",
-            retryable=False,
-        ) from None
+        raise unavailable(f"the data folder {location} cannot be read: {error.strerror}", retryable=False) from None
     if not held:
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"there is no database to read in {location}", retryable=False)
+        raise unavailable(f"there is no database to read in {location}", retryable=False)
     return folder

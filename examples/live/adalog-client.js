@@ -1,21 +1,171 @@
+// dist/edn.js
+var Edn = class {
+  text;
+  tagged;
+  constructor(text, tagged2) {
+    this.text = text;
+    this.tagged = tagged2;
+  }
+  toString() {
+    return this.text;
+  }
+};
+function edn(texts, ...values) {
+  return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
+}
+function keyword(name) {
+  const bare = name.replace(/^:/, "");
+  if (!NAME.test(bare))
+    throw new TypeError(`${JSON.stringify(name)} is no keyword`);
+  return new Edn(`:${bare}`, { "#kw": bare });
+}
+function symbol(name) {
+  if (!NAME.test(name))
+    throw new TypeError(`${JSON.stringify(name)} is no symbol`);
+  return new Edn(name, { "#sym": name });
+}
+function uuid(text) {
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text))
+    throw new TypeError(`${JSON.stringify(text)} is no uuid`);
+  return new Edn(`#uuid "${text}"`, { "#uuid": text });
+}
+function decimal(text) {
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))
+    throw new TypeError(`${JSON.stringify(text)} is no decimal`);
+  return new Edn(`${text}M`, { "#dec": text });
+}
+var NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
+function written(value) {
+  if (value instanceof Edn)
+    return value.text;
+  if (typeof value === "string")
+    return JSON.stringify(value);
+  if (typeof value === "boolean")
+    return String(value);
+  if (typeof value === "bigint")
+    return BigInt.asIntN(64, value) === value ? String(value) : `${value}N`;
+  if (typeof value === "number" && Number.isFinite(value)) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value))
+      return value.toExponential().replace(/^(-?\d+)e/, "$1.0e");
+    return String(value).replace(/^(-?\d+)e/, "$1.0e");
+  }
+  if (value instanceof Date)
+    return `#inst "${value.toISOString()}"`;
+  if (Array.isArray(value))
+    return `[${value.map(written).join(" ")}]`;
+  if (value instanceof Uint8Array)
+    return `#bytes "${base64(value)}"`;
+  if (value instanceof Set)
+    return `#{${Array.from(value, written).join(" ")}}`;
+  if (value instanceof Map)
+    return `{${Array.from(value, (entry) => entry.map(written).join(" ")).join(" ")}}`;
+  throw new TypeError(`${String(value)} cannot be written as EDN`);
+}
+function base64(bytes) {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+// dist/arguments.js
+var DEEPEST = 64;
+function jsonArguments(args) {
+  return args.map((value, i) => {
+    if (value instanceof Edn && value.tagged === void 0)
+      return { "#edn": value.text };
+    if (value === null)
+      throw new TypeError(`args[${i}] is null, which is no value: leave its clause out, or pass edn\`nil\``);
+    return tagged(value, `args[${i}]`, 0);
+  });
+}
+function tagged(value, place, depth) {
+  if (depth > DEEPEST)
+    throw new TypeError(`${place} is nested more than ${DEEPEST} deep, or contains itself`);
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : { "#double": String(value) };
+    case "bigint":
+      return { [BigInt.asIntN(64, value) === value ? "#long" : "#bigint"]: String(value) };
+    case "object":
+      return value === null ? null : taggedObject(value, place, depth + 1);
+    default:
+      throw new TypeError(`${place} is ${shown(value)}, which cannot be an argument`);
+  }
+}
+function taggedObject(value, place, depth) {
+  const items = (each) => Array.from(each, (item, i) => tagged(item, `${place}[${i}]`, depth));
+  if (value instanceof Edn) {
+    if (value.tagged !== void 0)
+      return value.tagged;
+    throw new TypeError(`${place} is EDN text within a list or map: it can only be a whole argument`);
+  }
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime()))
+      throw new TypeError(`${place} is an invalid Date`);
+    return { "#inst": value.toISOString() };
+  }
+  if (Array.isArray(value))
+    return items(value);
+  if (value instanceof Set)
+    return { "#set": items(value) };
+  if (value instanceof Map)
+    return { "#map": items(value) };
+  if (value instanceof Uint8Array)
+    return { "#bytes": base64(value) };
+  if ("toJSON" in value && typeof value.toJSON === "function")
+    return tagged(value.toJSON(), place, depth);
+  const parent = Object.getPrototypeOf(value);
+  if (parent !== null && Object.getPrototypeOf(parent) !== null) {
+    throw new TypeError(`${place} is ${shown(value)}, which cannot be an argument`);
+  }
+  const entries = Object.entries(value).filter(([, item]) => item !== void 0);
+  return Object.fromEntries(entries.map(([key, item]) => [key, tagged(item, `${place}.${key}`, depth)]));
+}
+function shown(value) {
+  if (typeof value === "object" && value !== null)
+    return `a ${value.constructor.name}`;
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+// dist/wake.js
+function onWake(listener) {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible")
+      listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}
+
 // dist/backoff.js
 function delay(backoff, attempt, retryAfter2 = 0) {
   const most = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(attempt, 30));
   return Math.max(Math.random() * most, retryAfter2);
 }
-function sleep(ms, signal) {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const aborted = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", aborted);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", aborted, { once: true });
-  });
+async function sleep(ms, early, signal) {
+  signal?.throwIfAborted();
+  let stop = () => {
+  };
+  try {
+    await new Promise((resolve, reject) => {
+      const aborted = () => reject(signal?.reason);
+      const timer = setTimeout(resolve, ms);
+      const stopListening = early ? onWake(resolve) : void 0;
+      signal?.addEventListener("abort", aborted);
+      stop = () => {
+        clearTimeout(timer);
+        stopListening?.();
+        signal?.removeEventListener("abort", aborted);
+      };
+    });
+  } finally {
+    stop();
+  }
 }
 
 // dist/errors.js
@@ -40,12 +190,12 @@ var AdalogError = class extends Error {
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable, line, column } = extensions;
+  const { code, retryable, line, column, retryAfter: seconds } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
-    retryAfter: retryAfter2
+    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2
   });
 }
 function network(cause) {
@@ -58,20 +208,32 @@ function isTransient(error) {
 var TRANSIENT = /* @__PURE__ */ new Set(["NETWORK", "BACKEND_UNAVAILABLE", "RATE_LIMITED"]);
 
 // dist/http.js
+async function currentToken(token) {
+  return typeof token === "function" ? token() : token;
+}
+async function renewedToken(token, refused2) {
+  const fresh2 = typeof token === "function" ? await token(refused2) : void 0;
+  return fresh2 === refused2 ? void 0 : fresh2;
+}
 async function post(endpoint, operation, accept, signal) {
-  const headers = { ...await provided(endpoint.headers) };
-  const token = await provided(endpoint.token);
-  if (token !== void 0)
-    headers["authorization"] = `Bearer ${token}`;
+  const body = JSON.stringify(operation);
+  const headers = typeof endpoint.headers === "function" ? await endpoint.headers() : endpoint.headers;
+  const token = await currentToken(endpoint.token);
+  const request = { method: "POST", headers: { ...headers, accept, "content-type": "application/json" }, body, cache: "no-store" };
+  const response = await send(endpoint, request, token, signal);
+  if (response.status !== 401)
+    return response;
+  const fresh2 = await renewedToken(endpoint.token, token);
+  if (fresh2 === void 0)
+    return response;
+  await response.body?.cancel();
+  return send(endpoint, request, fresh2, signal);
+}
+async function send({ url, fetch: fetch2 }, request, token, signal) {
+  const authorization = token === void 0 ? {} : { authorization: `Bearer ${token}` };
   signal?.throwIfAborted();
   try {
-    return await endpoint.fetch(endpoint.url, {
-      method: "POST",
-      headers: { ...headers, accept, "content-type": "application/json" },
-      body: JSON.stringify(operation),
-      cache: "no-store",
-      ...signal === void 0 ? {} : { signal }
-    });
+    return await fetch2(url, { ...request, headers: { ...request.headers, ...authorization }, ...signal === void 0 ? {} : { signal } });
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -113,25 +275,11 @@ function transient(response) {
   return { retryable: true, retryAfter: retryAfter(response) };
 }
 function retryAfter(response) {
-  const seconds = Number(response.headers.get("retry-after") ?? NaN);
-  return seconds >= 0 ? seconds * 1e3 : void 0;
-}
-async function provided(value) {
-  return typeof value === "function" ? value() : value;
-}
-
-// dist/wake.js
-function onWake(listener) {
-  const visible = () => {
-    if (globalThis.document.visibilityState === "visible")
-      listener();
-  };
-  globalThis.addEventListener?.("online", listener);
-  globalThis.document?.addEventListener("visibilitychange", visible);
-  return () => {
-    globalThis.removeEventListener?.("online", listener);
-    globalThis.document?.removeEventListener("visibilitychange", visible);
-  };
+  const header = response.headers.get("retry-after");
+  if (header === null)
+    return void 0;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1e3 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? void 0 : Math.max(0, ms);
 }
 
 // dist/connection.js
@@ -902,112 +1050,62 @@ function createClient(options) {
     fetch: options.fetch ?? ((input, init) => fetch(input, init))
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
-  const retries = options.retries ?? 3;
+  const queryRetryMs = options.queryRetryMs ?? 6e4;
   const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
-  async function send(query, variables, { signal, onWarnings }) {
+  async function send2(query, variables, { signal, onWarnings }) {
     const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
     if (warnings.length > 0)
       onWarnings?.(warnings);
     return data;
   }
-  async function repeated(query, variables, signal) {
-    for (let attempt = 0; ; attempt += 1) {
+  async function repeated(query, variables, { signal, onRetry = options.onRetry }, retryMs) {
+    const end = Date.now() + retryMs;
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send(query, variables, signal === void 0 ? {} : { signal });
+        return await send2(query, variables, { signal });
       } catch (error) {
-        if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error))
+        if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
-        await sleep(delay(backoff, attempt, error.retryAfter), signal);
+        const delayMs = delay(backoff, attempt - 1, error.retryAfter);
+        if (Date.now() + delayMs > end)
+          throw error;
+        onRetry?.({ error, attempt, delayMs });
+        await sleep(delayMs, error.retryAfter === void 0, signal);
       }
     }
   }
   return {
-    async query(query, args = [], { signal, ...more } = {}) {
+    async query(query, args = [], { signal, onRetry, ...more } = {}) {
       const variables = {
         query,
         encoding: "PLAIN",
         engine: "AUTO",
         ...more,
         ...more.with === void 0 ? {} : { with: String(more.with) },
-        ...more.argsEdn === void 0 && args.length > 0 ? { args } : {}
+        ...more.argsEdn === void 0 && args.length > 0 ? { args: jsonArguments(args) } : {}
       };
-      return (await repeated(QUERY, variables, signal)).q;
+      return (await repeated(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
     },
-    async transact(tx, { signal, ...more } = {}) {
+    async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated(TRANSACT, variables, signal)).transact;
+      return (await repeated(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
     },
     live(query, args = [], live = {}) {
-      return new LiveQuery(query, args, live, transport, backoff);
+      return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2.signal)).database.basisT);
+      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
     graphql(document, variables = {}, options2 = {}) {
-      return send(document, variables, options2);
+      return send2(document, variables, options2);
     }
   };
 }
+var FOR_GOOD = Number.POSITIVE_INFINITY;
 var ACCEPT = "application/graphql-response+json, application/json;q=0.9";
 function randomKey() {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-// dist/edn.js
-var Edn = class {
-  text;
-  constructor(text) {
-    this.text = text;
-  }
-  toString() {
-    return this.text;
-  }
-};
-function edn(texts, ...values) {
-  return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
-}
-function keyword(name) {
-  const bare = name.replace(/^:/, "");
-  if (!NAME.test(bare))
-    throw new TypeError(`${JSON.stringify(name)} is no keyword`);
-  return new Edn(`:${bare}`);
-}
-function symbol(name) {
-  if (!NAME.test(name))
-    throw new TypeError(`${JSON.stringify(name)} is no symbol`);
-  return new Edn(name);
-}
-function uuid(text) {
-  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text))
-    throw new TypeError(`${JSON.stringify(text)} is no uuid`);
-  return new Edn(`#uuid "${text}"`);
-}
-function decimal(text) {
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))
-    throw new TypeError(`${JSON.stringify(text)} is no decimal`);
-  return new Edn(`${text}M`);
-}
-var NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
-function written(value) {
-  if (value instanceof Edn)
-    return value.text;
-  if (typeof value === "string")
-    return JSON.stringify(value);
-  if (typeof value === "boolean")
-    return String(value);
-  if (typeof value === "bigint")
-    return BigInt.asIntN(64, value) === value ? String(value) : `${value}N`;
-  if (typeof value === "number" && Number.isFinite(value)) {
-    if (Number.isInteger(value) && !Number.isSafeInteger(value))
-      return value.toExponential().replace(/^(-?\d+)e/, "$1.0e");
-    return String(value).replace(/^(-?\d+)e/, "$1.0e");
-  }
-  if (value instanceof Date)
-    return `#inst "${value.toISOString()}"`;
-  if (Array.isArray(value))
-    return `[${value.map(written).join(" ")}]`;
-  throw new TypeError(`${String(value)} cannot be written as EDN`);
 }
 
 // node_modules/graphql-ws/dist/common-CGW11Fyb.js

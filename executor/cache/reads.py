@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from weakref import WeakKeyDictionary
 
 from adalog.datalog import ast
@@ -147,6 +147,8 @@ class _Query:
             case ast.NotJoin():
                 kept = _visible(entities, clause.variables)
                 self.clauses(clause.clauses, self.inner(clause.source, source), kept)
+            case _:
+                assert_never(clause)
 
     def inner(self, given: ast.Source | None, source: str) -> str:
         return source if given is None else self.name(given.name, source)
@@ -181,7 +183,8 @@ class _Query:
         if isinstance(clause, ast.Function) and clause.query is not None:
             self.within(clause, clause.query, source, entities)
             return
-        if not BUILTINS[clause.name].needs_database:
+        built_in = BUILTINS.get(clause.name)
+        if built_in is not None and not built_in.needs_database:
             return
         given = [each.name for each in clause.args if isinstance(each, ast.Source)]
         database = self.name(given[0], source) if given else source
@@ -277,7 +280,7 @@ class _Touched:
         # A name that is none yet becomes one by a change of the schema.
         ids = {each.id for name in (*reads.named, *more) if (each := snapshot.attribute(name)) is not None}
         if reads.unique:
-            ids |= {each.id for each in snapshot.attributes() if each.unique is not None}
+            ids |= {each.id for each in snapshot.attributes() if each.kind.unique is not None}
         for pattern in reads.pulls:
             pulled = self._pulled(snapshot, pattern)
             if pulled is None:
@@ -325,4 +328,4 @@ def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] |
 def _shows_whole(asked: PullAttribute, attribute: Attribute) -> bool:
     """Whether the entity that the attribute refers to is shown in full: a component without a pattern of its
     own."""
-    return attribute.component and asked.sub is None and not asked.reverse
+    return attribute.kind.component and asked.sub is None and not asked.reverse

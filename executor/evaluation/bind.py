@@ -36,7 +36,6 @@ from adalog.executor.join.level import Level
 from adalog.executor.join.negation import NotExtender
 from adalog.executor.join.protocol import START, Extender
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.explain.nodes import describe
 from adalog.planner.model import logical
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.planner.model.version import Version
@@ -152,7 +151,7 @@ class Binding:
             case logical.NotNode():
                 return self._negation(node)
             case logical.RuleAtom():
-                raise AssertionError(f"{describe(node)} is a relation by now")
+                raise AssertionError(f"{node.clause} is a relation by now")
 
     # Patterns and relations
 

@@ -101,7 +101,7 @@ class Moments:
 
 def _names_an_entity(atom: DatomAtom, attribute: Attribute) -> bool:
     """Whether a place has an ident or a lookup ref, which may mean another entity at the other moment."""
-    may_name = attribute.is_ref or attribute.value_type == "tuple"
+    may_name = attribute.is_ref or attribute.kind.value_type == "tuple"
     return any(
         isinstance(term, LookupRef) or (isinstance(term, Const) and type(term.value) is not int)
         for term in ((atom.entity, atom.value) if may_name else (atom.entity,))

@@ -17,7 +17,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
 from adalog.executor.join.batch import Column
 from adalog.executor.join.shortcuts.narrowing import Within
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 
 _IS_NUMBER: Final = np.isin(np.arange(16), NUMBERS)
 _NANS: Final = (float("nan"), Float("nan"), Decimal("nan"))
@@ -25,8 +25,8 @@ _NANS: Final = (float("nan"), Float("nan"), Decimal("nan"))
 
 def same_in(column: Column, probes: Column, run: QueryRun) -> Within | None:
     """Per probe the codes of a sorted column that `==` says are the same; None where it is better to check each."""
-    kinds = [0] if are_longs(column) else [tag for tag in present(run.values.tags(column)) if tag in NUMBERS]
-    tags = run.values.tags(probes)
+    kinds = [0] if are_longs(column) else [tag for tag in present(tags_of(column)) if tag in NUMBERS]
+    tags = tags_of(probes)
     first = np.arange(len(probes))
     is_number = _IS_NUMBER[tags]
     if not is_number.any() or not kinds:

@@ -31,6 +31,7 @@ from adalog.store.values.layout import (
     TAG_FLOAT,
     TAG_INSTANT,
     TAG_LONG,
+    tags_of,
 )
 
 NUMBER: Final = "number"
@@ -89,7 +90,7 @@ class _Longs(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = values.tags(probes)
+        tags = tags_of(probes)
         end = len(self.codes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
@@ -137,7 +138,7 @@ class _Instants(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        rows = np.flatnonzero(values.tags(probes) == TAG_INSTANT)
+        rows = np.flatnonzero(tags_of(probes) == TAG_INSTANT)
         first = self.codes.searchsorted(probes[rows])
         found.put(rows, 0, first, self.codes.searchsorted(probes[rows], side="right"), len(self.codes))
         return found
@@ -157,7 +158,7 @@ class _Doubles(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = values.tags(probes)
+        tags = tags_of(probes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
             if tag == TAG_DOUBLE:
@@ -253,7 +254,7 @@ def _order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bo
     values, take = run.values, run.cancel.budget.take
     if are_longs(column):
         return _Longs(column)
-    kinds = present(values.tags(column))
+    kinds = present(tags_of(column))
     if kinds == [TAG_INSTANT]:
         return _Instants(column)
     if kinds == [TAG_DOUBLE]:

@@ -226,12 +226,12 @@ def _naming(atom: DatomAtom, attribute: Attribute, at: Snapshot) -> set[int] | N
     terms: list[Term] = [atom.entity]
     if attribute.is_ref:
         terms.append(atom.value)
-    elif attribute.value_type == "tuple" and isinstance(atom.value, Const | LookupRef):
+    elif attribute.kind.value_type == "tuple" and isinstance(atom.value, Const | LookupRef):
         return None
     for term in terms:
         if isinstance(term, LookupRef):
             by = at.attribute(term.attribute.value)
-            if by is None or by.value_type in ("ref", "tuple"):
+            if by is None or by.kind.value_type in ("ref", "tuple"):
                 return None
             found.add(by.id)
         elif isinstance(term, Const) and type(term.value) is not int:

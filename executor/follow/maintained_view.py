@@ -40,7 +40,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
-from adalog.planner.model.lookups import Call, database_of
+from adalog.planner.model.lookups import Call
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
@@ -325,9 +325,9 @@ class MaintainedView:
     def _names_touched(self, tick: Moments) -> bool:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in self._read.named)
-        unique = [each.id for each in named if each is not None and each.unique is not None]
+        unique = [each.id for each in named if each is not None and each.kind.unique is not None]
         if self._naming:
-            unique += [each.id for each in tick.new.attributes() if each.unique is not None]
+            unique += [each.id for each in tick.new.attributes() if each.kind.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
     def _rename(self, tick: Moments, cancel: Cancel) -> dict[int, Change | AdalogError | None]:
@@ -360,7 +360,7 @@ class MaintainedView:
         for leaf in self._leaves():
             if isinstance(leaf, DatomAtom) and leaf.source == self._source:
                 yield leaf
-            elif isinstance(leaf, Call) and database_of(leaf) == self._source:
+            elif isinstance(leaf, Call) and self._source in leaf.reads:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:

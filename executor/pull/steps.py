@@ -162,7 +162,7 @@ class PullResolver:
         """What shows an attribute without a pattern of its own."""
         if not attribute.is_ref:
             return PullStep(asked, attribute, many)
-        if attribute.component and not asked.reverse:
+        if attribute.kind.component and not asked.reverse:
             return PullStep(asked, attribute, many, self.whole(), expands=True)
         return PullStep(asked, attribute, many, BARE)
 
@@ -176,12 +176,12 @@ class PullResolver:
                 raise unknown_attribute(self._snapshot, Const(name, identity(name), position=asked.position))
             return PullStep(asked, None, many=False)
         if (asked.reverse or asked.sub is not None) and not attribute.is_ref:
-            if attribute.value_type is None:
+            if attribute.kind.value_type is None:
                 return PullStep(asked, None, many=False)
             so = "nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"
-            message = f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so {so}"
+            message = f"{attribute.ident} holds values of the type {attribute.kind.value_type}, not refs, so {so}"
             raise AdalogError(Code.QUERY_INVALID, message, asked.position)
-        many = not attribute.component if asked.reverse else attribute.is_many
+        many = not attribute.kind.component if asked.reverse else attribute.is_many
         if isinstance(asked.sub, Recursion):
             return PullStep(asked, attribute, many, loops=True, depth=asked.sub.depth)
         if asked.sub is not None:

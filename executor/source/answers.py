@@ -83,9 +83,9 @@ def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
     named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None
     ident = named.value if isinstance(named, Const) else None
     attribute = snapshot.attribute(ident) if isinstance(ident, Keyword) else None
-    if attribute is None or attribute.value_type in (None, "tuple"):
+    if attribute is None or attribute.kind.value_type in (None, "tuple"):
         return None
-    return "long" if attribute.is_ref else attribute.value_type
+    return "long" if attribute.is_ref else attribute.kind.value_type
 
 
 class AnswerReader(DataSourceReader):

@@ -49,7 +49,7 @@ def named(snapshot: Snapshot, ident: Keyword) -> Attribute:
 
 def type_of(attribute: Attribute) -> str:
     """What its values are in a data frame."""
-    return EDN if attribute.value_type in (None, "tuple") else str(attribute.value_type)
+    return EDN if attribute.kind.value_type in (None, "tuple") else str(attribute.kind.value_type)
 
 
 @dataclass(frozen=True, slots=True)

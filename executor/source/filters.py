@@ -107,9 +107,9 @@ class DatomFilter:
         if isinstance(filter_, datasource.IsNotNull):
             return self
         given = _given(filter_)
-        if given is None or attribute is None or attribute.value_type is None:
+        if given is None or attribute is None or attribute.kind.value_type is None:
             return None
-        values = [value_of(each, attribute.value_type) for each in given]
+        values = [value_of(each, attribute.kind.value_type) for each in given]
         if any(each is None for each in values):
             return None
         found = {each if attribute.is_ref else snapshot.value_code(attribute, each) for each in values}

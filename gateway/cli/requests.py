@@ -230,4 +230,6 @@ def load_sample(settings: Settings, *, if_empty: bool) -> None:
                 bar.update(task, completed=done, total=total)
 
             load(database, progress)
-        out.tell(f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}")
+        out.tell(
+            f"{database.snapshot().datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}"
+        )

@@ -13,6 +13,7 @@ from collections import deque
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError
+from adalog.store.backup.progress import BackupProgress
 
 # Events that wait for a client, but for progress, of which only the latest waits.
 _WAITING: Final = 16
@@ -71,9 +72,13 @@ class Outbox:
             return []
         self._changed.clear()
         with self._room:
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
+            return self._emptied()
+
+    def _emptied(self) -> list[Event]:
+        """The events that wait, which make room. Under the lock."""
+        events = list(self._events)
+        self._events.clear()
+        self._room.notify_all()
         return events
 
     def _tell(self) -> None:
@@ -94,17 +99,14 @@ class ThreadsOutbox(Outbox):
         """The events that wait, of which there may be none after so many seconds."""
         with self._room:
             self._room.wait_for(lambda: bool(self._events), seconds)
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
-        return events
+            return self._emptied()
 
     def _tell(self) -> None:
         with self._room:
             self._room.notify_all()
 
 
-class ProgressEvents:
+class ProgressEvents(BackupProgress):
     """How far a job is, as events. The reporting job hears when no client wants them any more."""
 
     def __init__(self, outbox: Outbox) -> None:

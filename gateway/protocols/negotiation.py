@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import numpy as np
 import orjson
 
-from adalog.datalog.errors import Code, quoted
+from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -33,16 +33,14 @@ _ACCEPT = 8_000
 _LARGE = 64 * 1024
 
 
-class BadRequestError(Exception):
-    """A request that is not GraphQL over HTTP; `status` is the answer's."""
+class BadRequestError(AdalogError):
+    """A request that is not GraphQL over HTTP; `status` and `headers` are the answer's."""
 
     def __init__(
         self, status: int, message: str, code: Code = Code.ARG_INVALID, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(code, message, retryable=False)
         self.status = status
-        self.message = message
-        self.code = code
         self.headers = dict(headers or {})
 
 

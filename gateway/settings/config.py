@@ -9,7 +9,8 @@ To add a setting:
 
 1. add a field here, and read it where it counts: `settings.my_bytes`;
 2. run `python -m adalog.gateway.settings.documents`, which writes the docs' table and the chart's list anew. Tests
-   compare them with the fields.
+   compare them with the fields;
+3. name a number that bounds a cost in the table of limits of `SECURITY.md`. A test asks for all but the port.
 
 A bound that no operator turns is a constant in the room that uses it, not a setting. The name of a setting that
 goes moves to `gateway.settings.retired`.
@@ -129,6 +130,12 @@ class Settings:
         1_250, "Connections open at once from one address.", is_divided=True
     )
     idle_seconds: types.Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
+    drain_seconds: types.Span = setting(
+        3.0,
+        "Seconds after SIGTERM in which `/readyz` is 503, so that a balancer sends nothing more, and everything is "
+        "still answered; 0: none.",
+        "operations.md",
+    )
     request_bytes: int = setting(
         8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
     )

@@ -73,7 +73,7 @@ def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, ro
         exported = tuple(
             ExportedAttribute(
                 str(each.ident),
-                str(each.value_type),
+                str(each.kind.value_type),
                 names[each.ident],
                 tuple(sorted(files[each.id], key=lambda file: file.name)),
             )
@@ -103,7 +103,7 @@ def _exported(snapshot: Snapshot) -> list[Attribute]:
     return [
         each
         for each in snapshot.attributes()
-        if each.value_type is not None
+        if each.kind.value_type is not None
         and (not bootstrap.is_built_in(each.id) or (snapshot.is_history and each.id == bootstrap.TX_INSTANT))
     ]
 
@@ -123,7 +123,7 @@ def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
 def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> ShippedSnapshot:
     """The part of the database for an attribute's tasks, since a worker checks whatever it opens."""
     # Once it may have been of another type.
-    tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
+    tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.kind.value_type))
     own = replace(
         manifest,
         attributes=(attribute,),
@@ -142,7 +142,7 @@ def _shares(
 ) -> Iterator[ExportShare]:
     bounds = [_LEAST, *snapshot.data_of(attribute.id).cuts(rows), _MOST]
     for number, (low, high) in enumerate(pairwise(bounds)):
-        ident, value_type = str(attribute.ident), str(attribute.value_type)
+        ident, value_type = str(attribute.ident), str(attribute.kind.value_type)
         yield ExportShare(database, attribute.id, ident, value_type, folder, number, low, high)
 
 

@@ -28,9 +28,8 @@ from adalog.planner.model.logical import (
     everything,
     leaves,
     variables,
-    with_terms,
 )
-from adalog.planner.model.lookups import Call, database_of, looked_up_attributes, values_of
+from adalog.planner.model.lookups import Call, looked_up_attributes, values_of
 from adalog.planner.model.version import Version
 
 
@@ -150,22 +149,16 @@ def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | N
 
 def looked_up(call: Call) -> Iterator[DatomAtom]:
     """A pattern for each attribute that a call looks up."""
-    source = database_of(call)
-    assert source is not None
+    (source,) = call.reads
     for attribute in looked_up_attributes(call):
         yield DatomAtom(source, values_of(call)[0], attribute, None, position=call.position)
 
 
-def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:
-    """A clause that looks into one of the databases without being a pattern: a call such as `(get-else $ …)`, or a
-    query within the query."""
-    for leaf in everything(body):
-        if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None:
-            if sources.intersection(outside for _, outside in leaf.subquery.sources):
-                return leaf
-        elif isinstance(leaf, Call) and database_of(leaf) in sources:
-            return leaf
-    return None
+def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> bool:
+    """Whether a clause looks into one of the databases without being a pattern: a call such as `(get-else $ …)`, or
+    a query within the query."""
+    found = (leaf for leaf in everything(body) if not isinstance(leaf, DatomAtom))
+    return any(not sources.isdisjoint(leaf.reads) for leaf in found)
 
 
 def negated(items: Sequence[Node], shared: frozenset[str]) -> NotNode:
@@ -190,4 +183,4 @@ def _renamed(node: Node, name: Callable[[str], str]) -> Node:
             items = tuple(_renamed(item, name) for item in node.items)
             return replace(node, items=items, shared=tuple(map(name, node.shared)))
         case _:
-            return with_terms(node, lambda term: name(term) if isinstance(term, str) else term)
+            return node.with_terms(lambda term: name(term) if isinstance(term, str) else term)

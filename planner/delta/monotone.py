@@ -7,21 +7,9 @@ only be compared so that it goes on to hold, bettered again, or kept in a place 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from adalog.datalog.aggregates import AGGREGATES
-from adalog.planner.model.logical import (
-    DatomAtom,
-    FunctionAtom,
-    Leaf,
-    NotNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    Term,
-    UnnestAtom,
-    everything,
-)
+from adalog.planner.model.logical import FunctionAtom, Leaf, PredicateAtom, RelationAtom, everything
 from adalog.planner.model.program import Branch, Stratum
 
 # Which way a function's value goes when the argument at a place goes up.
@@ -83,7 +71,7 @@ class _Moved:
                         return refused
                     goes[leaf.out] = found
                     grown = True
-        bound = Counter(name for leaf in leaves for name in self._binding(leaf))
+        bound = Counter(name for leaf in leaves for name in leaf.gives)
         if (
             goes.keys() & set(branch.given)
             or any(bound[name] > 1 for name in goes)
@@ -95,15 +83,6 @@ class _Moved:
             if way is not None and (relation.magic or self.places.setdefault((target, place), way) != way):
                 return refused
         return ""
-
-    def _binding(self, leaf: Leaf) -> Iterator[str]:
-        match leaf:
-            case FunctionAtom() | UnnestAtom():
-                yield leaf.out
-            case DatomAtom() | RelationAtom() | RuleAtom():
-                yield from (term for term in leaf.terms if isinstance(term, str))
-            case _:
-                pass
 
     def _stays_true(self, leaf: Leaf, goes: dict[str, int]) -> bool:
         """Whether a leaf goes on to hold when the values in it get better."""
@@ -123,16 +102,8 @@ class _Moved:
                     and len(leaf.args) == 2
                     and all(goes[str(leaf.args[place])] == (-way if place == 0 else way) for place in moved)
                 )
-            case UnnestAtom():
-                return leaf.collection not in goes and leaf.out not in goes
-            case NotNode():
-                return not goes.keys() & set(leaf.shared)
             case _:
-                return not any(term in goes for term in _terms(leaf))
-
-
-def _terms(leaf: Leaf) -> tuple[Term, ...]:
-    return leaf.terms if isinstance(leaf, DatomAtom | RelationAtom | RuleAtom) else ()
+                return goes.keys().isdisjoint(leaf.mentions)
 
 
 def _way(leaf: FunctionAtom, goes: dict[str, int]) -> int | None:

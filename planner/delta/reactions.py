@@ -21,7 +21,7 @@ from adalog.datalog.ast import Const
 from adalog.planner.delta.bodies import DeltaBody, delta_bodies, negated
 from adalog.planner.delta.versions import APPEARS, VANISHES, Atom, Moves, Split, Splits, at_version
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, conjuncts, variables
-from adalog.planner.model.lookups import Call, database_of
+from adalog.planner.model.lookups import Call
 from adalog.planner.order.dependencies import FunctionalDependency, dependencies_of, determined_by
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.scope.resolve import attribute_of
@@ -98,7 +98,7 @@ def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) ->
             by = attribute_of(snapshot, leaf.attribute) if isinstance(leaf.attribute, Const) else None
             if by is None:
                 continue
-        elif not isinstance(leaf, Call) or database_of(leaf) is not None:
+        elif not isinstance(leaf, Call) or leaf.reads:
             continue
         for each in dependencies_of(AndNode((leaf,)), statistics):
             yield LastingDependency(each, by)

@@ -18,7 +18,7 @@ from adalog.planner.model.logical import (
     PredicateAtom,
     RelationAtom,
 )
-from adalog.planner.model.lookups import LOOKUPS, Call, database_of, looked_up_attributes, values_of
+from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, values_of
 
 
 def refusal_of_find(query: ast.Query) -> str | None:
@@ -55,11 +55,13 @@ def _of(item: Node, moves: Moves, entities: frozenset[str]) -> str | None:
         case OrNode():
             found = (_of_items(branch.items, moves, entities) for branch in item.branches)
             return next((each for each in found if each is not None), None)
-    return None
+        case DatomAtom() | RelationAtom():
+            return None
+        case _:
+            return f"{item.clause} reads the database without being a data pattern" if moves(item) else None
 
 
 def _of_call(call: Call, entities: frozenset[str]) -> str | None:
-    assert database_of(call) is not None
     if call.name not in LOOKUPS:
         return f"({call.name} …) reads the whole database"
     entity, attributes = values_of(call)[0], looked_up_attributes(call)

@@ -108,7 +108,7 @@ def refusal(plan: Plan, sources: frozenset[str]) -> str:
         return "the plan answers for a share of its answer"
     for stratum in plan.program.strata:
         for _, branch in stratum.rules:
-            if looks_elsewhere(branch.body, sources) is not None:
+            if looks_elsewhere(branch.body, sources):
                 return "a rule looks into a database other than by a data pattern"
             if any(getattr(leaf, "subquery", None) is not None for leaf in everything(branch.body)):
                 return "a rule asks a query of its own"

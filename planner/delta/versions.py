@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, in_body
-from adalog.planner.model.lookups import Call, database_of
+from adalog.planner.model.lookups import Call
 from adalog.planner.model.version import Version
 
 Atom = DatomAtom | RelationAtom
@@ -50,13 +50,7 @@ LATEST = Split(Version.NEW, None, Version.NEW)
 
 def moving_database(source: str) -> Moves:
     """Only this database moves."""
-
-    def moves(leaf: Leaf) -> bool:
-        if isinstance(leaf, DatomAtom):
-            return leaf.source == source
-        return isinstance(leaf, Call) and database_of(leaf) == source
-
-    return moves
+    return lambda leaf: source in leaf.reads
 
 
 def is_derived(leaf: Node) -> bool:

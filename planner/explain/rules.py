@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adalog.planner.explain.nodes import describe
+from adalog.planner.model.logical import describe
 from adalog.planner.model.names import shown_name
 from adalog.planner.model.program import Program, RulePlan, RuleRelation, Stratum
 

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, Self
 
-from adalog.datalog.ast import (
-    Binding,
-    CollectionBinding,
-    Const,
-    FindPull,
-    LookupRef,
-    Query,
-    RelationBinding,
-    Source,
-)
+from adalog.datalog.ast import Binding, CollectionBinding, FindPull, Query, RelationBinding, Source
+from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import Position
+from adalog.planner.model.leaf import (
+    NOTHING,
+    Change,
+    LeafNode,
+    TermsNode,
+    is_known,
+    names_of,
+    new_args,
+    new_name,
+    shown,
+    versioned_name,
+)
+from adalog.planner.model.leaf import Term as Term
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.version import Version
-
-Term = str | Const | LookupRef | None
-"""A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
 
 
 class InnerPlan(Protocol):
@@ -53,6 +55,17 @@ class Subquery:
     plan: InnerPlan = field(compare=False)
     given: tuple[Term | Source, ...] = ()
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The databases and relations outside that it reads."""
+        return frozenset(outside for _, outside in self.sources)
+
+    def call(self, values: tuple[Term | Source, ...]) -> str:
+        """`(q [:find ?m …] $ ?x)`"""
+        find = " ".join(element.label for element in self.query.find.elements)
+        sources = " ".join(outside for _, outside in self.sources)
+        return f"(q [:find {find} …] {' '.join(filter(None, (sources, shown(values))))})"
+
     def is_relation(self, binding: Binding) -> bool:
         """Whether the binding takes apart just what the find spec puts together: rows, or a column."""
         find = self.query.find
@@ -64,9 +77,10 @@ class Subquery:
 
 
 @dataclass(frozen=True, slots=True)
-class DatomAtom:
+class DatomAtom(TermsNode):
     """A data pattern over a version of a database: always five terms."""
 
+    kind = "pattern"
     source: str
     entity: Term
     attribute: Term
@@ -80,13 +94,37 @@ class DatomAtom:
     def terms(self) -> tuple[Term, ...]:
         return (self.entity, self.attribute, self.value, self.tx, self.added)
 
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return names_of(self.terms)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset((self.source,))
+
+    @property
+    def clause(self) -> str:
+        terms = list(self.terms)
+        while len(terms) > 3 and terms[-1] is None:
+            terms.pop()
+        plain = self.source == "$" and self.version is Version.ALL
+        return f"[{'' if plain else f'{versioned_name(self.source, self.version)} '}{shown(terms)}]"
+
+    def with_terms(self, change: Change) -> Self:
+        entity, attribute, value, tx, added = map(change, self.terms)
+        return replace(self, entity=entity, attribute=attribute, value=value, tx=tx, added=added)
+
+    def is_anchored(self, bound: frozenset[str]) -> bool:
+        return is_known((self.entity, self.value, self.tx), bound)
+
 
 @dataclass(frozen=True, slots=True)
-class RelationAtom:
+class RelationAtom(TermsNode):
     """A pattern over a version of a relation: an input (`:in` place number), a source that is a list of tuples,
     what rules derive (`derived`), or the rows of a query within the query. `given`: its rows are at hand before
     anything is bound, as those of arguments."""
 
+    kind = "relation"
     relation: str
     terms: tuple[Term, ...]
     position: Position | None = field(default=None, compare=False)
@@ -95,40 +133,90 @@ class RelationAtom:
     version: Version = Version.ALL
     given: bool = False
 
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return names_of(self.terms)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return NOTHING if self.subquery is None else self.subquery.reads
+
+    @property
+    def clause(self) -> str:
+        if self.subquery is not None:
+            return f"[{self.subquery.call(self.subquery.given)} [[{shown(self.terms)}]]]"
+        text = f"{versioned_name(self.relation, self.version)} {shown(self.terms)}"
+        return f"({text})" if self.derived else f"[{text}]"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, terms=tuple(map(change, self.terms)))
+
+    def is_anchored(self, bound: frozenset[str]) -> bool:
+        return self.given or is_known(self.terms, bound)
+
 
 @dataclass(frozen=True, slots=True)
-class RuleAtom:
+class RuleAtom(TermsNode):
     """A call of a rule that is evaluated as a relation of its own; the magic pass makes a RelationAtom of it.
 
     Its variables are bound by it once those in the places `required` are.
     """
 
+    kind = "rule"
+    reads = NOTHING
     rule: str
     terms: tuple[Term, ...]
     required: frozenset[int] = frozenset()
     position: Position | None = field(default=None, compare=False)
 
     @property
+    def mentions(self) -> tuple[str, ...]:
+        return names_of(self.terms)
+
+    @property
     def needs(self) -> frozenset[str]:
-        """The variables that must be bound before."""
         return frozenset(term for i in self.required if isinstance(term := self.terms[i], str))
+
+    @property
+    def clause(self) -> str:
+        return f"({self.rule} {shown(self.terms)})"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, terms=tuple(map(change, self.terms)))
 
 
 @dataclass(frozen=True, slots=True)
-class PredicateAtom:
+class PredicateAtom(LeafNode):
     """`version`: of the database that it looks into, if it does."""
 
+    kind = "predicate"
     name: str
     args: tuple[Term | Source, ...]
     position: Position | None = field(default=None, compare=False)
     version: Version = Version.ALL
 
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return names_of(self.args)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return _read_by(self.name, self.args)
+
+    @property
+    def clause(self) -> str:
+        return f"[({self.name} {shown(self.args)})]"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, args=new_args(change, self.args))
+
 
 @dataclass(frozen=True, slots=True)
-class FunctionAtom:
+class FunctionAtom(LeafNode):
     """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`. `version`: of
     the database that it looks into, if it does."""
 
+    kind = "function"
     name: str
     args: tuple[Term | Source, ...]
     out: str
@@ -136,14 +224,63 @@ class FunctionAtom:
     subquery: Subquery | None = None
     version: Version = Version.ALL
 
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return (*names_of(self.args), self.out)
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        return (self.out,)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset(names_of(self.args))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return _read_by(self.name, self.args) if self.subquery is None else self.subquery.reads
+
+    @property
+    def clause(self) -> str:
+        called = f"({self.name} {shown(self.args)})" if self.subquery is None else self.subquery.call(self.args)
+        return f"[{called} {self.out}]"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, args=new_args(change, self.args), out=new_name(change, self.out))
+
 
 @dataclass(frozen=True, slots=True)
-class UnnestAtom:
+class UnnestAtom(LeafNode):
     """One row of `out` for each element of the value of `collection`."""
 
+    kind = "unnest"
+    reads = NOTHING
+    fanout = 4.0
     collection: str
     out: str
     position: Position | None = field(default=None, compare=False)
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return (self.collection, self.out)
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        return (self.out,)
+
+    @property
+    def clause(self) -> str:
+        return f"[(unnest {self.collection}) {self.out}]"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, collection=new_name(change, self.collection), out=new_name(change, self.out))
+
+
+def _read_by(name: str, args: Iterable[Term | Source]) -> frozenset[str]:
+    """The database that a call of a built-in names, the default one where it names none."""
+    if name not in BUILTINS or not BUILTINS[name].needs_database:
+        return NOTHING
+    return frozenset((next((each.name for each in args if isinstance(each, Source)), "$"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +311,28 @@ class OrNode:
 
 
 @dataclass(frozen=True, slots=True)
-class NotNode:
+class NotNode(LeafNode):
     """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned. So is
     `apart`: the levels of the inside by itself, where only comparisons tie it to what is shared."""
 
+    kind = "not"
+    reads = NOTHING
     items: tuple[Node, ...]
     shared: tuple[str, ...]
     levels: tuple[LevelPlan, ...] = ()
     apart: tuple[LevelPlan, ...] = ()
     position: Position | None = field(default=None, compare=False)
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        return self.shared
+
+    @property
+    def clause(self) -> str:
+        return f"(not {' '.join(map(describe, self.items))})"
+
+    def with_terms(self, change: Change) -> Self:
+        return replace(self, shared=tuple(new_name(change, each) for each in self.shared))
 
 
 Leaf = DatomAtom | RelationAtom | RuleAtom | PredicateAtom | FunctionAtom | UnnestAtom | NotNode
@@ -202,19 +352,18 @@ class LevelPlan:
 
 def variables(node: Node) -> frozenset[str]:
     """The variables that a node constrains; of a `not` only the shared ones."""
+    return node.names if isinstance(node, AndNode | OrNode) else frozenset(node.mentions)
+
+
+def describe(node: Node) -> str:
+    """One node as a clause."""
     match node:
-        case DatomAtom() | RelationAtom() | RuleAtom():
-            return frozenset(term for term in node.terms if isinstance(term, str))
-        case PredicateAtom():
-            return frozenset(term for term in node.args if isinstance(term, str))
-        case FunctionAtom():
-            return frozenset(term for term in node.args if isinstance(term, str)) | {node.out}
-        case UnnestAtom():
-            return frozenset((node.collection, node.out))
-        case NotNode():
-            return frozenset(node.shared)
-        case AndNode() | OrNode():
-            return node.names
+        case AndNode():
+            return f"(and {' '.join(map(describe, node.items))})"
+        case OrNode():
+            return f"(or {' '.join(map(describe, node.branches))})"
+        case _:
+            return node.clause
 
 
 def leaves(node: Node) -> Iterator[Leaf]:
@@ -271,35 +420,6 @@ def rewritten(node: Node, change: Callable[[Leaf], Node]) -> Node:
 def in_body(body: AndNode, change: Callable[[Leaf], Node]) -> AndNode:
     """`rewritten` of a conjunction, which is one again."""
     return AndNode(tuple(rewritten(item, change) for item in body.items))
-
-
-def with_terms(leaf: Leaf, change: Callable[[Term], Term]) -> Leaf:
-    """The leaf with every term changed; a variable that a clause binds or shares can only become another one."""
-
-    def name(variable: str) -> str:
-        changed = change(variable)
-        assert isinstance(changed, str)
-        return changed
-
-    match leaf:
-        case DatomAtom():
-            entity, attribute, value, tx, added = map(change, leaf.terms)
-            return replace(leaf, entity=entity, attribute=attribute, value=value, tx=tx, added=added)
-        case RelationAtom() | RuleAtom():
-            return replace(leaf, terms=tuple(map(change, leaf.terms)))
-        case PredicateAtom():
-            return replace(leaf, args=tuple(_changed(change, each) for each in leaf.args))
-        case FunctionAtom():
-            args = tuple(_changed(change, each) for each in leaf.args)
-            return replace(leaf, args=args, out=name(leaf.out))
-        case UnnestAtom():
-            return replace(leaf, collection=name(leaf.collection), out=name(leaf.out))
-        case NotNode():
-            return replace(leaf, shared=tuple(map(name, leaf.shared)))
-
-
-def _changed(change: Callable[[Term], Term], argument: Term | Source) -> Term | Source:
-    return argument if isinstance(argument, Source) else change(argument)
 
 
 def everything(node: Node) -> Iterator[Leaf]:

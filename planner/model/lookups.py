@@ -1,22 +1,16 @@
-"""Calls of built-ins that read a database: which one, and which attributes of an entity they look up."""
+"""Calls of built-ins that look up attributes of an entity."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from adalog.datalog.ast import Source
-from adalog.datalog.builtins import BUILTINS
 from adalog.planner.model.logical import FunctionAtom, PredicateAtom, Term
 
 Call = PredicateAtom | FunctionAtom
 
 LOOKUPS: Final = frozenset(("get-else", "get-some", "missing?"))
 """Built-ins that look up attributes of one entity."""
-
-
-def database_of(call: Call) -> str | None:
-    """The database that a call looks into, if it does."""
-    return source_of(call) if call.name in BUILTINS and BUILTINS[call.name].needs_database else None
 
 
 def source_of(call: Call) -> str:

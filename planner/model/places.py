@@ -48,7 +48,7 @@ class VariablePlace:
             return self.kind
         database = None if isinstance(self.attribute, AttributeVariable) else databases.get(self.source)
         attribute = None if database is None else database.attribute(self.attribute)
-        if attribute is None or attribute.value_type is None:
+        if attribute is None or attribute.kind.value_type is None:
             return None
         return PlaceKind.ENTITY if attribute.is_ref else attribute
 

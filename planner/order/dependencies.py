@@ -74,7 +74,7 @@ def _of_pattern(atom: DatomAtom, statistics: Statistics) -> Iterator[FunctionalD
     found: list[tuple[tuple[Term, ...], Term]] = [((atom.entity, atom.value), atom.tx), ((), atom.added)]
     if not attribute.is_many:
         found.append(((atom.entity,), atom.value))
-    if attribute.unique is not None:
+    if attribute.kind.unique is not None:
         found.append(((atom.value,), atom.entity))
     for given, determined in found:
         if isinstance(determined, str) and all(isinstance(term, str | Const | LookupRef) for term in given):

@@ -14,17 +14,7 @@ from typing import Final
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    LevelPlan,
-    RelationAtom,
-    RuleAtom,
-    UnnestAtom,
-    leaves,
-    variables,
-)
+from adalog.planner.model.logical import AndNode, DatomAtom, FunctionAtom, LevelPlan, leaves, variables
 from adalog.planner.model.multiplicity import DroppedRows, Multiplicity, Single
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.model.version import Version
@@ -136,11 +126,12 @@ def _owners(body: AndNode, name: str, seen: frozenset[str], known: frozenset[str
     """The owners by each of the clauses that bind a variable."""
     for leaf in leaves(body):
         match leaf:
-            case DatomAtom() if leaf.value == name:
-                yield _names(leaf.entity, leaf.attribute) - known
-            case RelationAtom() | RuleAtom() if name in leaf.terms:
-                yield _names(*leaf.terms) - known - {name}
-            case FunctionAtom() if leaf.out == name and leaf.subquery is None:
+            case DatomAtom():
+                if leaf.value == name:
+                    yield _names(leaf.entity, leaf.attribute) - known
+            case FunctionAtom():
+                if leaf.out != name or leaf.subquery is not None:
+                    continue
                 inner = [each for each in _names(*leaf.args) if each not in seen]
                 found: frozenset[str] = frozenset()
                 for each in inner:
@@ -152,10 +143,9 @@ def _owners(body: AndNode, name: str, seen: frozenset[str], known: frozenset[str
                     found = found.union(*ways)
                     found |= {each} & _identities(body) - known
                 yield found
-            case UnnestAtom() if leaf.out == name:
-                yield frozenset((leaf.collection,)) - known
             case _:
-                pass
+                if name in leaf.gives:
+                    yield frozenset(leaf.mentions) - known - {name}
 
 
 def _names(*terms: object) -> frozenset[str]:

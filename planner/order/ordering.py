@@ -11,21 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    Leaf,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    UnnestAtom,
-    leaves,
-    variables,
-)
+from adalog.planner.model.logical import AndNode, FunctionAtom, Leaf, Node, OrNode, UnnestAtom, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
 from adalog.planner.scope.comparisons import bounds, equates, narrows
 
@@ -41,25 +27,16 @@ Binds = Callable[[Leaf, str, frozenset[str]], bool]
 """Whether a leaf gives values of a variable once some are bound."""
 
 
-def _binds(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
-    match leaf:
-        case DatomAtom() | RelationAtom():
-            return variable in variables(leaf)
-        case RuleAtom():
-            return variable in variables(leaf) and leaf.needs <= bound
-        case FunctionAtom():
-            return variable == leaf.out and variable not in leaf.args and variables(leaf) - {variable} <= bound
-        case UnnestAtom():
-            return variable == leaf.out and leaf.collection in bound
-        case PredicateAtom() | NotNode():
-            return False
+def gives(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
+    """Whether a leaf gives values of a variable that is not bound, once `bound` are."""
+    return variable in leaf.gives and leaf.needs <= bound
 
 
 def _proposes(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
-    return _binds(leaf, variable, bound) or equates(leaf, variable, bound)
+    return gives(leaf, variable, bound) or equates(leaf, variable, bound)
 
 
-def can_bind(node: Node, variable: str, bound: frozenset[str], binds: Binds = _binds) -> bool:
+def can_bind(node: Node, variable: str, bound: frozenset[str], binds: Binds = gives) -> bool:
     """Whether the node makes the variable safe once `bound` are bound. `binds`: the same of a leaf."""
     match node:
         case AndNode():
@@ -104,7 +81,7 @@ def order_variables(
     use, which bounds the number of prefixes by the domains of those kept. Without `reorder` the variables are
     bound in the order in which the text first mentions them, as far as they can be.
     """
-    written = list(dict.fromkeys(name for item in leaves(body) for name in _in_text_order(item)))
+    written = list(dict.fromkeys(name for leaf in leaves(body) for name in leaf.mentions))
     wanted = [name for name in written if name not in given]
     search = _Search(body, wanted, needed, statistics)
     width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
@@ -123,18 +100,6 @@ def order_variables(
             return None
         beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
     return beam[0]
-
-
-def _in_text_order(leaf: Node) -> list[str]:
-    match leaf:
-        case DatomAtom() | RelationAtom() | RuleAtom():
-            return [term for term in leaf.terms if isinstance(term, str)]
-        case FunctionAtom():
-            return [term for term in leaf.args if isinstance(term, str)] + [leaf.out]
-        case UnnestAtom():
-            return [leaf.collection, leaf.out]
-        case _:
-            return sorted(variables(leaf))
 
 
 class _Search:

@@ -23,7 +23,6 @@ from adalog.planner.model.logical import (
     in_body,
     leaves,
     variables,
-    with_terms,
 )
 from adalog.planner.model.version import Version
 from adalog.planner.order.dependencies import FunctionalDependency, determined_by
@@ -45,7 +44,7 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
     def blanked(leaf: Leaf) -> Node:
         if not isinstance(leaf, DatomAtom | RelationAtom) or _is_kept(leaf):
             return leaf
-        return with_terms(leaf, lambda term: None if isinstance(term, str) and term in alone else term)
+        return leaf.with_terms(lambda term: None if isinstance(term, str) and term in alone else term)
 
     return in_body(body, blanked)
 

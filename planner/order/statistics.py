@@ -15,14 +15,11 @@ from adalog.datalog.errors import AdalogError
 from adalog.planner.model.logical import (
     AndNode,
     DatomAtom,
-    FunctionAtom,
     Node,
-    NotNode,
     OrNode,
     PredicateAtom,
     RelationAtom,
     RuleAtom,
-    UnnestAtom,
     variables,
 )
 from adalog.planner.scope.comparisons import equates, narrows
@@ -118,17 +115,6 @@ class Statistics:
                     return self._derived_count(node, variable, rows, bound)
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
-            case FunctionAtom():
-                inputs = variables(node) - {node.out}
-                computed = variable == node.out and inputs <= bound and variable not in node.args
-                return 1.0 if computed or equates(node, variable, bound) else FILTER
-            case UnnestAtom():
-                return 4.0 if variable == node.out and node.collection in bound else FILTER
-            case PredicateAtom():
-                equal = equates(node, variable, bound) or (node.name == "==" and narrows(node, variable, bound))
-                return 1.0 if equal else FILTER
-            case NotNode() | RuleAtom():
-                return FILTER
             case AndNode():
                 return min(
                     (self.count(i, variable, bound) for i in node.items if variable in variables(i)), default=FILTER
@@ -140,6 +126,15 @@ class Statistics:
                 if variable in owners:
                     return self.count(node.branches[owners[variable]], variable, bound) + 1.0
                 return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
+            case RuleAtom():
+                return FILTER
+            case _:
+                if variable in node.gives and node.needs <= bound:
+                    return node.fanout
+                same_order = (
+                    isinstance(node, PredicateAtom) and node.name == "==" and narrows(node, variable, bound)
+                )
+                return 1.0 if same_order or equates(node, variable, bound) else FILTER
 
     def _derived_count(self, atom: RelationAtom, variable: str, rows: float, bound: frozenset[str]) -> float:
         """Of what rules derived: what a round added is taken to be scattered, all of it to be spread evenly."""
@@ -179,7 +174,7 @@ class Statistics:
         if not isinstance(node, DatomAtom) or node.value != variable or not isinstance(node.attribute, Const):
             return False
         attribute = attribute_of(self.databases[node.source], node.attribute)
-        return attribute is not None and attribute.value_type not in _ORDERED
+        return attribute is not None and attribute.kind.value_type not in _ORDERED
 
     def selectivity(self, node: Node) -> float:
         """The share of rows that a filter is expected to keep."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adalog.planner.model.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables, with_terms
+from adalog.planner.model.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables
 from adalog.planner.model.names import unique_name
 from adalog.planner.model.program import Branch, Closure, RuleRelation
 from adalog.planner.rules.magic import AdornedProgram, magic_of
@@ -155,7 +155,7 @@ def _renamed(node: Node, start: str, end: object) -> Node | None:
     names = {start: "start", end: "end"}
     if not isinstance(node, DatomAtom | RelationAtom) or variables(node) != names.keys():
         return None
-    return with_terms(node, lambda term: names.get(term, term) if isinstance(term, str) else term)
+    return node.with_terms(lambda term: names.get(term, term) if isinstance(term, str) else term)
 
 
 def closure_of(relation: RuleRelation, recursive: Sequence[Branch]) -> Closure | None:

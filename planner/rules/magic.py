@@ -12,19 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from adalog.datalog.ast import Const, LookupRef
 from adalog.planner.model.logical import (
     AndNode,
-    DatomAtom,
-    FunctionAtom,
     Node,
     NotNode,
     OrNode,
     PredicateAtom,
     RelationAtom,
     RuleAtom,
-    Term,
-    UnnestAtom,
     everything,
     variables,
 )
@@ -121,37 +116,20 @@ class _Prefix:
 
     def _takes(self, item: Node) -> bool:
         """Whether everything the node needs is bound."""
-        match item:
-            case NotNode():
-                return variables(item) <= self.bound
-            case PredicateAtom():
-                return variables(item) <= self.bound or any(
-                    equates(item, name, self.bound) for name in variables(item)
-                )
-            case FunctionAtom():
-                return all(term in self.bound for term in item.args if isinstance(term, str))
-            case UnnestAtom():
-                return item.collection in self.bound
-            case AndNode() | OrNode():
-                return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
-            case _:
-                return True
+        if isinstance(item, AndNode | OrNode):
+            return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
+        return item.needs <= self.bound or (
+            isinstance(item, PredicateAtom) and any(equates(item, name, self.bound) for name in item.mentions)
+        )
 
     def _anchored(self, item: Node) -> bool:
         match item:
-            case DatomAtom():
-                return any(self._known(term) for term in (item.entity, item.value, item.tx))
-            case RelationAtom():
-                return item.given or any(self._known(term) for term in item.terms)
             case AndNode():
                 return any(self._anchored(each) for each in item.items)
             case OrNode():
                 return all(self._anchored(branch) for branch in item.branches)
             case _:
-                return True
-
-    def _known(self, term: Term) -> bool:
-        return isinstance(term, Const | LookupRef) or term in self.bound
+                return item.is_anchored(self.bound)
 
     def parts(self, names: Iterable[str]) -> list[tuple[frozenset[str], tuple[Node, ...]]]:
         """The names by what connects them: (names, the nodes of the prefix in one connected part)."""
@@ -278,18 +256,16 @@ class MagicSets:
 
     def _ready(self, item: Node, prefix: _Prefix) -> bool:
         match item:
-            case RuleAtom():
-                return item.needs <= prefix.bound
-            case NotNode():
-                return variables(item) <= prefix.bound
             case OrNode():
                 return (
                     item.required <= prefix.bound
                     and all(variables(b) <= bindable(b, prefix.bound) for b in item.branches)
                     and item.names <= bindable(AndNode((*prefix.items, item)), prefix.bound)
                 )
-            case _:
+            case AndNode():
                 return True
+            case _:
+                return item.needs <= prefix.bound
 
     def _item(self, item: Node, prefix: _Prefix, origin: str, restrict: bool) -> Node:
         match item:

@@ -20,6 +20,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.coercion import coerced
 from adalog.store.values.scalars import WRITTEN, from_json, integer, keyword
+from adalog.store.values.schema import item_types
 
 PlaceContent = Attribute | PlaceKind
 """What a place holds: the values of an attribute, or entities, attributes, transactions."""
@@ -77,7 +78,7 @@ class Interpretation:
     def keeps_all(self, values: Sequence[Any]) -> bool:
         """Whether all of these values mean what they are, since nothing but attributes of their type is held."""
         names = {type_name(value) for value in {type(value): value for value in values}.values()}
-        fits = (isinstance(held, Attribute) and names == {held.value_type} for held, _ in self.held)
+        fits = (isinstance(held, Attribute) and names == {held.kind.value_type} for held, _ in self.held)
         return names != {"tuple"} and all(fits)
 
     def _unknown(self, value: Any) -> ValueFault | None:
@@ -106,7 +107,7 @@ def type_of(held: PlaceContent) -> str | None:
     """The type that equal values have in common: an entity equals the long that is its id."""
     if isinstance(held, PlaceKind):
         return "keyword" if held is PlaceKind.ATTRIBUTE else "long"
-    return held.value_type
+    return held.kind.value_type
 
 
 def comparable(held: PlaceContent, value: Any) -> bool:
@@ -119,7 +120,7 @@ def comparable(held: PlaceContent, value: Any) -> bool:
 def _as(held: PlaceContent, database: Snapshot, value: Any, *, json: bool) -> _Read | None:
     """The value as what is held; None where nothing held can equal it."""
     if isinstance(held, Attribute):
-        if type_name(value) == held.value_type and held.value_type != "tuple":
+        if type_name(value) == held.kind.value_type and held.kind.value_type != "tuple":
             return _Read(value, plain=True)
         made = _as_value(held, database, value, json=json)
     elif held is PlaceKind.ENTITY:
@@ -141,12 +142,12 @@ def _unknown(held: PlaceContent, database: Snapshot, value: Any) -> UnknownName 
 
 
 def _as_value(attribute: Attribute, database: Snapshot, value: Any, *, json: bool) -> Any | None:
-    assert attribute.value_type is not None
-    if attribute.value_type != "tuple":
-        return from_json(attribute.value_type, value) if json else coerced(attribute.value_type, value)
+    assert attribute.kind.value_type is not None
+    if attribute.kind.value_type != "tuple":
+        return from_json(attribute.kind.value_type, value) if json else coerced(attribute.kind.value_type, value)
     if type(value) is not tuple:
         return None
-    types = database.item_types(attribute, len(value))
+    types = item_types(attribute, len(value), database.schema.by_ident)
     if types is None:
         return value
     if len(types) != len(value):
@@ -181,7 +182,7 @@ def _as_entity(database: Snapshot, value: Any, *, json: bool) -> Any | None:
     if not isinstance(name, Keyword):
         return None
     attribute = database.attribute(name)
-    if attribute is None or attribute.value_type is None:
+    if attribute is None or attribute.kind.value_type is None:
         return (name, value[1])
     if attribute.is_ref:
         meant = _as_entity(database, value[1], json=json)
@@ -213,7 +214,7 @@ _STANDING: Final[Mapping[PlaceKind, tuple[str, str]]] = {
 def holding(held: PlaceContent) -> str:
     """What a place holds, for a message: `:issue/status holds keywords`."""
     if isinstance(held, Attribute):
-        return f"{held.ident} holds {held.value_type}s"
+        return f"{held.ident} holds {held.kind.value_type}s"
     return f"{'a' if held is PlaceKind.TRANSACTION else 'an'} {held.value} stands there"
 
 
@@ -254,7 +255,7 @@ def unknown_entity(database: Snapshot, value: Any) -> UnknownName | None:
 def expected(held: PlaceContent, *, json: bool) -> str:
     """How such a value is written, for a message."""
     if isinstance(held, Attribute):
-        written = WRITTEN.get(str(held.value_type))
+        written = WRITTEN.get(str(held.kind.value_type))
         return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"
     return _STANDING[held][json]
 

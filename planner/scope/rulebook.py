@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import IDEMPOTENT
@@ -65,8 +66,10 @@ def _calls(clauses: Iterable[ast.Clause], negated: bool = False) -> Iterator[tup
                     yield from _calls(branch.clauses, negated)
             case ast.Not() | ast.NotJoin():
                 yield from _calls(clause.clauses, True)
-            case _:
+            case ast.Pattern() | ast.Predicate() | ast.Function():
                 pass
+            case _:
+                assert_never(clause)
 
 
 def _reached(where: Iterable[ast.Clause], branches: Mapping[str, list[ast.Rule]]) -> list[str]:

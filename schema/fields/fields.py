@@ -33,6 +33,7 @@ from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
 from adalog.schema.writing.rows import Page
 from adalog.schema.writing.scalars import EDN, JSON, Long
+from adalog.store.snapshot.index import datom_spans
 
 if TYPE_CHECKING:
     from adalog.store.snapshot.index import DatomSpan
@@ -289,7 +290,7 @@ class QueryFields:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []
-            for span in snapshot.spans(index.value, leading, start, first + 1, cancel.check):
+            for span in datom_spans(snapshot, index.value, leading, start, first + 1, cancel.check):
                 held.take(len(span) * _DATOM_BYTES)
                 found.append(span)
             with watching(cancel.check):
@@ -329,7 +330,7 @@ class QueryFields:
         flag = Cancel(within.deadline)
         size = await services.pool.threaded(flag, lambda _: database.logged_bytes(start, stop, first))
         return types.TxReports(  # type: ignore[return-value]
-            lambda take: database.told(start, stop, first, take),
+            lambda take: database.transactions(start, stop, first, take),
             encoding or Encoding.PLAIN,
             services.pool.memory,
             _LOGGED_COST * size,
@@ -382,7 +383,7 @@ def _database(services: Services) -> types.DatabaseType:
         basis_t=Long(snapshot.t),
         tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
-        entity_count=Long(services.database.entity_count_at(snapshot)),
+        entity_count=Long(services.database.entity_count(snapshot)),
     )
 
 
@@ -393,10 +394,10 @@ def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.AttributeType]
         found.append(
             types.AttributeType(
                 ident=edn.write(attribute.ident),
-                value_type=attribute.value_type,
-                cardinality=attribute.cardinality,
-                unique=attribute.unique,
-                is_component=attribute.component,
+                value_type=attribute.kind.value_type,
+                cardinality=attribute.kind.cardinality,
+                unique=attribute.kind.unique,
+                is_component=attribute.kind.component,
                 doc=attribute.doc,
                 datom_count=Long(snapshot.count(attribute)),
             )

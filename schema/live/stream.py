@@ -281,7 +281,7 @@ class _Reading:
 
     def wanted(self) -> list[int]:
         """The transactions that it begins at, which another process may have told of."""
-        if not self._services.database.is_shared:
+        if not self._services.database.log.is_shared:
             return []
         resumed = None if self._resume is None else self._services.tokens.t_of(self._resume)
         return [t for t in (self._from_t, resumed) if t is not None]

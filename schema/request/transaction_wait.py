@@ -28,8 +28,9 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
 
 
 async def caught_up(database: Database) -> None:
-    """Returns when all can be read that another process of this server has answered. Raises BACKEND_UNAVAILABLE if
-    that takes too long: no client sees an older database than another has seen."""
+    """Returns when all can be read that another process of this server has answered.
+
+    Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than another has seen."""
     t = database.missed
     if t is None:
         return

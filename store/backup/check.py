@@ -50,11 +50,11 @@ def check_data(
     denied, NewerFormat where a later version wrote to it: what is right there is not known here."""
     with ExitStack() as holding:
         if is_address(location):
-            findings = Findings(shown_address(location), _SERVER, tell)
+            findings = Findings(tell, shown_address(location), _SERVER)
             source = holding.enter_context(source_of(location, segments))
             return _checked(source.log, source.files, findings, watching, deep=deep)
         folder = held_folder(location)
-        files, findings = FolderFiles(folder), Findings(FolderLayout.LOG, _FOLDER, tell)
+        files, findings = FolderFiles(folder), Findings(tell, FolderLayout.LOG, _FOLDER)
         holding.enter_context(files.held())
         _check_cursor_key(folder, findings)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from adalog.datalog.errors import AdalogError, Code
@@ -11,7 +11,7 @@ from adalog.store.backup import restoration
 from adalog.store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
 from adalog.store.backup.check import check_data
 from adalog.store.backup.chunks import DamagedBackup, LogChunk, read
-from adalog.store.backup.findings import CheckReport, Finding, Tell
+from adalog.store.backup.findings import CheckReport, Findings, Tell
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.files.place import FOLDERS, Place
 
@@ -23,52 +23,49 @@ def check_backups(
     that is checked. Raises ARG_INVALID for a place that has no backups."""
     with place.shared():
         found = catalogue(place)
-        check = _Check(place, found, tell, watching)
+        check = _Check(place, found, Findings(tell), watching)
         check.run()
-        if deep and found.newest is not None and not check.checked.findings:
+        if deep and found.newest is not None and not check.findings.checked.findings:
             check.deep()
-        return check.checked
+        return check.findings.checked
 
 
+@dataclass
 class _Check:
-    def __init__(self, place: Place, found: Catalogue, tell: Tell, watching: BackupProgress) -> None:
-        self._place = place
-        self._catalogue = found
-        self._tell = tell
-        self._watching = watching
-        self.checked = CheckReport()
+    _place: Place
+    _catalogue: Catalogue
+    findings: Findings
+    _watching: BackupProgress
 
     def _found(self, error: DamagedBackup, remedy: str) -> None:
-        finding = Finding(error.file, error.why, remedy)
-        self.checked.findings.append(finding)
-        self._tell(finding)
+        self.findings.add(error.file, error.why, remedy)
 
     def run(self) -> None:
         """Reads the catalogue, every part of the log, every file."""
-        backups = self._catalogue.backups
+        backups, checked = self._catalogue.backups, self.findings.checked
         for error in self._catalogue.damaged.values():
             self._found(error, "delete it; what it names then goes with the next backup that is taken with --keep")
         identity = self._owner()
         for backup in backups:
             if identity is not None and backup.identity != identity:
-                self._found(DamagedBackup(self._place.shown, backup.file, "it is of another database"), "delete it")
+                self.findings.add(backup.file, "it is of another database", "delete it")
         chunks = {chunk.file: chunk for backup in backups for chunk in backup.chunks}
         files = {file.file: file for backup in backups for file in backup.files}
         total = sum(chunk.size for chunk in chunks.values()) + sum(file.size for file in files.values())
         self._watching.stage("reading the backups")
         for chunk in chunks.values():
-            self._watching.bytes(self.checked.bytes, total)
+            self._watching.bytes(checked.bytes, total)
             self._chunk(chunk)
         for file in files.values():
-            self._watching.bytes(self.checked.bytes, total)
+            self._watching.bytes(checked.bytes, total)
             self._file(file)
         for backup in backups:
             self._continues(backup)
         if backups:
-            self.checked.t = backups[-1].t
+            checked.t = backups[-1].t
         if not self._catalogue.damaged:
             named = {*chunks, *files}
-            self.checked.unused = sum(
+            checked.unused = sum(
                 f"{folder}/{name}" not in named
                 for folder in FOLDERS[:2]
                 for name in self._place.sizes(folder)
@@ -100,7 +97,7 @@ class _Check:
     def _chunk(self, chunk: LogChunk) -> None:
         try:
             read(self._place, chunk)
-            self._count(chunk.size)
+            self.findings.read(chunk.size)
         except DamagedBackup as error:
             self._found(error, self._remedy(chunk, _before(chunk)))
 
@@ -108,7 +105,7 @@ class _Check:
         try:
             for _ in restoration.verified_pieces(self._place, file):
                 pass
-            self._count(file.size)
+            self.findings.read(file.size)
         except DamagedBackup as error:
             is_segment = file.folder == "segments"
             lost = "; restoring replays the log instead" if is_segment else "; none of them can be restored"
@@ -128,12 +125,7 @@ class _Check:
                 break
             t, checksum, instant = chunk.last, chunk.checksum, chunk.instant
         if (t, checksum, instant) != (backup.t, backup.log_checksum, backup.instant):
-            why = f"its log breaks off after transaction {t}"
-            self._found(DamagedBackup(self._place.shown, backup.file, why), "delete it")
-
-    def _count(self, size: int) -> None:
-        self.checked.files += 1
-        self.checked.bytes += size
+            self.findings.add(backup.file, f"its log breaks off after transaction {t}", "delete it")
 
     def deep(self) -> None:
         """Restores the newest backup, and checks that."""
@@ -146,15 +138,11 @@ class _Check:
                 if error.code is not Code.INTERNAL:
                     # No room for it, say: that is no damage.
                     raise
-                self._found(DamagedBackup(self._place.shown, "backups", error.message), "back up again")
+                self.findings.add("backups", error.message, "back up again")
                 return
-            for finding in inner.findings:
-                where = f"the newest backup, restored: {finding.where}"
-                found = replace(
-                    finding, where=where, remedy="back up again, after `adalog check --data` of the database"
-                )
-                self.checked.findings.append(found)
-                self._tell(found)
+            for found in inner.findings:
+                remedy = "back up again, after `adalog check --data` of the database"
+                self.findings.add(f"the newest backup, restored: {found.where}", found.what, remedy)
 
 
 def _before(chunk: LogChunk) -> str:

@@ -173,7 +173,7 @@ def _difference(attribute: int, stored: Head, replayed: Head) -> str | None:
 def _datoms(attribute: int, head: Head) -> Columns:
     """The attribute's history, or what holds where none is kept; sorted."""
     declared, data = head.schema.get(attribute), head.data.get(attribute, NO_DATA)
-    if declared is not None and declared.no_history:
+    if declared is not None and declared.kind.no_history:
         return data.columns(head.t)
     return data.events(-1, head.t)
 

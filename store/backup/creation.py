@@ -22,8 +22,9 @@ from adalog.store.backup.chunks import LogChunk, kept, packed
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.checkpoint.files import Files, segments_of, size_of
-from adalog.store.files.place import FOLDERS, PIECE, LocalPlace, Place
+from adalog.store.files.place import FOLDERS, LocalPlace, Place
 from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
+from adalog.store.files.shared_files import pieces
 from adalog.store.log.entry import CopiedEntry, chained
 from adalog.store.log.log import Log
 from adalog.store.sources import LogSource
@@ -344,9 +345,7 @@ def _damaged(t: int) -> AdalogError:
 
 def _pieces(segment: Segment) -> Iterator[bytes]:
     try:
-        with Path(segment.path).open("rb", buffering=0) as file:
-            while piece := file.read(PIECE):
-                yield piece
+        yield from pieces(Path(segment.path))
     except OSError as error:
         raise DamagedSegment(segment.file, f"it cannot be read ({error.strerror})") from None
 

@@ -46,14 +46,14 @@ class Remedies:
         return f"{self.lost}, all of it or what comes before this, with --t {t}"
 
 
+@dataclass
 class Findings:
-    """Those of one check. log: what its log is called."""
+    """Those of one check. log: what its log is called; remedies: of the database, where one is checked."""
 
-    def __init__(self, log: str, remedies: Remedies, tell: Tell) -> None:
-        self.checked = CheckReport()
-        self.log = log
-        self.remedies = remedies
-        self._tell = tell
+    _tell: Tell
+    log: str = ""
+    remedies: Remedies = Remedies("", "", "")
+    checked: CheckReport = field(default_factory=CheckReport)
 
     def add(self, where: str, what: str, remedy: str) -> None:
         finding = Finding(where, what, remedy)

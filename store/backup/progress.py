@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 
-class BackupProgress(Protocol):
-    """Receives a job's progress, and may end the job by raising."""
+class BackupProgress:
+    """Receives a job's progress, and may end the job by raising. As it stands it ignores it."""
 
     def stage(self, name: str) -> None:
         """Another stage begins."""
@@ -15,12 +15,4 @@ class BackupProgress(Protocol):
         """So many of the stage's bytes are done."""
 
 
-class NoProgress:
-    """Ignores progress."""
-
-    def stage(self, name: str) -> None: ...
-
-    def bytes(self, done: int, total: int) -> None: ...
-
-
-NO_PROGRESS: Final = NoProgress()
+NO_PROGRESS: Final = BackupProgress()

@@ -99,7 +99,9 @@ def restore_to_server(
                 if segments is not None:
                     watching.stage("sharing a checkpoint")
                     database.compact()
-                return RestoreResult(backup.number, database.snapshot().t, database.datom_count, replayed)
+                return RestoreResult(
+                    backup.number, database.snapshot().t, database.snapshot().datom_count, replayed
+                )
 
 
 @contextmanager
@@ -214,7 +216,7 @@ def _opened(path: Path, t: int) -> int:
     """Opens what was restored, with which it has a checkpoint where it needs one; how many datoms hold."""
     with Database.open(str(path)) as database:
         assert database.snapshot().t == t, "the log ends there"
-        return database.datom_count
+        return database.snapshot().datom_count
 
 
 @dataclass

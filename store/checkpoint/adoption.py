@@ -58,10 +58,6 @@ class PreparedImport:
     before: Mapping[int, int] = field(default_factory=dict)
 
 
-def _nothing() -> Int64s:
-    return np.empty(0, np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Adoption:
     """Segments for the transaction that `prepared` describes. relations: by attribute, the files of its relation,
@@ -75,7 +71,7 @@ class Adoption:
     blocks: Mapping[int, Sequence[tuple[int, Segment]]]
     logged: Sequence[LoggedFile]
     entities: int
-    chosen: Int64s = field(default_factory=_nothing)
+    chosen: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     first: int | None = None
 
     @property

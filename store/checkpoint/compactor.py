@@ -112,13 +112,14 @@ class Compactor:
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
         self._elsewhere: Elsewhere | None = None
+        # What one process may take for an attribute that is folded, or imported.
         self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
 
-    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
-        """Has others fold attributes of which a fold here would take more than so many bytes."""
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
         self._elsewhere, self.fold_bytes = elsewhere, most
 
     def wrote(self, datoms: int) -> None:
@@ -258,7 +259,7 @@ class Compactor:
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
-        keep_history = declared is None or not declared.no_history
+        keep_history = declared is None or not declared.kind.no_history
         if (
             folder is not None
             and self._elsewhere is not None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint.checkpoint import Checkpoint
@@ -15,52 +13,33 @@ from adalog.store.files.leases import all_held
 _LOGGER = logging.getLogger("adalog.store")
 
 
-class FoldCoordinator(Protocol):
-    """For the thread that folds."""
+class FoldCoordinator:
+    """For the thread that folds. As it stands: of a folder with one process, or none."""
 
-    has_others: bool
+    has_others = False
     """Whether others may fold, so that `newest` is to be asked now and then."""
 
     def may_fold(self) -> bool:
         """Whether segments and checkpoints are this process's to write."""
+        return True
 
     def may_remove(self) -> bool:
         """Whether files that the folder's checkpoint does not name are this process's to remove."""
+        return True
 
     def saved(self, checkpoint: Checkpoint) -> None:
         """The checkpoint is in the folder."""
 
     def newest(self) -> Checkpoint | None:
         """The folder's checkpoint where another process has made one since this was asked last."""
-
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """No file of the folder goes until the end."""
-
-
-class SoleProcess:
-    """A folder with one process, or none."""
-
-    has_others = False
-
-    def may_fold(self) -> bool:
-        return True
-
-    def may_remove(self) -> bool:
-        return True
-
-    def saved(self, checkpoint: Checkpoint) -> None:
-        """There are no others."""
-
-    def newest(self) -> None:
         return None
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        yield
+    def holding(self) -> AbstractContextManager[None]:
+        """No file of the folder goes until the end."""
+        return nullcontext()
 
 
-class FolderPeers:
+class FolderPeers(FoldCoordinator):
     """A folder that processes of one machine share: one of them folds, until it ends, and all map its files."""
 
     has_others = True
@@ -89,10 +68,8 @@ class FolderPeers:
             _LOGGER.warning("another process's checkpoint cannot be used: %s", error.message)
             return None
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        with all_held(self._folder.segments):
-            yield
+    def holding(self) -> AbstractContextManager[None]:
+        return all_held(self._folder.segments)
 
     def _stamp(self) -> tuple[int, int] | None:
         """Another one for each checkpoint, which is a new file."""

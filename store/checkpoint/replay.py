@@ -14,11 +14,12 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, restored
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
-from adalog.store.checkpoint.coordination import SoleProcess
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.log.log import Log
+from adalog.store.log.reader import damaged
 from adalog.store.state.head import Head
 from adalog.store.values.attribute import MERGED
 
@@ -111,7 +112,7 @@ class _Saving:
         began = time.monotonic()
         if self._compactor is None:
             self._compactor = Compactor(
-                self._log, self._folder, SoleProcess(), self._moment, self._take_over, _nobody, self._named
+                self._log, self._folder, FoldCoordinator(), self._moment, self._take_over, _nobody, self._named
             )
         done = self._compactor.run()
         now = time.monotonic()
@@ -145,14 +146,6 @@ def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
     t = checkpoint.counters.t
     checksum = log.checksum_at(t)
     if checksum is None:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: it lacks transaction {t}, which the checkpoint has seen. Nothing was changed; "
-            "restore the data folder from a backup",
-        )
+        raise damaged("the log", f"it lacks transaction {t}, which the checkpoint has seen")
     if checksum != checkpoint.log_checksum:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: its transaction {t} is not the one that the checkpoint has seen. Nothing was "
-            "changed; restore the data folder from a backup",
-        )
+        raise damaged("the log", f"its transaction {t} is not the one that the checkpoint has seen")

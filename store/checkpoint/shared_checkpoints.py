@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.place import Place
@@ -37,8 +38,8 @@ _KEPT: Final = 2
 _LEFT_SECONDS: Final = 3600.0
 
 
-class SharedCheckpoints:
-    """The fold coordinator of a gateway. folder: its copy. place: where all gateways share."""
+class SharedCheckpoints(FoldCoordinator):
+    """The fold coordinator of a gateway. folder: its copy, and its alone. place: where all gateways share."""
 
     has_others = True
 
@@ -61,15 +62,6 @@ class SharedCheckpoints:
             self._token = None
             self._say(f"the lease on folding cannot be had: {error.__cause__ or error}")
         return self._token is not None
-
-    def may_remove(self) -> bool:
-        """Always: the folder is this gateway's alone."""
-        return True
-
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """The folder is this gateway's alone."""
-        yield
 
     def saved(self, checkpoint: Checkpoint) -> None:
         """Shares the folder's checkpoint. What goes wrong is logged: the next one is shared instead."""

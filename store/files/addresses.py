@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.datalog.errors import invalid_argument, quoted
 
 _HIDDEN: Final = "***"
 # An address up to a space, a quote, or the next one of a list.
@@ -65,7 +65,7 @@ def local_path(address: str) -> str | None:
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise AdalogError(Code.ARG_INVALID, f"{quoted(shown(address))} is no address: {error}") from None
+        raise invalid_argument(f"{quoted(shown(address))} is no address: {error}") from None
     path = unquote(parts.path)
     check_name(path)
     return path if parts.netloc in ("", "localhost") else None
@@ -74,10 +74,6 @@ def local_path(address: str) -> str | None:
 def check_name(name: str) -> None:
     """Raises ARG_INVALID for a path or address with a character that neither can have."""
     if "\0" in name:
-        raise AdalogError(
-            Code.ARG_INVALID, f"{quoted(shown(name))} holds the character U+0000, which no path or address has"
-        )
+        raise invalid_argument(f"{quoted(shown(name))} holds the character U+0000, which no path or address has")
     if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise AdalogError(
-            Code.ARG_INVALID, f"{quoted(shown(name))} holds half a surrogate pair, which is no character"
-        )
+        raise invalid_argument(f"{quoted(shown(name))} holds half a surrogate pair, which is no character")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.store.files.folder import Folder
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import write_text
@@ -43,17 +43,15 @@ def _locked(path: Path) -> Iterator[Folder]:
 
 def _check_same(folder: Folder, identity: str) -> None:
     if folder.log.exists():
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{folder.path} is the folder of a database of its own; name another one for copies of shared files",
+        raise invalid_argument(
+            f"{folder.path} is the folder of a database of its own; name another one for copies of shared files"
         )
     mark, known = folder.path / _IDENTITY, ""
     with suppress(FileNotFoundError):
         known = mark.read_text(encoding="utf-8").strip()
     if known not in ("", identity):
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{folder.path} has copies of another database's files; name another folder, or empty it",
+        raise invalid_argument(
+            f"{folder.path} has copies of another database's files; name another folder, or empty it"
         )
     if not known:
         write_text(mark, identity)

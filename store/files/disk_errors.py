@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 
 _TAKES_NO_MORE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
@@ -15,7 +15,7 @@ _TAKES_NO_MORE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errn
 def refused_by_disk(error: BaseException) -> AdalogError | None:
     """BACKEND_UNAVAILABLE where the error is a disk's that is full, read-only or broken; None for another error."""
     if isinstance(error, OSError) and error.errno in _TAKES_NO_MORE:
-        return AdalogError(Code.BACKEND_UNAVAILABLE, f"a file could not be written: {error.strerror}")
+        return unavailable(f"a file could not be written: {error.strerror}")
     return None
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.permissions import FOLDER_MODE, close_to_others, opener
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
@@ -34,8 +34,7 @@ def check_is_folder(location: str) -> None:
     found = _SCHEME.match(location)
     if found is not None:
         # The rest of it stays unsaid: there may be a password in it.
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             f"the data is at an address that begins with {found[1]}://, where adalog keeps none; name a folder, "
             ":memory:, or for several gateways postgresql://USER:PASSWORD@HOST/DATABASE",
             retryable=False,
@@ -90,17 +89,14 @@ class Folder(FolderLayout):
             self.segments.mkdir(FOLDER_MODE, exist_ok=True)
             self._lock = opener(str(path / "lock"), os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"the data folder {path} cannot be used: {_reason(path, error)}",
-                retryable=False,
+            raise unavailable(
+                f"the data folder {path} cannot be used: {_reason(path, error)}", retryable=False
             ) from None
         try:
             fcntl.flock(self._lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
+            raise unavailable(
                 f"the data folder {path} is in use by another adalog process; ask that one with --url, "
                 "say --url http://127.0.0.1:8080",
                 retryable=False,

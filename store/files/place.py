@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import removed_on_failure, sync_folder
@@ -100,7 +100,7 @@ def place_of(address: str, under: str = "") -> Place:
         system, path = FileSystem.from_uri(address)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = without_secrets(str(error).replace(address, said))
-        raise AdalogError(Code.ARG_INVALID, f"{said} is no place for backups: {reason}") from None
+        raise invalid_argument(f"{said} is no place for backups: {reason}") from None
     return ObjectStore(system, f"{path}/{under}", said)
 
 
@@ -213,9 +213,7 @@ class LocalPlace(Place):
 
     def _error(self, what: str, error: OSError) -> AdalogError:
         where = error.filename if isinstance(error.filename, str) else self.shown
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{where} cannot be {what}: {error.strerror or error}", retryable=False
-        )
+        return unavailable(f"{where} cannot be {what}: {error.strerror or error}", retryable=False)
 
 
 def _write_through(file: BinaryIO, pieces: Iterable[bytes]) -> None:
@@ -303,8 +301,6 @@ class ObjectStore(Place):
         try:
             yield
         except (OSError, pa.ArrowException) as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"{self.shown} cannot be {what}: {without_secrets(str(error))}",
-                retryable=False,
+            raise unavailable(
+                f"{self.shown} cannot be {what}: {without_secrets(str(error))}", retryable=False
             ) from None

@@ -24,7 +24,7 @@ import msgpack  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code
+from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, unavailable
 from adalog.store.files import leases
 from adalog.store.files.formats import SEGMENT, check_format
 from adalog.store.files.permissions import opener
@@ -139,12 +139,11 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
             # Of addresses, or of mappings: the file is as good as it was.
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                "the process has as many memory mappings as it may; on Linux vm.max_map_count says how many",
+            raise unavailable(
+                "the process has as many memory mappings as it may; on Linux vm.max_map_count says how many"
             ) from None
         if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process has as many files open as it may") from None
+            raise unavailable("the process has as many files open as it may") from None
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
     end = len(view) - _CHECKSUM.size

@@ -50,6 +50,6 @@ def _fetch(place: Place, name: str, segment: Segment) -> None:
 
 def pieces(path: Path) -> Iterator[bytes]:
     """A file of this machine, piece by piece. Raises OSError."""
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         while piece := file.read(PIECE):
             yield piece

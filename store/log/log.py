@@ -24,11 +24,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.notices import AppendNotices
-from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
+from adalog.store.log.reader import END, PAGE, PIECE, LogReader, continued, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
@@ -73,6 +73,8 @@ class Log(LogReader):
     is_shared = False
     # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
     dictionary_secret: bytes | None = None
+    # That all gateways on one PostgreSQL server share; None for a file and in memory.
+    secret: bytes | None = None
     settling = 0.0
     # What is said of it where it does not work.
     failed = "the disk failed"
@@ -141,21 +143,14 @@ class Log(LogReader):
 
     def _append_on(self, connection: sa.Connection, entries: Sequence[LogEntry]) -> None:
         chained, number = self._chained(entries), secrets.randbits(62)
-        rows = [
-            (entry.t, entry.instant, entry.payload, checksum, number)
-            for entry, checksum in zip(entries, chained, strict=True)
-        ]
-        used = [
-            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": now_ms()}
-            for entry in entries
-            if entry.used is not None
-        ]
-        files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
+        pairs, now = list(zip(entries, chained, strict=True)), now_ms()
+        used = _key_rows((entry, now) for entry in entries)
         committing = False
         try:
-            connection.exec_driver_sql(tables.INSERT_ROW, rows)
-            if files:
-                connection.execute(tables.FILES.insert(), files)
+            connection.exec_driver_sql(
+                tables.INSERT_ROW, [(each.t, each.instant, each.payload, sum_, number) for each, sum_ in pairs]
+            )
+            _insert_files(connection, entries)
             if used:
                 connection.execute(tables.FORGET, self._oldest(entries[-1].t))
                 connection.execute(tables.INSERT_KEYS, used)
@@ -204,7 +199,7 @@ class Log(LogReader):
                 self._rewrite()
             found = self._stored_checksum(t)
         except sa.exc.SQLAlchemyError as error:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
+            raise unavailable(str(error.__cause__ or error)) from error
         if found != known:
             raise damaged("the log", f"transaction {t}, which was on disk, is not there any more")
         try:
@@ -244,14 +239,8 @@ class Log(LogReader):
             raise damaged("the log", f"transaction {self.t}, which was read from it, is not there any more")
         found = []
         for t, instant, key, payload, stored in rows:
-            entry = LogEntry(t, instant, key, bytes(payload))
-            if t != self.t + 1:
-                raise damaged("the log", f"transaction {self.t + 1} is missing before {t}")
-            checksum = chained(self.checksum, entry)
-            if checksum != stored:
-                raise damaged("the log", f"transaction {t} is not what was written")
-            self._continue(t, checksum)
-            found.append(entry)
+            found.append(LogEntry(t, instant, key, bytes(payload)))
+            self._continue(t, continued(self.t, self.checksum, found[-1], stored))
         return found
 
     def go_back(self, t: int) -> None:
@@ -286,9 +275,7 @@ class Log(LogReader):
                             raise damaged("the copy of the log", f"its transaction {t} is not what was written")
                     self._insert(connection, piece)
         except sa.exc.SQLAlchemyError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
-            ) from error
+            raise unavailable(f"the log could not be written ({error.__cause__ or error})") from error
         self.identity = identity
         self._continue(t, checksum)
 
@@ -301,19 +288,25 @@ class Log(LogReader):
     def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
         names = ("t", "instant", "idempotency_key", "payload", "checksum")
         rows = [(each.t, each.instant, each.row_key, each.payload, checksum) for each, checksum, _ in copies]
-        connection.execute(tables.INSERT, [dict(zip(names, row, strict=True)) for row in rows])
-        used = [
-            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
-            for entry, _, at in copies
-            if entry.used is not None
-        ]
+        connection.execute(tables.TRANSACTIONS.insert(), [dict(zip(names, row, strict=True)) for row in rows])
+        used = _key_rows((entry, at) for entry, _, at in copies)
         if used:
             # A key that was forgotten and used again is the later transaction's.
             connection.execute(sa.delete(tables.KEYS).where(tables.KEYS.c.key.in_([each["key"] for each in used])))
             connection.execute(tables.KEYS.insert(), list({each["key"]: each for each in used}.values()))
-        files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
-        if files:
-            connection.execute(tables.FILES.insert(), files)
+        _insert_files(connection, [entry for entry, _, _ in copies])
+
+
+def _key_rows(uses: Iterable[tuple[LogEntry, int | None]]) -> list[dict[str, Any]]:
+    """The rows of the entries' idempotency keys, each with when it was used."""
+    used = ((entry.t, entry.used, at) for entry, at in uses if entry.used is not None)
+    return [{"t": t, "key": key, "digest": digest, "at": at} for t, (key, digest), at in used]
+
+
+def _insert_files(connection: sa.Connection, entries: Iterable[LogEntry]) -> None:
+    files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
+    if files:
+        connection.execute(tables.FILES.insert(), files)
 
 
 def _in_pieces(copies: Iterable[CopiedEntry]) -> Iterator[list[CopiedEntry]]:

@@ -50,7 +50,7 @@ class LoggedColumn:
 
     @staticmethod
     def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:
-        tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
+        tags = set(np.flatnonzero(np.bincount(layout.tags_of(v))).tolist())
         if tags <= {0}:
             return LoggedColumn(attribute, e, "long", v.astype("<i8").tobytes())
         if len(tags) == 1 and tags <= _ARROW_TAGS:

@@ -15,7 +15,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.segment import Segment
 from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.imported import LoggedFile
@@ -97,14 +97,9 @@ class LogReader:
         return islice((entry for entry, _ in self._checked(start - 1, stop, checksum, _FEW)), limit)
 
     def _checked(self, after: int, before: int, checksum: int, page: int = PAGE) -> Iterator[tuple[LogEntry, int]]:
-        expected = after + 1
         for entry, stored in self._rows(after, before, page):
-            if entry.t != expected:
-                raise damaged("the log", f"transaction {expected} is missing before {entry.t}")
-            checksum = chained(checksum, entry)
-            if checksum != stored:
-                raise damaged("the log", f"transaction {entry.t} is not what was written")
-            expected += 1
+            checksum = continued(after, checksum, entry, stored)
+            after = entry.t
             yield entry, checksum
 
     def _rows(self, after: int, before: int, most: int) -> Iterator[tuple[LogEntry, int]]:
@@ -236,14 +231,22 @@ class LogReader:
         return unreadable("the log", error)
 
 
+def continued(t: int, checksum: int, entry: LogEntry, stored: int) -> int:
+    """The checksum of the entry after entry t, whose checksum is given. Raises INTERNAL for another entry, and for
+    one that is not what was written; stored: the checksum that it has in the log."""
+    if entry.t != t + 1:
+        raise damaged("the log", f"transaction {t + 1} is missing before {entry.t}")
+    if chained(checksum, entry) != stored:
+        raise damaged("the log", f"transaction {entry.t} is not what was written")
+    return stored
+
+
 def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
     """The refusal of a read that failed."""
     if isinstance(error, sa.exc.TimeoutError):
-        return AdalogError(Code.BACKEND_UNAVAILABLE, f"{what} cannot be read: too many read it at once")
+        return unavailable(f"{what} cannot be read: too many read it at once")
     if isinstance(error, sa.exc.OperationalError):
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{what} cannot be read or written; SQLite says: {error.__cause__}"
-        )
+        return unavailable(f"{what} cannot be read or written; SQLite says: {error.__cause__}")
     return damaged(what, f"SQLite says: {error.__cause__}")
 
 

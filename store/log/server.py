@@ -20,7 +20,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import conninfo, errors, pq
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log import tables
@@ -65,6 +65,7 @@ _BYTES_A_SECOND: Final = 10_000_000
 # Forgetting old keys is no hurry.
 _FORGET_SECONDS: Final = 1.0
 _SECRET: Final = "gateways"
+_Rows = list[tuple[Any, ...]]
 
 
 def shown_address(location: str) -> str:
@@ -116,8 +117,7 @@ def _parameters(location: str) -> Mapping[str, Any]:
     said = found or {}
     ports = str(said.get("port") or "").replace(",", "")
     if found is None or "@" in str(said.get("host") or "") or not (ports.isdecimal() or not ports):
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             "the address of the data is none that PostgreSQL knows; write "
             "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %40 for an @, %3A for a : and %2F for a / in the "
             "password",
@@ -139,8 +139,6 @@ class ServerLog(Log):
         self._parameters = _parameters(address)
         # What a listener tells its own process's appends by.
         self._own = secrets.token_hex(6)
-        # Of all gateways; None where one only reads.
-        self.secret: bytes | None = None
         self._writing: BoundedConnection | None = None
         self._alive = _Alive()
         self._told = ServerErrorLog()
@@ -159,11 +157,7 @@ class ServerLog(Log):
         def prepare(own: sa.Connection) -> None:
             if only_reads:
                 if tables.check_server(own) is None:
-                    raise AdalogError(
-                        Code.BACKEND_UNAVAILABLE,
-                        f"there is no database to read at {shown_address(address)}",
-                        retryable=False,
-                    )
+                    raise unavailable(f"there is no database to read at {shown_address(address)}", retryable=False)
                 found = tables.found_secret(own, tables.DICTIONARIES)
                 self.dictionary_secret = None if found is None else found[:SECRET_BYTES]
                 return
@@ -235,7 +229,7 @@ class ServerLog(Log):
     ) -> tuple[BoundedConnection, list[LogEntry], dict[str, tuple[int, UsedKey]]]:
         """Takes the turn. Nothing has happened where that fails."""
 
-        def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
+        def ask(connection: psycopg.Connection[Any]) -> list[_Rows]:
             with connection.cursor() as cursor:
                 cursor.execute(_TURN + self._reading() + self._finding(connection, keys), prepare=False)
                 return list(_results(cursor))
@@ -243,9 +237,7 @@ class ServerLog(Log):
         connection, found = self._asked(ask)
         version, known, rows, *uses = found[2:]
         try:
-            if version:
-                check_not_outgrown(*version[0])
-            missed = self._verified(known[0][0] if known else None, rows)
+            missed = self._after_known(version, known, rows)
         except AdalogError:
             self._give_back(connection)
             raise
@@ -342,8 +334,8 @@ class ServerLog(Log):
         connection.close()
 
     def _asked(
-        self, ask: Callable[[psycopg.Connection[Any]], list[list[tuple[Any, ...]]]]
-    ) -> tuple[BoundedConnection, list[list[tuple[Any, ...]]]]:
+        self, ask: Callable[[psycopg.Connection[Any]], list[_Rows]]
+    ) -> tuple[BoundedConnection, list[_Rows]]:
         """The connection of turns, with what it is asked: a new one where the old one is dead."""
         connection = self._writing
         if connection is not None and not connection.closed:
@@ -363,7 +355,7 @@ class ServerLog(Log):
             raise
 
     def missed(self) -> Sequence[LogEntry]:
-        def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
+        def ask(connection: psycopg.Connection[Any]) -> list[_Rows]:
             assert isinstance(connection, BoundedConnection)
             before = connection.seconds, connection.gives_up
             self._reads_on(connection)
@@ -378,6 +370,10 @@ class ServerLog(Log):
             _, (version, known, rows) = self._asked(ask)
         except psycopg.Error as error:
             raise self._unread(error) from error
+        return self._after_known(version, known, rows)
+
+    def _after_known(self, version: _Rows, known: _Rows, rows: _Rows) -> list[LogEntry]:
+        """The entries that `_reading` found. Raises NewerFormat, and as `_verified`."""
         if version:
             check_not_outgrown(*version[0])
         return self._verified(known[0][0] if known else None, rows)
@@ -399,10 +395,9 @@ class ServerLog(Log):
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             connection.exec_driver_sql(tables.TURN)
             if connection.exec_driver_sql("SELECT 1 FROM transactions LIMIT 1").first() is not None:
-                raise AdalogError(
-                    Code.ARG_INVALID,
+                raise invalid_argument(
                     "there is a database already; a backup is restored into an empty one (createdb NAME). Nothing "
-                    "was changed",
+                    "was changed"
                 )
             yield connection
 
@@ -426,7 +421,7 @@ class ServerLog(Log):
 
     def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
         if isinstance(error, sa.exc.TimeoutError):
-            return AdalogError(Code.BACKEND_UNAVAILABLE, "the log cannot be read: too many read it at once")
+            return unavailable("the log cannot be read: too many read it at once")
         return self._unread(error)
 
     def _unread(self, error: BaseException) -> AdalogError:
@@ -441,12 +436,11 @@ class ServerLog(Log):
                 retryable=True,
             )
         if isinstance(error, errors.LockNotAvailable):
-            return AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"nothing was applied: others have had the turn to write to the log for {_LOCK_SECONDS} seconds",
+            return unavailable(
+                f"nothing was applied: others have had the turn to write to the log for {_LOCK_SECONDS} seconds"
             )
         why = self._told.tell("nothing was applied: the log could not be written", error)
-        return AdalogError(Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written: {why}")
+        return unavailable(f"nothing was applied: the log could not be written: {why}")
 
 
 class _Notified:
@@ -474,7 +468,7 @@ class _Notified:
         except psycopg.Error as error:
             raise _unheard(error) from error
         if connection.status != pq.ConnStatus.OK:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, "the connection to PostgreSQL is lost")
+            raise unavailable("the connection to PostgreSQL is lost")
         return found
 
     def close(self) -> None:
@@ -532,7 +526,7 @@ def _check_durable(connection: psycopg.Connection[Any]) -> None:
 _warned: Final[list[bool]] = []
 
 
-def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:
+def _results(cursor: psycopg.Cursor[Any]) -> Iterator[_Rows]:
     going_on: bool | None = True
     while going_on:
         yield [] if cursor.description is None else cursor.fetchall()
@@ -541,4 +535,4 @@ def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:
 
 def _unheard(error: psycopg.Error) -> AdalogError:
     """Of hints, of which the log alone hears."""
-    return AdalogError(Code.BACKEND_UNAVAILABLE, f"PostgreSQL says: {said(error)}")
+    return unavailable(f"PostgreSQL says: {said(error)}")

@@ -12,7 +12,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log.entry import KeyMemory, LogEntry
 from adalog.store.log.log import AppendTurn, Log
@@ -84,10 +84,9 @@ class SharedFileLog(Log):
                     if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                         raise
                     if time.monotonic() > until:
-                        raise AdalogError(
-                            Code.BACKEND_UNAVAILABLE,
+                        raise unavailable(
                             "nothing was applied: another process has had the turn to write to the log for more "
-                            f"than {_TURN_SECONDS:g} seconds; an import may take that long",
+                            f"than {_TURN_SECONDS:g} seconds; an import may take that long"
                         ) from None
                     time.sleep(pause)
                     pause = min(2 * pause, most)

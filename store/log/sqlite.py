@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.permissions import opener
 from adalog.store.log.reader import unreadable
 
@@ -105,7 +105,7 @@ def refused(error: BaseException) -> AdalogError:
             "transaction has it opened anew, and reading goes on",
             retryable=True,
         )
-    return AdalogError(Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({error})")
+    return unavailable(f"nothing was applied: the log could not be written ({error})")
 
 
 def _is_read_only(error: BaseException) -> bool:
@@ -128,12 +128,6 @@ def opened_to_fill(path: Path) -> sa.Engine:
     """A new file that is sure to be on disk only after an fsync."""
     os.close(opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
     engine = sa.create_engine(f"sqlite:///{path}")
-    sa.event.listen(engine, "connect", _configure_filling)
+    quick = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF"
+    sa.event.listen(engine, "connect", lambda connection, _: connection.executescript(quick))
     return engine
-
-
-def _configure_filling(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=OFF")
-    cursor.execute("PRAGMA synchronous=OFF")
-    cursor.close()

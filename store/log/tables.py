@@ -214,19 +214,13 @@ def found_secret(connection: sa.Connection, name: str) -> bytes | None:
     return None if found is None else bytes(found)
 
 
-def _insert_keys() -> sqlite.Insert:
-    insert = sqlite.insert(KEYS)
-    excluded = insert.excluded
-    # A key that was forgotten may be used anew.
-    return insert.on_conflict_do_update(
-        index_elements=[KEYS.c.key], set_={"t": excluded.t, "digest": excluded.digest, "at": excluded.at}
-    )
-
-
-INSERT: Final = TRANSACTIONS.insert()
-# The same for SQLite's driver itself, as small transactions are: values that SQLAlchemy need not look at.
+# For SQLite's driver itself: values of small transactions that SQLAlchemy need not look at.
 INSERT_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append) VALUES (?, ?, ?, ?, ?)"
-INSERT_KEYS: Final = _insert_keys()
+_KEYS_INSERT: Final = sqlite.insert(KEYS)
+# A key that was forgotten may be used anew.
+INSERT_KEYS: Final = _KEYS_INSERT.on_conflict_do_update(
+    index_elements=[KEYS.c.key], set_={name: _KEYS_INSERT.excluded[name] for name in ("t", "digest", "at")}
+)
 # Of a key, whether it was used too long ago.
 FORGOTTEN: Final = sa.or_(KEYS.c.t <= sa.bindparam("last_t"), KEYS.c.at <= sa.bindparam("last_at"))
 # At most so many at once, which is more than an append adds: it takes little time.

@@ -56,7 +56,7 @@ def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
         data = snapshot.data_of(attribute.id)
         if data.last_touched(snapshot.t) <= known.t:
             continue
-        if attribute.no_history and known.t < data.relation.last:
+        if attribute.kind.no_history and known.t < data.relation.last:
             # Folding dropped what went.
             return None
         events = data.changes(known.t, snapshot.t)

@@ -157,7 +157,7 @@ def referred(attribute: Attribute, v: int, codes: Codes) -> Iterable[int]:
     if attribute.is_ref:
         return (v,)
     value = codes.decode(v)
-    types = attribute.tuple_types or ("ref",) * len(value)
+    types = attribute.kind.tuple_types or ("ref",) * len(value)
     return [item for kind, item in zip(types, value, strict=True) if kind == "ref" and item is not None]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import run_starts
@@ -45,13 +45,6 @@ class IndexedView(Protocol):
     def value_code(self, attribute: Attribute, value: Any) -> int | None: ...
 
 
-def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
-    """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
-    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute."""
-    for span in spans(snapshot, index, components, start):
-        yield from span.datoms()
-
-
 @dataclass(frozen=True, eq=False)
 class DatomSpan:
     """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
@@ -75,7 +68,7 @@ class DatomSpan:
         return [Datom(e, names[a], value, t, added) for e, a, value, t, added in zip(*columns, strict=True)]
 
 
-def spans(
+def datom_spans(
     snapshot: IndexedView,
     index: str,
     components: Sequence[Any],
@@ -83,15 +76,17 @@ def spans(
     most: int | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[DatomSpan]:
-    """What `datoms` gives, a page of it at a time. `most`: how many will be read; None: all.
+    """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`, a page at a time; components fix
+    its first places. most: how many will be read; None: all. Raises ARG_INVALID for another index or a component
+    that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
 
     The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
     `check` is called between steps and may raise.
     """
     if index not in ("EAVT", "AEVT", "AVET", "VAET"):
-        raise AdalogError(Code.ARG_INVALID, f"no index {index}; there are EAVT, AEVT, AVET and VAET")
+        raise invalid_argument(f"no index {index}; there are EAVT, AEVT, AVET and VAET")
     if len(components) > len(index):
-        raise AdalogError(Code.ARG_INVALID, f"{len(components)} components; an index has {len(index)} places")
+        raise invalid_argument(f"{len(components)} components; an index has {len(index)} places")
     known = dict(zip(index, components, strict=False))
     attributes: Sequence[Attribute]
     if "A" in known:
@@ -235,7 +230,7 @@ def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
 
 def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
     if not isinstance(value, Keyword | int):
-        raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
+        raise invalid_argument(f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
     if attribute is None:
         raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}")
@@ -258,14 +253,14 @@ def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, A
     if "T" in known:
         t = known["T"]
         if type(t) is not int:
-            raise AdalogError(Code.ARG_INVALID, f"{write(t)} is no transaction; write its number or its entity id")
+            raise invalid_argument(f"{write(t)} is no transaction; write its number or its entity id")
         rows = rows.take(rows.t == (t - TX_BASE if t >= TX_BASE else t))
     return rows
 
 
 def _ranks(v: CodeColumn, codes: Codes) -> RowColumn:
     """Numbers that order the values of one attribute as the dialect does."""
-    tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
+    tags = set(np.flatnonzero(np.bincount(layout.tags_of(v))).tolist())
     if tags <= {0}:
         return v
     known, where = np.unique(v, return_inverse=True)

@@ -7,7 +7,7 @@ when first asked for and kept. `as_of`, `since` and `history` give other snapsho
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
@@ -33,7 +33,7 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE,
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
 from adalog.store.values.datom import Datom
-from adalog.store.values.schema import Schema
+from adalog.store.values.schema import Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
@@ -168,10 +168,6 @@ class Snapshot:
             return self.attributes()
         found = map(self.schema.get, self.mentions.of(entities))
         return tuple(each for each in found if each is not None)
-
-    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
-        """The types of the items of an attribute's tuples of this length; None where any will do."""
-        return self.schema.item_types(attribute, length)
 
     # Tries and columns
 
@@ -321,10 +317,6 @@ class Snapshot:
             folded = sum(data.relation.count for data in self._data.values())
         return (self.t.bit_length(), folded.bit_length())
 
-    def last_touched(self, attribute: Attribute) -> int:
-        """The last transaction that asserted or retracted a datom of it; 0 where none did."""
-        return self.data_of(attribute.id).last_touched(self.t)
-
     # Entities
 
     def entid(self, value: Any) -> int | None:
@@ -335,26 +327,23 @@ class Snapshot:
         if isinstance(value, Keyword):
             return self.plain._only(bootstrap.IDENT, self.codes.lookup(value))
         if type(value) is not tuple or len(value) != 2:
-            raise AdalogError(
-                Code.ARG_INVALID,
+            raise invalid_argument(
                 f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
-                '[:person/email "ada@example.org"]',
+                '[:person/email "ada@example.org"]'
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
         if attribute is None:
             return None
-        if attribute.unique is None:
-            raise AdalogError(
-                Code.ARG_INVALID, f"{attribute.ident} is not unique, so it cannot name an entity in a lookup ref"
-            )
+        if attribute.kind.unique is None:
+            raise invalid_argument(f"{attribute.ident} is not unique, so it cannot name an entity in a lookup ref")
         return self.plain._only(attribute.id, self.value_code(attribute, value[1]))
 
     def value_code(self, attribute: Attribute, value: Any) -> int | None:
         """The code of a value as the attribute's type; None where no datom can hold it."""
         if attribute.is_ref:
             return self.entid(value)
-        if attribute.value_type == "tuple":
-            types = self.schema.item_types(attribute, len(value)) if type(value) is tuple else None
+        if attribute.kind.value_type == "tuple":
+            types = item_types(attribute, len(value), self.schema.by_ident) if type(value) is tuple else None
             if types is not None:
                 refs = zip(types, value, strict=False)
                 value = coerced_tuple(
@@ -362,8 +351,8 @@ class Snapshot:
                 )
                 if value is None:
                     return None
-        elif attribute.value_type is not None:
-            value = coerced(attribute.value_type, value)
+        elif attribute.kind.value_type is not None:
+            value = coerced(attribute.kind.value_type, value)
             if value is None:
                 return None
         return self.codes.lookup(value)
@@ -393,18 +382,8 @@ class Snapshot:
     def datoms(self, index_name: str, components: Sequence[Any] = (), start: int = 0) -> Iterator[Datom]:
         """Datoms of EAVT, AEVT, AVET or VAET in its order that begin with the components, but the first `start`.
         Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute."""
-        return index.datoms(self, index_name, components, start)
-
-    def spans(
-        self,
-        index_name: str,
-        components: Sequence[Any] = (),
-        start: int = 0,
-        most: int | None = None,
-        check: Callable[[], None] = lambda: None,
-    ) -> Iterator[index.DatomSpan]:
-        """The same as columns, a page at a time; `most`: how many will be read. `check` may raise."""
-        return index.spans(self, index_name, components, start, most, check)
+        for span in index.datom_spans(self, index_name, components, start):
+            yield from span.datoms()
 
     @cached_property
     def datom_count(self) -> int:

@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.store.values.attribute import TX_BASE
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def check_moment(place: str, number: int) -> None:
     """Refuses a number that no transaction has. `place`: where the number stands."""
     if number < 0:
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first",
+        raise invalid_argument(
+            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first"
         )
 
 

@@ -162,7 +162,7 @@ class Head(DatabaseState):
         added = np.ones(len(column.e), np.bool_) if column.added is None else column.added
         new = Columns(column.e, column.v, np.full(len(column.e), self.t, np.int64), added)
         events = Columns.concat([live.delta.events(0, len(live.delta)), new])
-        keep_history = attribute is None or not attribute.no_history
+        keep_history = attribute is None or not attribute.kind.no_history
         return live.relation.folded(events, self.t, keep_history=keep_history)
 
     def _write(self, effects: Iterable[Effect], t: int) -> None:

@@ -20,6 +20,7 @@ from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import SCHEMA_BASE, Attribute
 from adalog.store.values.changes import BulkColumn
 from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.schema import item_types
 
 # Per attribute the entities, and their values: numpy or Arrow columns, or a sequence of EDN values.
 BulkData = Mapping[Keyword, tuple[Int64s, "NDArray[Any] | pa.Array | Sequence[Any]"]]
@@ -40,7 +41,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
     result = []
     for ident, (entities, values) in data.items():
         attribute = head.schema.get(ident)
-        if attribute is None or attribute.value_type is None:
+        if attribute is None or attribute.kind.value_type is None:
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"no attribute {ident} with a type; a bulk load declares what it loads"
             )
@@ -54,7 +55,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
             _check_ids(attribute, v)
         e, v = _fresh(attribute, e, v, head)
         _check(attribute, e, v, head)
-        if attribute.preds:
+        if attribute.kind.preds:
             predicates.check_column(attribute, e, v, head)
         result.append(BulkColumn(attribute.id, e, v))
     return result
@@ -68,7 +69,7 @@ def ids(columns: Iterable[BulkColumn], head: Head) -> NDArray[np.int64]:
 def _check_kind(attribute: Attribute, head: Head) -> None:
     """What needs the rest of its entity to be looked at is for `transact`."""
     for composite in head.schema.all():
-        if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())) and composite.tuple_attrs:
+        if attribute.ident in (composite.ident, *(composite.kind.tuple_attrs or ())) and composite.kind.tuple_attrs:
             raise AdalogError(
                 Code.TX_INVALID,
                 f"{attribute.ident} is part of the composite {composite.ident}, which a bulk load does not keep; "
@@ -80,7 +81,7 @@ def _codes_of(attribute: Attribute, values: Any, head: Head) -> Int64s:
     try:
         if attribute.is_ref:
             return np.ascontiguousarray(values, np.int64)
-        arrow_type = _ARROW_TYPES.get(str(attribute.value_type))
+        arrow_type = _ARROW_TYPES.get(str(attribute.kind.value_type))
         if arrow_type is not None and isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray):
             # Much text in a numpy array becomes several chunks, too.
             array = values if isinstance(values, pa.ChunkedArray) else pa.array(values)
@@ -92,13 +93,13 @@ def _codes_of(attribute: Attribute, values: Any, head: Head) -> Int64s:
         return np.array([_code(attribute, item, head) for item in items], np.int64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, TypeError) as error:
         raise AdalogError(
-            Code.TX_INVALID, f"the values of {attribute.ident} are not {attribute.value_type}s: {error}"
+            Code.TX_INVALID, f"the values of {attribute.ident} are not {attribute.kind.value_type}s: {error}"
         ) from None
 
 
 def _code(attribute: Attribute, value: Any, head: Head) -> int:
-    types = head.schema.item_types(attribute, len(value)) if type(value) is tuple else None
-    converted = coerced(str(attribute.value_type), value) if types is None else coerced_tuple(types, value)
+    types = item_types(attribute, len(value), head.schema.by_ident) if type(value) is tuple else None
+    converted = coerced(str(attribute.kind.value_type), value) if types is None else coerced_tuple(types, value)
     if converted is None:
         raise ValueError(f"{write(value)} among them")
     return head.codes.intern(converted)
@@ -143,7 +144,7 @@ def _check(attribute: Attribute, e: Int64s, v: Int64s, head: Head) -> None:
             raise AdalogError(
                 Code.TX_CONFLICT, f"{attribute.ident} has cardinality one, but entity {holders[0]} would have two"
             )
-    if attribute.unique is not None:
+    if attribute.kind.unique is not None:
         ordered = np.sort(v)
         taken = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
         if has_data:

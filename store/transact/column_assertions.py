@@ -120,16 +120,16 @@ def _columns(forms: Sequence[Any], state: DatabaseState) -> list[_Column] | None
 
 
 def _reader(attribute: Attribute, state: DatabaseState) -> Callable[[Any], Term | None] | None:
-    if attribute.unique is not None or not is_free(attribute, state.schema):
+    if attribute.kind.unique is not None or not is_free(attribute, state.schema):
         return None
     return _id if attribute.is_ref else reader_of(attribute, state.codes.intern)
 
 
 def is_free(attribute: Attribute, schema: Schema) -> bool:
     """Whether a user's attribute has no predicates and is part of no tuple: its values come and go alone."""
-    if attribute.id < FIRST_OWN_IDENT or attribute.preds:
+    if attribute.id < FIRST_OWN_IDENT or attribute.kind.preds:
         return False
-    return not any(attribute.ident in (each.tuple_attrs or ()) for each in schema.composites)
+    return not any(attribute.ident in (each.kind.tuple_attrs or ()) for each in schema.composites)
 
 
 def _id(value: Any) -> int | None:

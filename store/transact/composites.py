@@ -38,11 +38,11 @@ class Composites:
         """The composites, as far as their components are among the attributes."""
         found = []
         for attribute in composites:
-            assert attribute.tuple_attrs is not None, "of a composite"
-            components = tuple(attributes[name] for name in attribute.tuple_attrs if name in attributes)
-            if len(components) == len(attribute.tuple_attrs):
+            assert attribute.kind.tuple_attrs is not None, "of a composite"
+            components = tuple(attributes[name] for name in attribute.kind.tuple_attrs if name in attributes)
+            if len(components) == len(attribute.kind.tuple_attrs):
                 known = state.schema.get(attribute.id)
-                found.append(Composite(attribute, components, known is None or known.tuple_attrs is None))
+                found.append(Composite(attribute, components, known is None or known.kind.tuple_attrs is None))
         by_component: dict[int, tuple[Composite, ...]] = {}
         for composite in found:
             for component in composite.components:

@@ -110,11 +110,11 @@ class Declarations:
         if known is None and ident not in self._attributes:
             self._count(ident, path)
         attribute = known or Attribute(id_, ident, self._state.codes.intern(ident))
-        cardinality, given = attribute.cardinality, facts.get(Keyword("db/cardinality"))
+        cardinality, given = attribute.kind.cardinality, facts.get(Keyword("db/cardinality"))
         if given is not None:
             cardinality = "many" if given in (Keyword("db.cardinality/many"), bootstrap.MANY) else "one"
-        value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.value_type
-        component = facts.get(Keyword("db/isComponent"), attribute.component)
+        value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.kind.value_type
+        component = facts.get(Keyword("db/isComponent"), attribute.kind.component)
         self._attributes[ident] = replace(
             attribute,
             ident=ident,
@@ -123,11 +123,11 @@ class Declarations:
                 attribute.kind,
                 value_type="ref" if component and value_type is None else value_type,
                 cardinality=cardinality,
-                unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
+                unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.kind.unique,
                 component=bool(component),
-                tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
-                tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
-                tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
+                tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.kind.tuple_attrs,
+                tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.kind.tuple_types,
+                tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.kind.tuple_type,
             ),
         )
 
@@ -163,18 +163,18 @@ class Declarations:
         return self._state.schema.get(key) if type(key) is int else None
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
-        known = self._state.schema.by_ident()
+        known = self._state.schema.by_ident
         return ChainMap(self._attributes, cast("dict[Keyword, Attribute]", known)) if self._attributes else known
 
     def composites(self) -> list[Attribute]:
         known = [each for each in self._state.schema.composites if each.ident not in self._attributes]
-        return [*known, *(each for each in self._attributes.values() if each.tuple_attrs)]
+        return [*known, *(each for each in self._attributes.values() if each.kind.tuple_attrs)]
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
         """The attribute, declared now if this is its first use and the schema is open. value_type: the type that
         the use implies, None where it implies none."""
         attribute = self.find(key)
-        if attribute is not None and attribute.value_type is not None:
+        if attribute is not None and attribute.kind.value_type is not None:
             return attribute
         if attribute is None:
             self.check_may_declare(key, path)
@@ -188,7 +188,7 @@ class Declarations:
     def takes_several(self, attribute: Attribute) -> bool:
         """Whether a vector or set given to it is several values whatever is in it (dialect 27): its cardinality is
         many, and it had no type before this transaction."""
-        return attribute.is_many and (attribute.value_type is None or attribute.id in self._typed_by_use)
+        return attribute.is_many and (attribute.kind.value_type is None or attribute.id in self._typed_by_use)
 
     def is_given_sets(self, key: Any) -> bool:
         """Whether the transaction gives an attribute of this name a set: its first use then declares it as many."""

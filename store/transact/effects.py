@@ -120,11 +120,11 @@ class Effects:
             new: Any = not old
         else:
             total = added(old, operation.operand)
-            new = None if total is None else coerced(str(attribute.value_type), total)
+            new = None if total is None else coerced(str(attribute.kind.value_type), total)
             if new is None:
                 raise invalid(
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
-                    f"{attribute.value_type}",
+                    f"{attribute.kind.value_type}",
                     path,
                 )
         self._assert(e, attribute, self._state.codes.intern(new), path)
@@ -138,7 +138,7 @@ class Effects:
                 live = self._state.live(attribute.id)
                 for v in live.values(e):
                     self._swept.setdefault((attribute.id, e, v), path)
-                    if attribute.component and v not in seen:
+                    if attribute.kind.component and v not in seen:
                         seen.add(v)
                         pending.append(v)
                 if attribute.is_ref:
@@ -159,7 +159,7 @@ class Effects:
     def _replace_single_values(self) -> None:
         single: dict[tuple[int, int], int] = {}
         for (id_, e, v), (attribute, path) in self._asserted.items():
-            if attribute.cardinality == "many":
+            if attribute.kind.cardinality == "many":
                 continue
             first = single.setdefault((id_, e), v)
             if first != v:
@@ -193,7 +193,7 @@ class Effects:
         for place, e in sorted(self._composites.kept(written, self._state)):
             composite = self._composites.all[place]
             attribute = composite.attribute
-            declared = (bootstrap.TUPLE_ATTRS, attribute.id, self._state.codes.intern(attribute.tuple_attrs))
+            declared = (bootstrap.TUPLE_ATTRS, attribute.id, self._state.codes.intern(attribute.kind.tuple_attrs))
             parts = (written[c.id, e] for c in composite.components if (c.id, e) in written)
             path = next(parts, self.paths(declared))
             new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
@@ -213,7 +213,7 @@ class Effects:
     def _check_unique(self) -> None:
         owners: dict[tuple[int, int], int] = {}
         for (id_, e, v), (attribute, path) in self._asserted.items():
-            if attribute.unique is None:
+            if attribute.kind.unique is None:
                 continue
             rivals = [owners.setdefault((id_, v), e), *self._state.live(id_).entities(v)]
             for rival in rivals:

@@ -104,7 +104,7 @@ class Expansion:
             return
         if value is None:
             yield ops.Retract(e, attribute, None, path)
-        elif attribute.value_type is not None:
+        elif attribute.kind.value_type is not None:
             for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
                 yield ops.Retract(e, attribute, self._value(attribute, item, item_path), path)
 
@@ -121,8 +121,8 @@ class Expansion:
     def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
         attribute = self._used(key, number, (*path, 2), (*path, 3))
         self._check_single(attribute, ":db.fn/inc", path)
-        if attribute.value_type not in NUMERIC:
-            message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.value_type}s"
+        if attribute.kind.value_type not in NUMERIC:
+            message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.kind.value_type}s"
             raise invalid(message, (*path, 2))
         if type_name(number) not in NUMERIC:
             raise invalid(f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
@@ -131,8 +131,8 @@ class Expansion:
     def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
         attribute = self._used(key, False, (*path, 2), (*path, 2))
         self._check_single(attribute, ":db.fn/toggle", path)
-        if attribute.value_type != "boolean":
-            message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.value_type}s"
+        if attribute.kind.value_type != "boolean":
+            message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.kind.value_type}s"
             raise invalid(message, (*path, 2))
         return ops.Update("toggle", e, attribute, None, path)
 
@@ -149,8 +149,8 @@ class Expansion:
             )
 
     def _check_by_hand(self, attribute: Attribute, path: Path) -> None:
-        if attribute.tuple_attrs is not None:
-            made_of = " ".join(map(str, attribute.tuple_attrs))
+        if attribute.kind.tuple_attrs is not None:
+            made_of = " ".join(map(str, attribute.kind.tuple_attrs))
             raise invalid(f"{attribute.ident} is kept from {made_of}; write those instead", path)
         if attribute.id == bootstrap.ENSURE:
             raise invalid(":db/ensure is asked for, not stored: write {:db/ensure spec}", path)
@@ -190,7 +190,8 @@ class Expansion:
         attribute = self._declarations.used_with(Keyword(name), "ref", key_path)
         if not attribute.is_ref:
             raise invalid(
-                f"{key} goes from a ref back to its entity, but {attribute.ident} holds {attribute.value_type}s",
+                f"{key} goes from a ref back to its entity, but {attribute.ident} holds "
+                f"{attribute.kind.value_type}s",
                 key_path,
             )
         for item, item_path in self._several.of_reverse(attribute, value, path):
@@ -217,10 +218,10 @@ class Expansion:
 
     def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
         """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""
-        if attribute.component or _ID in form:
+        if attribute.kind.component or _ID in form:
             return
         used = (self._declarations.find(key) for key in form)
-        if not any(each is not None and each.unique is not None for each in used):
+        if not any(each is not None and each.kind.unique is not None for each in used):
             raise invalid(
                 f"nothing names this new entity again: give it a :db/id or a unique attribute, or declare "
                 f"{attribute.ident} with :db/isComponent true",
@@ -237,12 +238,12 @@ class Expansion:
         if value is None:
             raise invalid(f"nil is no value for {shown(key)}; leave it out, or retract", value_path)
         attribute = self._declarations.find(key)
-        if attribute is None or attribute.value_type is None:
+        if attribute is None or attribute.kind.value_type is None:
             if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
                 return attribute
             implied = self._several.implied_type(key, attribute, value)
             attribute = self._declarations.used_with(key, implied, key_path)
-        if attribute.tuple_attrs is not None:
+        if attribute.kind.tuple_attrs is not None:
             self._check_by_hand(attribute, key_path)
         return attribute
 
@@ -282,7 +283,7 @@ class Expansion:
         attribute = self._declarations.find(value[0])
         if attribute is None:
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}", path)
-        if attribute.unique is None:
+        if attribute.kind.unique is None:
             raise invalid(f"{attribute.ident} is not unique, so {shown(value)} names no entity", path)
         code = self._value(attribute, value[1], path)
         holder = None if isinstance(code, Tempid) else self._state.holder(attribute.id, code)
@@ -297,7 +298,7 @@ class Expansion:
         types = item_types(attribute, len(value), self._declarations.attributes())
         if types is None:
             return value if all(item is None or type_name(item) in VALUE_TYPES for item in value) else None
-        if attribute.tuple_type is not None and not 2 <= len(value) <= 8:
+        if attribute.kind.tuple_type is not None and not 2 <= len(value) <= 8:
             return None
         items = [
             self._entity(item, path) if kind == "ref" and item is not None else item
@@ -315,13 +316,13 @@ class Expansion:
             if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
                 raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants", path)
             return self._entity(value, path)
-        assert attribute.value_type is not None
-        if attribute.value_type == "tuple":
+        assert attribute.kind.value_type is not None
+        if attribute.kind.value_type == "tuple":
             converted = self._tuple(attribute, value, path)
         else:
             if type(value) is Keyword and attribute.id in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS):
                 value = Symbol(value.name)
-            converted = coerced(attribute.value_type, value)
+            converted = coerced(attribute.kind.value_type, value)
         if converted is None:
             raise invalid(
                 f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
@@ -337,21 +338,21 @@ class Expansion:
 
 
 def _described_type(attribute: Attribute) -> str:
-    if attribute.tuple_attrs:
-        return f"a tuple of {', '.join(map(str, attribute.tuple_attrs))}"
-    if attribute.tuple_types:
-        return f"a tuple of {', '.join(attribute.tuple_types)}"
-    if attribute.tuple_type:
-        return f"a tuple of 2 to 8 {attribute.tuple_type}s"
-    return f"{'an' if attribute.value_type == 'instant' else 'a'} {attribute.value_type}"
+    if attribute.kind.tuple_attrs:
+        return f"a tuple of {', '.join(map(str, attribute.kind.tuple_attrs))}"
+    if attribute.kind.tuple_types:
+        return f"a tuple of {', '.join(attribute.kind.tuple_types)}"
+    if attribute.kind.tuple_type:
+        return f"a tuple of 2 to 8 {attribute.kind.tuple_type}s"
+    return f"{'an' if attribute.kind.value_type == 'instant' else 'a'} {attribute.kind.value_type}"
 
 
 def _hint(attribute: Attribute, value: Any) -> str:
     """How such a value is written."""
-    written = WRITTEN.get(str(attribute.value_type))
+    written = WRITTEN.get(str(attribute.kind.value_type))
     if written is None:
         return ""
     if value == Symbol("null"):
         return "; null is nil in EDN, and no value: leave the attribute out, or retract"
-    probably = from_json(str(attribute.value_type), value)
+    probably = from_json(str(attribute.kind.value_type), value)
     return f"; write a value such as {written[0]}" if probably is None else f"; did you mean {write(probably)}?"

@@ -55,11 +55,11 @@ class MultipleValues:
             return False
         if self._declarations.takes_several(attribute):
             return not self._is_lookup_ref(value)
-        if attribute.value_type == "tuple":
+        if attribute.kind.value_type == "tuple":
             return all(type(item) is tuple for item in value)
         if attribute.is_ref and len(value) == 2 and isinstance(value[0], Keyword):
             named = self._declarations.find(value[0])
-            return named is None or named.unique is None
+            return named is None or named.kind.unique is None
         return True
 
     def _is_lookup_ref(self, value: Any) -> bool:
@@ -67,9 +67,9 @@ class MultipleValues:
         if type(value) is not tuple or len(value) != 2 or not isinstance(value[0], Keyword):
             return False
         named = self._declarations.find(value[0])
-        if named is None or named.unique is None:
+        if named is None or named.kind.unique is None:
             return False
-        kind = named.value_type
+        kind = named.kind.value_type
         return kind in ("ref", "tuple") or (kind is not None and coerced(kind, value[1]) is not None)
 
 

@@ -50,7 +50,7 @@ class PlainReaders:
         if found is None:
             attribute = self._declarations.find(key)
             # One without a type is given it by the long way, so it may be found next time.
-            if attribute is not None and attribute.value_type is not None:
+            if attribute is not None and attribute.kind.value_type is not None:
                 reader = self._reader(attribute)
                 found = self._known[name] = None if reader is None else (attribute, reader)
         return found
@@ -69,7 +69,7 @@ class PlainReaders:
         return term
 
     def _reader(self, attribute: Attribute) -> Reader | None:
-        if attribute.value_type == "ref" and _is_free(attribute):
+        if attribute.kind.value_type == "ref" and _is_free(attribute):
             return self.entity
         return reader_of(attribute, self._intern)
 
@@ -78,9 +78,9 @@ def reader_of(attribute: Attribute, intern: Callable[[Any], int]) -> Reader | No
     """What reads the plain values of an attribute that holds no entities; None where it has none."""
     if not _is_free(attribute):
         return None
-    if attribute.value_type == "long":
+    if attribute.kind.value_type == "long":
         return _long
-    kind = _TYPES.get(str(attribute.value_type))
+    kind = _TYPES.get(str(attribute.kind.value_type))
     if kind is None:
         return None
 
@@ -97,7 +97,7 @@ def reader_of(attribute: Attribute, intern: Callable[[Any], int]) -> Reader | No
 
 def _is_free(attribute: Attribute) -> bool:
     """Whether its values are what is written, and mean nothing else."""
-    return attribute.id not in _SPECIAL and attribute.tuple_attrs is None
+    return attribute.id not in _SPECIAL and attribute.kind.tuple_attrs is None
 
 
 def _long(value: Any) -> int | None:

@@ -42,7 +42,7 @@ def check(
     for effect in effects:
         if effect.a in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS) and effect.added:
             checking.predicate(effect, paths)
-    if state.schema.has_predicates:
+    if state.schema.checked:
         for effect in effects:
             if effect.added:
                 checking.value(effect, paths)
@@ -53,7 +53,7 @@ def check(
 def check_column(attribute: Attribute, e: Int64s, v: Int64s, state: DatabaseState) -> None:
     """The same for a bulk load's column, with built-ins only."""
     codes, first = np.unique(v, return_index=True)
-    for name in attribute.preds:
+    for name in attribute.kind.preds:
         built_in = _built_in(name)
         if built_in is None:
             raise AdalogError(
@@ -95,8 +95,8 @@ class _Checking:
     def value(self, effect: Effect, paths: Paths) -> None:
         """A value that is asserted satisfies its attribute's predicates."""
         attribute = self._state.schema.get(effect.a)
-        if attribute is not None and attribute.preds:
-            for name in attribute.preds:
+        if attribute is not None and attribute.kind.preds:
+            for name in attribute.kind.preds:
                 self._satisfies(attribute, name, effect.e, effect.v, paths((effect.a, effect.e, effect.v)))
 
     def entity(self, entity: int, spec: int, path: Path) -> None:

@@ -101,7 +101,7 @@ class _Named:
 
     def composites(self) -> list[Attribute]:
         old = [each for each in self._schema.composites if each.id not in self._after]
-        return [*old, *(each for each in self._new.values() if each.tuple_attrs)]
+        return [*old, *(each for each in self._new.values() if each.kind.tuple_attrs)]
 
 
 class _Senseless(Exception):
@@ -142,38 +142,40 @@ def _check_value(effect: Effect, paths: Paths, state: DatabaseState) -> None:
 
 def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
     name = attribute.ident
-    if attribute.value_type is None and mode == "strict":
+    if attribute.kind.value_type is None and mode == "strict":
         raise _Senseless(f"{name} needs a :db/valueType under a strict schema")
-    if attribute.component and attribute.value_type not in (None, "ref"):
+    if attribute.kind.component and attribute.kind.value_type not in (None, "ref"):
         raise _Senseless(f"{name} is a component, so its type has to be :db.type/ref", bootstrap.IS_COMPONENT)
 
 
 def _check_tuple(attribute: Attribute, named: _Named) -> None:
     name = attribute.ident
-    given = [each for each in (attribute.tuple_attrs, attribute.tuple_types, attribute.tuple_type) if each]
+    given = [
+        each for each in (attribute.kind.tuple_attrs, attribute.kind.tuple_types, attribute.kind.tuple_type) if each
+    ]
     if not given:
         return
-    if attribute.value_type != "tuple":
+    if attribute.kind.value_type != "tuple":
         raise _Senseless(f"{name} declares a tuple, so its :db/valueType has to be :db.type/tuple", *_TUPLE)
     if len(given) > 1:
         raise _Senseless(f"{name} has more than one of :db/tupleAttrs, :db/tupleTypes and :db/tupleType", *_TUPLE)
-    if attribute.tuple_attrs is None:
+    if attribute.kind.tuple_attrs is None:
         return
     if attribute.is_many:
         raise _Senseless(f"{name} is a composite tuple, so its cardinality has to be one", *_TUPLE)
-    for component in attribute.tuple_attrs:
+    for component in attribute.kind.tuple_attrs:
         found = named.get(component)
-        if found is None or found.value_type is None:
+        if found is None or found.kind.value_type is None:
             raise _Senseless(f"the tuple {name} is made of {component}, which is not declared", *_TUPLE)
         if found.is_many:
             raise _Senseless(f"the tuple {name} is made of {component}, which has cardinality many", *_TUPLE)
-        if found.tuple_attrs is not None:
+        if found.kind.tuple_attrs is not None:
             raise _Senseless(f"the tuple {name} is made of {component}, which is a composite itself", *_TUPLE)
 
 
 def _check_composites_of(old: Attribute, new: Attribute | None, named: _Named) -> None:
     for composite in named.composites():
-        if old.ident not in (composite.tuple_attrs or ()):
+        if old.ident not in (composite.kind.tuple_attrs or ()):
             continue
         if new is None or new.ident != old.ident:
             raise _Senseless(f"{old.ident} has to stay what it is called: {composite.ident} is made of it")
@@ -183,7 +185,7 @@ def _check_composites_of(old: Attribute, new: Attribute | None, named: _Named) -
 
 def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState) -> None:
     snapshot = state.snapshot()
-    if old.no_history and (new is None or not new.no_history) and snapshot.has_data(old.id):
+    if old.kind.no_history and (new is None or not new.kind.no_history) and snapshot.has_data(old.id):
         raise _Senseless(
             f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history"
         )
@@ -193,17 +195,21 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     holder = int(by_entity.keys[0])
     if new is None:
         raise _Senseless(f"{old.ident} cannot go while entity {holder} has a value of it")
-    if old.value_type is not None and new.value_type != old.value_type:
-        become = "lose its type" if new.value_type is None else f"become a {new.value_type}"
-        raise _Senseless(f"{old.ident} cannot {become}: entity {holder} has a {old.value_type}")
-    if (old.tuple_attrs, old.tuple_types, old.tuple_type) != (new.tuple_attrs, new.tuple_types, new.tuple_type):
+    if old.kind.value_type is not None and new.kind.value_type != old.kind.value_type:
+        become = "lose its type" if new.kind.value_type is None else f"become a {new.kind.value_type}"
+        raise _Senseless(f"{old.ident} cannot {become}: entity {holder} has a {old.kind.value_type}")
+    if (old.kind.tuple_attrs, old.kind.tuple_types, old.kind.tuple_type) != (
+        new.kind.tuple_attrs,
+        new.kind.tuple_types,
+        new.kind.tuple_type,
+    ):
         raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
         several = np.flatnonzero(np.diff(by_entity.merged.offsets) > 1)
         if len(several):
             holder = by_entity.merged.keys[several[0]]
             raise _Senseless(f"{old.ident} cannot become cardinality one: entity {holder} has several values")
-    if new.unique is not None and old.unique is None:
+    if new.kind.unique is not None and old.kind.unique is None:
         by_value = snapshot.trie(old.id, inverse=True).merged
         several = np.flatnonzero(np.diff(by_value.offsets) > 1)
         if len(several):

@@ -88,9 +88,9 @@ class _Reading:
 
     def _attribute(self, key: Any) -> tuple[Attribute, Callable[[Any], Term | None]]:
         attribute = self._schema.get(key) if type(key) is Keyword else None
-        if attribute is None or not is_free(attribute, self._schema) or attribute.unique == "value":
+        if attribute is None or not is_free(attribute, self._schema) or attribute.kind.unique == "value":
             raise _LongWayError
-        if attribute.is_ref and attribute.unique is None:
+        if attribute.is_ref and attribute.kind.unique is None:
             return attribute, _entity
         read = reader_of(attribute, self._intern)
         if read is None:
@@ -114,7 +114,7 @@ def _found(assertions: Sequence[_Assertion], state: DatabaseState) -> dict[Tempi
     for e, attribute, v in assertions:
         if type(v) is Tempid and v not in ids:
             raise _LongWayError
-        if attribute.unique is not None:
+        if attribute.kind.unique is not None:
             identities += 1
             if identities > 1 or type(e) is not Tempid or isinstance(v, Tempid):
                 raise _LongWayError

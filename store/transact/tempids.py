@@ -25,7 +25,7 @@ def resolved(
     LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few."""
     union = _Union(state, [operation.e for operation in operations if isinstance(operation.e, Tempid)])
     union.unify(
-        [op for op in operations if isinstance(op, ops.Add) and op.a.unique == "identity"],
+        [op for op in operations if isinstance(op, ops.Add) and op.a.kind.unique == "identity"],
         _Parts.of(operations, composites),
     )
     for operation in operations:
@@ -92,7 +92,7 @@ class _Parts:
 
     @staticmethod
     def of(operations: Iterable[Operation], composites: Composites) -> _Parts:
-        unique = tuple(each for each in composites.all if each.attribute.unique == "identity")
+        unique = tuple(each for each in composites.all if each.attribute.kind.unique == "identity")
         components = {component.id for each in unique for component in each.components}
         adds = [op for op in operations if type(op) is ops.Add and op.a.id in components] if components else []
         return _Parts(unique, [add for add in adds if isinstance(add.e, Tempid)])

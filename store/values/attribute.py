@@ -55,53 +55,13 @@ def shared(kind: AttributeKind) -> AttributeKind:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """id: the entity id. ident_code: the ident keyword's code. Its kind's fields are read as its own."""
+    """id: the entity id. ident_code: the ident keyword's code."""
 
     id: int
     ident: Keyword
     ident_code: int
     kind: AttributeKind = PLAIN
     doc: str | None = None
-
-    @property
-    def value_type(self) -> str | None:
-        return self.kind.value_type
-
-    @property
-    def cardinality(self) -> Cardinality:
-        return self.kind.cardinality
-
-    @property
-    def unique(self) -> Uniqueness | None:
-        return self.kind.unique
-
-    @property
-    def component(self) -> bool:
-        return self.kind.component
-
-    @property
-    def index(self) -> bool:
-        return self.kind.index
-
-    @property
-    def no_history(self) -> bool:
-        return self.kind.no_history
-
-    @property
-    def tuple_types(self) -> tuple[str, ...] | None:
-        return self.kind.tuple_types
-
-    @property
-    def tuple_type(self) -> str | None:
-        return self.kind.tuple_type
-
-    @property
-    def tuple_attrs(self) -> tuple[Keyword, ...] | None:
-        return self.kind.tuple_attrs
-
-    @property
-    def preds(self) -> tuple[Symbol, ...]:
-        return self.kind.preds
 
     @property
     def is_ref(self) -> bool:

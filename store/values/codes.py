@@ -54,7 +54,6 @@ class Coder(Protocol):
     def decode(self, code: int) -> Any: ...
     def decode_many(self, codes: Int64s) -> list[Any]: ...
     def to_arrow(self, codes: Int64s) -> pa.Array: ...
-    def tags(self, codes: Int64s) -> NDArray[np.int8]: ...
 
 
 class Codes:
@@ -72,13 +71,6 @@ class Codes:
         tag, key = spell(value)
         return key if isinstance(key, int) else layout.code_of(tag, self._dictionaries[tag].add(key))
 
-    def intern_text(self, tag: int, texts: pa.Array) -> Int64s:
-        """Codes of a column of strings (or of keywords' or uris' text): int64[n]."""
-        encoded, dictionary = texts.dictionary_encode(), self._dictionaries[tag]
-        numbers = [dictionary.add(text.encode()) for text in encoded.dictionary.to_pylist()]
-        codes: Int64s = layout.code_of(tag, 0) + np.array(numbers, np.int64)
-        return np.asarray(codes[encoded.indices.to_numpy(zero_copy_only=False)])
-
     def intern_arrow(self, values: pa.Array) -> Int64s:
         """Codes of an Arrow column: int64[n]. For one thread at a time; ValueError for a column with nulls."""
         if values.null_count:
@@ -87,8 +79,6 @@ class Codes:
         if pa.types.is_dictionary(kind):
             codes: Int64s = self.intern_arrow(values.dictionary)[values.indices.to_numpy(zero_copy_only=False)]
             return codes
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return self.intern_text(layout.TAG_STRING, values)
         if pa.types.is_integer(kind) and kind != pa.uint64():
             numbers: Int64s = values.cast(pa.int64()).to_numpy()
             if not len(numbers) or (numbers.min() >= layout.LONG_MIN and numbers.max() <= layout.LONG_MAX):
@@ -125,7 +115,7 @@ class Codes:
         """The values of many codes; of very many each distinct one is made once."""
         if len(codes) <= _FEW:
             return [self.decode(code) for code in codes.tolist()]
-        tags = self.tags(codes)
+        tags = layout.tags_of(codes)
         present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
         if len(present) == 1:
             return self._decode_tag(present[0], codes)
@@ -169,13 +159,10 @@ class Codes:
 
     def to_arrow(self, codes: Int64s) -> pa.Array:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
-        tags = self.tags(codes)
+        tags = layout.tags_of(codes)
         tag = int(tags[0]) if len(tags) else 0
         if (tags != tag).any():
             raise ValueError("values of more than one type")
-        return self._arrow_of(tag, codes)
-
-    def _arrow_of(self, tag: int, codes: Int64s) -> pa.Array:
         payloads = codes & _PAYLOAD
         match tag:
             case 0:
@@ -194,10 +181,6 @@ class Codes:
                     texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
                 return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
         raise ValueError(f"no Arrow type for values with tag {tag}")
-
-    def tags(self, codes: Int64s) -> NDArray[np.int8]:
-        """The type tag of each code, 0 for a code that is its own long."""
-        return layout.tags_of(codes)
 
     def dictionaries(self) -> Mapping[int, Dictionary]:
         """The dictionary of each tag that has one, for storing and shipping."""
@@ -368,8 +351,9 @@ class Scratch:
         return self._base.lookup(value) if own is None else own
 
     def decode(self, code: int) -> Any:
-        number = self._own_number(code)
-        return self._base.decode(code) if number is None else self._values[number]
+        if not self.is_made(code):
+            return self._base.decode(code)
+        return self._values[(code & layout.PAYLOAD_MASK) - layout.SCRATCH_BASE]
 
     def decode_many(self, codes: Int64s) -> list[Any]:
         own = self._own_mask(codes)
@@ -390,23 +374,13 @@ class Scratch:
         values = self.decode_many(codes)
         if len({type_name(value) for value in values}) != 1:
             raise ValueError("values of more than one type")
-        return _arrow_of_values(self.tags(codes)[0], values)
+        return _arrow_of_values(layout.tags_of(codes)[0], values)
 
     def doubles(self, codes: Int64s) -> NDArray[np.float64]:
         """float64[n]: the numbers of codes that are all doubles."""
         if not self._own_mask(codes).any():
             return self._base.doubles(codes)
         return np.array(self.decode_many(codes), np.float64)
-
-    def tags(self, codes: Int64s) -> NDArray[np.int8]:
-        """The type tag of each code, 0 for a code that is its own long."""
-        return layout.tags_of(codes)
-
-    def _own_number(self, code: int) -> int | None:
-        if layout.tag_of(code) not in self._base.dictionaries():
-            return None
-        number = (code & layout.PAYLOAD_MASK) - layout.SCRATCH_BASE
-        return number if number >= 0 else None
 
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
         return np.asarray(self.made_numbers(codes) >= 0) if self._values else np.zeros(len(codes), np.bool_)

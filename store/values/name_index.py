@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.hints import LONGEST, nearest
+from adalog.datalog.hints import LONGEST, most_alike
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 
@@ -46,22 +46,16 @@ class NameIndex:
         alike = self._alike(text, cutoff, _COMPARED if where is None else _TRIED)
         if where is not None:
             alike = [each for each in alike if where(each)][:_COMPARED]
-        return nearest(text, map(str, alike), cutoff=cutoff)
-
-    def named(self, name: str) -> Keyword | None:
-        """The name that is written so, without its colon."""
-        return self._by_name.get(name)
-
-    def ending_in(self, local: str) -> Keyword | None:
-        """The first name with this part after its slash."""
-        return self._by_local.get(local)
+        return most_alike(text, map(str, alike), cutoff=cutoff)
 
     @cached_property
-    def _by_name(self) -> dict[str, Keyword]:
+    def by_name(self) -> dict[str, Keyword]:
+        """Each name as it is written without its colon."""
         return {each.name: each for each in reversed(self.names)}
 
     @cached_property
-    def _by_local(self) -> dict[str, Keyword]:
+    def by_local(self) -> dict[str, Keyword]:
+        """The first name with each part after its slash."""
         return {each.local: each for each in reversed(self.names)}
 
     def _alike(self, text: str, cutoff: float, most: int) -> list[Keyword]:

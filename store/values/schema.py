@@ -28,31 +28,19 @@ class Schema:
 
     def __init__(self, attributes: Iterable[Attribute] = ()) -> None:
         self._by_id: Layered[int, Attribute] = Layered({each.id: each for each in attributes})
-        self._by_ident: Layered[Keyword, Attribute] = Layered({each.ident: each for each in self._by_id.values()})
+        self.by_ident: Layered[Keyword, Attribute] = Layered({each.ident: each for each in self._by_id.values()})
         every = tuple(self._by_id.values())
         # Those with :db/noHistory, those with predicates, and the composite tuples in their order.
-        self.forgetful = frozenset(each.id for each in every if each.no_history)
-        self._checked = frozenset(each.id for each in every if each.preds)
-        self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
+        self.forgetful = frozenset(each.id for each in every if each.kind.no_history)
+        self.checked = frozenset(each.id for each in every if each.kind.preds)
+        self.composites = tuple(sorted((each for each in every if each.kind.tuple_attrs), key=_id))
         # How many there are besides the built-in ones.
         self.declared = sum(1 for each in every if not bootstrap.is_built_in(each.id))
         # Equal for equal schemas.
         self.key = sum(map(hash, every))
 
-    @property
-    def has_predicates(self) -> bool:
-        """Whether the values of any attribute have to satisfy something."""
-        return bool(self._checked)
-
     def get(self, key: Keyword | int) -> Attribute | None:
-        return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
-
-    def by_ident(self) -> Mapping[Keyword, Attribute]:
-        return self._by_ident
-
-    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
-        """The types of the items of an attribute's tuples of this length; None where any will do."""
-        return item_types(attribute, length, self._by_ident)
+        return self._by_id.get(key) if isinstance(key, int) else self.by_ident.get(key)
 
     def all(self) -> tuple[Attribute, ...]:
         return self._all
@@ -64,7 +52,7 @@ class Schema:
     @cached_property
     def components(self) -> tuple[Attribute, ...]:
         """Those whose values are parts of their entities, in the order of their declaration."""
-        return tuple(each for each in self._all if each.component)
+        return tuple(each for each in self._all if each.kind.component)
 
     @cached_property
     def _all(self) -> tuple[Attribute, ...]:
@@ -82,7 +70,7 @@ class Schema:
         names: dict[Keyword, Attribute | None] = {each.ident: None for each in old.values() if each is not None}
         names |= {each.ident: each for each in new.values() if each is not None}
         schema = Schema()
-        schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
+        schema._by_id, schema.by_ident = self._by_id.changed(new), self.by_ident.changed(names)
         schema.key = self.key + sum(hash(each) for each in new.values() if each is not None)
         schema.key -= sum(hash(each) for each in old.values() if each is not None)
         schema.declared = self.declared + sum(
@@ -90,13 +78,13 @@ class Schema:
             for id_, each in new.items()
             if not bootstrap.is_built_in(id_)
         )
-        forgetful = {id_ for id_, each in new.items() if each and each.no_history}
+        forgetful = {id_ for id_, each in new.items() if each and each.kind.no_history}
         schema.forgetful = _among(self.forgetful, forgetful, new)
-        schema._checked = _among(self._checked, {id_ for id_, each in new.items() if each and each.preds}, new)
+        schema.checked = _among(self.checked, {id_ for id_, each in new.items() if each and each.kind.preds}, new)
         schema.composites = self.composites
-        if any(each is not None and each.tuple_attrs for each in (*old.values(), *new.values())):
+        if any(each is not None and each.kind.tuple_attrs for each in (*old.values(), *new.values())):
             kept = [each for each in self.composites if each.id not in new]
-            made = [each for each in new.values() if each is not None and each.tuple_attrs]
+            made = [each for each in new.values() if each is not None and each.kind.tuple_attrs]
             schema.composites = tuple(sorted((*kept, *made), key=_id))
         return schema
 
@@ -147,10 +135,15 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
 def item_types(
     attribute: Attribute, length: int, attributes: Mapping[Keyword, Attribute]
 ) -> tuple[str, ...] | None:
-    """`Schema.item_types` among these attributes."""
-    if attribute.tuple_attrs is not None:
-        return tuple(str(attributes[name].value_type) for name in attribute.tuple_attrs if name in attributes)
-    return attribute.tuple_types or (None if attribute.tuple_type is None else (attribute.tuple_type,) * length)
+    """The types of the items of an attribute's tuples of this length; None where any will do. attributes: its
+    components are among them."""
+    if attribute.kind.tuple_attrs is not None:
+        return tuple(
+            str(attributes[name].kind.value_type) for name in attribute.kind.tuple_attrs if name in attributes
+        )
+    return attribute.kind.tuple_types or (
+        None if attribute.kind.tuple_type is None else (attribute.kind.tuple_type,) * length
+    )
 
 
 def _type_name(type_ident: Keyword) -> str:

@@ -96,7 +96,7 @@ class Writer:
         self.is_stopped = False
         self._closed = False
         self._closing = threading.Lock()
-        self._waiting_requests = 0
+        self.waiting = 0
         self._counting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
         self._thread.start()
@@ -108,14 +108,14 @@ class Writer:
             if self._closed:
                 raise unavailable("the database is closed")
             if isinstance(job, TransactionRequest):
-                if self._waiting_requests >= self._setting.waiting:
+                if self.waiting >= self._setting.waiting:
                     raise AdalogError(
                         Code.RATE_LIMITED,
                         f"{self._setting.waiting:,} transactions are waiting already; try again shortly",
                         retry_after=1,
                     )
                 with self._counting:
-                    self._waiting_requests += 1
+                    self.waiting += 1
                 job.future.add_done_callback(self._answered)
             self._jobs.put(job)
 
@@ -149,13 +149,9 @@ class Writer:
     def doubt(self) -> str | None:
         return self._doubt.why
 
-    @property
-    def waiting(self) -> int:
-        return self._waiting_requests
-
     def _answered(self, _: Future[TxReport]) -> None:
         with self._counting:
-            self._waiting_requests -= 1
+            self.waiting -= 1
 
     def stop(self) -> None:
         """Refuse what is queued and not begun. Does not wait."""

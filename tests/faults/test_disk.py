@@ -170,7 +170,7 @@ def check_data(folder: Path, told: Told) -> None:
     """All that was answered is there, once; nothing is there in part; what was refused as not applied is not."""
     with Database.open(str(folder / "data")) as database:
         snapshot = database.snapshot()
-        reports = database.transactions(1, snapshot.t + 1, snapshot.t + 1)
+        reports = list(database.transactions(1, snapshot.t + 1, snapshot.t + 1))
         assert [report.t for report in reports] == list(range(1, snapshot.t + 1))
         model = Model()
         found: dict[int, tuple[int, int]] = {}
@@ -195,7 +195,7 @@ def check_data(folder: Path, told: Told) -> None:
                 assert number not in found, (number, messages)
         check(snapshot, model)
     with Database.open(str(folder / "data")) as database:
-        named = database._compactor.named
+        named = database.compactor.named
         assert {path.name for path in (folder / "data" / "segments").iterdir()} == set(named or ())
         assert not list((folder / "data").glob("*.tmp"))
 

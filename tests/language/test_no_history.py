@@ -64,6 +64,6 @@ def test_it_may_begin_but_not_end(seen):
 
 
 def test_the_log_keeps_what_was_done(seen):
-    reports = seen.database.transactions(1, 10, 10)
+    reports = list(seen.database.transactions(1, 10, 10))
     values = [datom.v for report in reports for datom in report.datoms if str(datom.a) == ":n"]
     assert sorted(values) == [1, 1, 2, 2, 3, 10]

@@ -117,7 +117,7 @@ def test_idleness_that_cannot_be_told_is_not_due_again_at_once(
 def test_a_log_that_cannot_be_read_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Database.open(str(tmp_path)) as database:
         database.transact('[{:name "Ada"}]')
-        log = database._log
+        log = database.log
 
         def closed() -> Any:
             raise sa.exc.OperationalError("SELECT", {}, OSError("unable to open database file"))

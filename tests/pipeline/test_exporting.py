@@ -83,7 +83,7 @@ def test_lines_of_edn_and_the_schema(database: Database, tmp_path: Path) -> None
     with Database.open(":memory:") as other:
         other.transact((tmp_path / "out" / "schema.edn").read_text())
         assert {
-            str(each.ident): each.value_type
+            str(each.ident): each.kind.value_type
             for each in other.snapshot().attributes()
             if ":db" not in str(each.ident)
         } == {

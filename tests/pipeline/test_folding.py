@@ -85,7 +85,7 @@ def everything(database: Database) -> list[list[tuple[object, ...]]]:
 def test_a_fold_in_pieces_is_the_fold_of_one_process(tmp_path: Path, size: int) -> None:
     rng, folding = Random(size), Counted()
     with Database.open(str(tmp_path / "pieces")) as pieces, Database.open(str(tmp_path / "whole")) as whole:
-        pieces.have_folded(folding, size * PAIR_BYTES)
+        pieces.compactor.have_folded(folding, size * PAIR_BYTES)
         for database in (pieces, whole):
             database.transact(SCHEMA)
         for _ in range(8):
@@ -114,7 +114,7 @@ def test_where_nobody_else_can_fold_this_process_does(tmp_path: Path, caplog: py
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark is still starting")
 
     with Database.open(str(tmp_path / "db")) as database, caplog.at_level(logging.INFO, "adalog.store"):
-        database.have_folded(refused, 1)
+        database.compactor.have_folded(refused, 1)
         database.transact(SCHEMA)
         database.transact("[" + " ".join(f"[:db/add {100 + i} :a/one {i}]" for i in range(3000)) + "]")
         database.compact()
@@ -142,7 +142,7 @@ def test_ranges_cover_every_pair_and_cut_a_value_that_has_most_of_them() -> None
 def test_tasks_of_spark_fold(spark: SparkEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rng, held = Random(1), {}
     with Database.open(str(tmp_path / "db")) as database, caplog.at_level(logging.INFO, "adalog.store"):
-        database.have_folded(folding_on(spark.session), 500 * PAIR_BYTES)
+        database.compactor.have_folded(folding_on(spark.session), 500 * PAIR_BYTES)
         database.transact(SCHEMA)
         for _ in range(2):
             given = {100 + e: rng.randrange(50) for e in range(2000)}

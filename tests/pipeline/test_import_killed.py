@@ -54,7 +54,7 @@ with Database.open(str(folder / "data")) as database:
     if when in ("before the log", "after the log"):
         ending(adalog.store.log.log.Log, "append", when == "after the log")
     elif when == "before the checkpoint":
-        adopt = database._compactor.paused
+        adopt = database.compactor.paused
         ran = adalog.store.checkpoint.compactor.Compactor.run
         def run(self):
             if database.snapshot().t > 1:

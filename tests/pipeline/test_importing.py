@@ -303,7 +303,7 @@ def test_undeclared_attributes_are_declared_by_use(database: Database, tmp_path:
     attributes = {"p/nick": "nick", "p/height": "height", "p/alive": "alive"}
     outcome, _ = imported(database, tmp_path, mapping(attributes), {"people": table})
     snapshot = database.snapshot()
-    found = {str(each.ident): (each.value_type, each.cardinality) for each in snapshot.attributes()}
+    found = {str(each.ident): (each.kind.value_type, each.kind.cardinality) for each in snapshot.attributes()}
     assert found[":p/nick"] == ("string", "many")
     assert found[":p/height"] == ("double", "one")
     assert found[":p/alive"] == ("boolean", "one")

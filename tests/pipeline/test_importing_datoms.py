@@ -186,7 +186,10 @@ def test_attributes_are_declared_by_their_first_use(tmp_path: Path) -> None:
     lines = ('[1 :a "x"]', "[1 :b 1]", "[2 :b 2.5]", '[1 :c #inst "2024"]', "[1 :d [1 2]]", "[1 :e 5N]")
     with Database.open(str(tmp_path / "data")) as database:
         loaded(database, tmp_path, KEEP, *lines)
-        types = {str(each.ident): (each.value_type, each.cardinality) for each in database.snapshot().attributes()}
+        types = {
+            str(each.ident): (each.kind.value_type, each.kind.cardinality)
+            for each in database.snapshot().attributes()
+        }
         wanted = {":a": "string", ":b": "double", ":c": "instant", ":d": "tuple", ":e": "bigint"}
         assert {name: types[name] for name in wanted} == {name: (kind, "one") for name, kind in wanted.items()}
         with pytest.raises(AdalogError, match=r"give :z values of several types \(long, string\)"):

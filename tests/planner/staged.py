@@ -11,9 +11,8 @@ from pathlib import Path
 from adalog.datalog.edn import read
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import Keyword
-from adalog.planner.explain.nodes import describe
 from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
-from adalog.planner.model.logical import AndNode, LevelPlan
+from adalog.planner.model.logical import AndNode, LevelPlan, describe
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.statistics import Statistics

@@ -77,7 +77,7 @@ class History:
 
     def check(self, restored: Database, t: int) -> None:
         """Whether a database is what this one was after transaction t."""
-        assert restored.identity == self.database.identity
+        assert restored.log.identity == self.database.log.identity
         assert restored.history_mark(t) == self.database.history_mark(t)
         snapshot = restored.snapshot()
         assert snapshot.t == t

@@ -202,12 +202,12 @@ def test_the_schema_of_a_moment() -> None:
 
 def test_counts() -> None:
     with Database.open(":memory:") as database:
-        assert (database.datom_count, database.entity_count) == (0, 0)
+        assert (database.snapshot().datom_count, database.entity_count(database.snapshot())) == (0, 0)
         database.transact("[[:db/add 1 :n 1] [:db/add 1000000000 :n 2]]")
         # Two values, the transaction's instant, and what declares :n.
-        assert database.datom_count == 6
-        assert database.entity_count == 4
+        assert database.snapshot().datom_count == 6
+        assert database.entity_count(database.snapshot()) == 4
         database.transact("[[:db/retract 1 :n]]")
-        assert database.datom_count == 6
-        assert database.entity_count == 4
-        assert database.memory_bytes() > 0
+        assert database.snapshot().datom_count == 6
+        assert database.entity_count(database.snapshot()) == 4
+        assert database.snapshot().nbytes() > 0

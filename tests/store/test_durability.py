@@ -81,7 +81,7 @@ def test_kill_during_a_storm(tmp_path: Path) -> None:
                 answered[t] = (entity, number)
         with Database.open(str(folder)) as database:
             snapshot = database.snapshot()
-            reports = database.transactions(1, snapshot.t + 1, snapshot.t + 1)
+            reports = list(database.transactions(1, snapshot.t + 1, snapshot.t + 1))
             assert [report.t for report in reports] == list(range(1, snapshot.t + 1))
             model = Model()
             for report in reports:
@@ -214,9 +214,9 @@ def test_a_damaged_log_is_refused(folder: Path, statement: str, says: str) -> No
 def test_an_old_entry_changed_by_other_hands_is_noticed_when_it_is_read(folder: Path) -> None:
     changed_log(folder, "update transactions set payload = zeroblob(20) where t = 5")
     with Database.open(str(folder)) as database:
-        assert len(database.transactions(1, 5, 10)) == 4
+        assert len(list(database.transactions(1, 5, 10))) == 4
         with pytest.raises(AdalogError, match="5 is not what was written"):
-            database.transactions(3, 9, 10)
+            list(database.transactions(3, 9, 10))
 
 
 def test_a_log_that_is_no_database(folder: Path) -> None:

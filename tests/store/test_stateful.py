@@ -159,7 +159,7 @@ class Transactions(RuleBasedStateMachine):
     @rule()
     def count(self) -> None:
         """Now and then, so that some transactions, and perhaps a fold, lie in between."""
-        assert self.database.entity_count == self.database.snapshot().entity_count
+        assert self.database.entity_count(self.database.snapshot()) == self.database.snapshot().entity_count
 
     @rule(dice=st.integers(0, 1000))
     def look_back(self, dice: int) -> None:

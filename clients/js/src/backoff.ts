@@ -1,5 +1,7 @@
 /** How long to wait before the next attempt: exponential, with jitter, so that clients do not come back all at once. */
 
+import { onWake } from "./wake.js";
+
 export interface Backoff {
   /** The first wait is at most this long, each further one twice as long. */
   readonly minMs: number;
@@ -12,18 +14,26 @@ export function delay(backoff: Backoff, attempt: number, retryAfter = 0): number
   return Math.max(Math.random() * most, retryAfter);
 }
 
-/** Resolves after a time; rejects with the signal's reason when that is aborted before. */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const aborted = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", aborted);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", aborted, { once: true });
-  });
+/**
+ * Resolves after a time, and with `early` at once when the network or the tab comes back. Rejects with the signal's reason
+ * when that is aborted before.
+ */
+export async function sleep(ms: number, early: boolean, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  let stop = () => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const aborted = () => reject(signal?.reason);
+      const timer = setTimeout(resolve, ms);
+      const stopListening = early ? onWake(resolve) : undefined;
+      signal?.addEventListener("abort", aborted);
+      stop = () => {
+        clearTimeout(timer);
+        stopListening?.();
+        signal?.removeEventListener("abort", aborted);
+      };
+    });
+  } finally {
+    stop();
+  }
 }

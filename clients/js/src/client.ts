@@ -1,9 +1,10 @@
 /** The client: queries and transactions over HTTP, live queries over server-sent events or a WebSocket. */
 
+import { jsonArguments, type Argument } from "./arguments.js";
 import { delay, sleep, type Backoff } from "./backoff.js";
 import type { Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
-import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
+import { answerOf, post, type Endpoint, type Fetch, type Headers, type Token } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
 import { after, follow, type LogEntry, type LogOptions } from "./log.js";
 import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
@@ -13,20 +14,42 @@ export interface ClientOptions {
   /** Of the GraphQL endpoint, as `https://db.example.org/graphql`. */
   readonly url: string;
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
-  /** A bearer token, or what gives the current one. */
-  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /**
+   * A bearer token, or what gives the current one. A function is asked again where its token was refused, with that token:
+   * if it gives another one the request is repeated, once.
+   */
+  readonly token?: Token;
   readonly fetch?: Fetch;
   /** A client of `graphql-ws`: live queries then share its WebSocket. */
   readonly webSocket?: WebSocketClient;
   /** How long to wait before a connection is made anew, or a request repeated. By default at most 250 ms, then up to 30 s. */
   readonly backoff?: Partial<Backoff>;
-  /** How often a query or transaction is repeated that nobody answered, or that the server could not take just then; 3 by default. */
-  readonly retries?: number;
+  /** For so long a query is repeated that the server does not answer or cannot take just then; 60 s by default. */
+  readonly queryRetryMs?: number;
+  /** Is told before a request is repeated, as `onRetry` of a request. */
+  readonly onRetry?: OnRetry;
   /** After so long without a byte an event stream counts as lost; 60 s by default. */
   readonly silenceMs?: number;
 }
 
-export interface QueryOptions {
+/** Why a request is repeated, and after how long. */
+export interface Retry {
+  readonly error: AdalogError;
+  /** 1 for the first repetition. */
+  readonly attempt: number;
+  readonly delayMs: number;
+}
+
+export type OnRetry = (retry: Retry) => void;
+
+/** What ends a request, and what is told while it is repeated. */
+export interface RequestOptions {
+  /** Rejects with its reason when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onRetry?: OnRetry | undefined;
+}
+
+export interface QueryOptions extends RequestOptions {
   /** Arguments as EDN texts, in place of `args`. */
   readonly argsEdn?: readonly string[];
   readonly basis?: Basis;
@@ -37,7 +60,6 @@ export interface QueryOptions {
   readonly encoding?: Encoding;
   readonly engine?: "AUTO" | "LOCAL" | "SPARK";
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 }
 
 export interface QueryResult<Row> {
@@ -50,13 +72,12 @@ export interface QueryResult<Row> {
   readonly warnings: readonly Warning[];
 }
 
-export interface TransactOptions {
+export interface TransactOptions extends RequestOptions {
   /** Fails with BASIS_CONFLICT where anything was committed since. */
   readonly expectedBasisT?: Long;
   /** What is sent again with the same key is applied once. By default each call has a key of its own. */
   readonly idempotencyKey?: string;
   readonly encoding?: Encoding;
-  readonly signal?: AbortSignal;
 }
 
 export interface TxReport {
@@ -68,12 +89,15 @@ export interface TxReport {
 }
 
 export interface Client {
-  /** Runs an EDN query. */
-  query<Row = Json[]>(query: string, args?: readonly unknown[], options?: QueryOptions): Promise<QueryResult<Row>>;
-  /** Applies EDN transaction data. */
+  /** Runs an EDN query. It is repeated while the server is away, for as long as `queryRetryMs` allows. */
+  query<Row = Json[]>(query: string, args?: readonly Argument[], options?: QueryOptions): Promise<QueryResult<Row>>;
+  /**
+   * Applies EDN transaction data, once: it is repeated with its idempotency key until the server answers, however long that
+   * takes, or `signal` is aborted.
+   */
   transact(tx: string | Edn, options?: TransactOptions): Promise<TxReport>;
   /** Subscribes to an EDN query. */
-  live<Row = Json[]>(query: string, args?: readonly unknown[], options?: LiveOptions<Row>): LiveQuery<Row>;
+  live<Row = Json[]>(query: string, args?: readonly Argument[], options?: LiveOptions<Row>): LiveQuery<Row>;
   /** Every transaction from one on, each once; ends where the loop is left. */
   transactions(options?: LogOptions): AsyncGenerator<LogEntry, void, undefined>;
   /** Any other GraphQL query or mutation, sent once; its `data`. */
@@ -81,7 +105,7 @@ export interface Client {
 }
 
 export interface GraphqlOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Is told of fields that cannot carry their warnings themselves, `pull` and `pullMany` for two; not where there are none. */
   readonly onWarnings?: (warnings: readonly FieldWarning[]) => void;
 }
@@ -106,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   };
   const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
-  const retries = options.retries ?? 3;
+  const queryRetryMs = options.queryRetryMs ?? 60_000;
   const transport: Transport =
     options.webSocket === undefined
       ? serverSentEvents(endpoint, options.silenceMs ?? 60_000)
@@ -122,42 +146,52 @@ export function createClient(options: ClientOptions): Client {
     return data;
   }
 
-  async function repeated<Data>(query: string, variables: Record<string, unknown>, signal: AbortSignal | undefined): Promise<Data> {
-    for (let attempt = 0; ; attempt += 1) {
+  /** `retryMs`: no repetition begins later than that. */
+  async function repeated<Data>(
+    query: string,
+    variables: Record<string, unknown>,
+    { signal, onRetry = options.onRetry }: RequestOptions,
+    retryMs: number,
+  ): Promise<Data> {
+    const end = Date.now() + retryMs;
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send<Data>(query, variables, signal === undefined ? {} : { signal });
+        return await send<Data>(query, variables, { signal });
       } catch (error) {
-        if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error)) throw error;
-        await sleep(delay(backoff, attempt, error.retryAfter), signal);
+        if (!(error instanceof AdalogError) || !isTransient(error)) throw error;
+        const delayMs = delay(backoff, attempt - 1, error.retryAfter);
+        if (Date.now() + delayMs > end) throw error;
+        onRetry?.({ error, attempt, delayMs });
+        await sleep(delayMs, error.retryAfter === undefined, signal);
       }
     }
   }
 
   return {
-    async query<Row>(query: string, args: readonly unknown[] = [], { signal, ...more }: QueryOptions = {}) {
+    async query<Row>(query: string, args: readonly Argument[] = [], { signal, onRetry, ...more }: QueryOptions = {}) {
       const variables = {
         query,
         encoding: "PLAIN",
         engine: "AUTO",
         ...more,
         ...(more.with === undefined ? {} : { with: String(more.with) }),
-        ...(more.argsEdn === undefined && args.length > 0 ? { args } : {}),
+        ...(more.argsEdn === undefined && args.length > 0 ? { args: jsonArguments(args) } : {}),
       };
-      return (await repeated<{ q: QueryResult<Row> }>(QUERY, variables, signal)).q;
+      return (await repeated<{ q: QueryResult<Row> }>(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
     },
 
-    async transact(tx, { signal, ...more } = {}) {
+    async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated<{ transact: TxReport }>(TRANSACT, variables, signal)).transact;
+      return (await repeated<{ transact: TxReport }>(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
     },
 
-    live<Row>(query: string, args: readonly unknown[] = [], live: LiveOptions<Row> = {}) {
-      return new LiveQuery<Row>(query, args, live, transport, backoff);
+    live<Row>(query: string, args: readonly Argument[] = [], live: LiveOptions<Row> = {}) {
+      return new LiveQuery<Row>(query, jsonArguments(args), live, transport, backoff);
     },
 
     async *transactions(options = {}) {
       // What comes while the first connection is being made is to be told, too.
-      const from = options.from ?? after((await repeated<Now>("{ database { basisT } }", {}, options.signal)).database.basisT);
+      const from = options.from ?? after((await repeated<Now>("{ database { basisT } }", {}, options, FOR_GOOD)).database.basisT);
       yield* follow(from, options, transport, backoff);
     },
 
@@ -170,6 +204,8 @@ export function createClient(options: ClientOptions): Client {
 interface Now {
   readonly database: { readonly basisT: Long };
 }
+
+const FOR_GOOD = Number.POSITIVE_INFINITY;
 
 const ACCEPT = "application/graphql-response+json, application/json;q=0.9";
 

@@ -1,8 +1,13 @@
-/** EDN text with values in it, for transactions: edn`[[:db/add 1 :issue/title ${title}]]`. */
+/** EDN text with values in it: edn`[[:db/add 1 :issue/title ${title}]]`. */
 
-/** EDN text that is put in as it stands. */
+import type { Json } from "./wire.js";
+
+/** EDN text that is put in as it stands. `tagged`: the same value as an argument in JSON, where it is a single value. */
 export class Edn {
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly tagged?: Json,
+  ) {}
 
   toString(): string {
     return this.text;
@@ -10,8 +15,8 @@ export class Edn {
 }
 
 /**
- * Text in which each value is written as EDN: strings, booleans, numbers, bigints, dates (`#inst`), lists (a vector), and
- * what `keyword`, `uuid`, `decimal`, `symbol` and `edn` return. Throws TypeError for anything else, null among it.
+ * Text in which each value is written as EDN: strings, booleans, numbers, bigints, dates (`#inst`), lists (a vector), Sets,
+ * Maps, bytes (`Uint8Array`), and what `keyword`, `uuid`, `decimal`, `symbol` and `edn` return. Throws TypeError for anything else, null among it.
  */
 export function edn(texts: TemplateStringsArray, ...values: readonly unknown[]): Edn {
   return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
@@ -21,23 +26,23 @@ export function edn(texts: TemplateStringsArray, ...values: readonly unknown[]):
 export function keyword(name: string): Edn {
   const bare = name.replace(/^:/, "");
   if (!NAME.test(bare)) throw new TypeError(`${JSON.stringify(name)} is no keyword`);
-  return new Edn(`:${bare}`);
+  return new Edn(`:${bare}`, { "#kw": bare });
 }
 
 export function symbol(name: string): Edn {
   if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is no symbol`);
-  return new Edn(name);
+  return new Edn(name, { "#sym": name });
 }
 
 export function uuid(text: string): Edn {
   if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) throw new TypeError(`${JSON.stringify(text)} is no uuid`);
-  return new Edn(`#uuid "${text}"`);
+  return new Edn(`#uuid "${text}"`, { "#uuid": text });
 }
 
 /** `decimal("9.90")`. */
 export function decimal(text: string): Edn {
   if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) throw new TypeError(`${JSON.stringify(text)} is no decimal`);
-  return new Edn(`${text}M`);
+  return new Edn(`${text}M`, { "#dec": text });
 }
 
 const NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
@@ -54,5 +59,12 @@ function written(value: unknown): string {
   }
   if (value instanceof Date) return `#inst "${value.toISOString()}"`;
   if (Array.isArray(value)) return `[${value.map(written).join(" ")}]`;
+  if (value instanceof Uint8Array) return `#bytes "${base64(value)}"`;
+  if (value instanceof Set) return `#{${Array.from(value, written).join(" ")}}`;
+  if (value instanceof Map) return `{${Array.from(value, (entry) => entry.map(written).join(" ")).join(" ")}}`;
   throw new TypeError(`${String(value)} cannot be written as EDN`);
+}
+
+export function base64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

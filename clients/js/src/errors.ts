@@ -37,12 +37,12 @@ export interface ErrorDetails {
 /** The first of the errors that a GraphQL answer carries. */
 export function fromWire(errors: readonly WireError[], retryAfter?: number): AdalogError {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable, line, column } = extensions;
+  const { code, retryable, line, column, retryAfter: seconds } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable === true,
     line: typeof line === "number" ? line : undefined,
     column: typeof column === "number" ? column : undefined,
-    retryAfter,
+    retryAfter: typeof seconds === "number" ? seconds * 1000 : retryAfter,
   });
 }
 

@@ -5,36 +5,58 @@ import type { Answer, FieldWarning, Operation } from "./wire.js";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
-type Provided<T> = T | (() => T | Promise<T>);
+/** A bearer token, or what gives the current one; `refused` is one that the server does not take any more. */
+export type Token = string | ((refused?: string) => string | undefined | Promise<string | undefined>);
 
 export interface Endpoint {
   readonly url: string;
   readonly fetch: Fetch;
   /** Asked for each request, so that it may change. */
-  readonly headers: Provided<Headers>;
-  /** A bearer token, asked for likewise. */
-  readonly token: Provided<string | undefined>;
+  readonly headers: Headers | (() => Headers | Promise<Headers>);
+  readonly token: Token | undefined;
 }
 
-/** Sends an operation and returns the response, whatever its status. */
+/** The token for the next connection or request. */
+export async function currentToken(token: Token | undefined): Promise<string | undefined> {
+  return typeof token === "function" ? token() : token;
+}
+
+/** Another token in place of one that was refused; undefined where there is no other. */
+export async function renewedToken(token: Token | undefined, refused: string | undefined): Promise<string | undefined> {
+  const fresh = typeof token === "function" ? await token(refused) : undefined;
+  return fresh === refused ? undefined : fresh;
+}
+
+/** Sends an operation and returns the response, whatever its status. A token that is refused is renewed, once. */
 export async function post(
   endpoint: Endpoint,
   operation: Operation,
   accept: string,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  const headers = { ...(await provided(endpoint.headers)) };
-  const token = await provided(endpoint.token);
-  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+  // What cannot be JSON is the caller's mistake, and not the network's.
+  const body = JSON.stringify(operation);
+  const headers = typeof endpoint.headers === "function" ? await endpoint.headers() : endpoint.headers;
+  const token = await currentToken(endpoint.token);
+  const request = { method: "POST", headers: { ...headers, accept, "content-type": "application/json" }, body, cache: "no-store" } as const;
+  const response = await send(endpoint, request, token, signal);
+  if (response.status !== 401) return response;
+  const fresh = await renewedToken(endpoint.token, token);
+  if (fresh === undefined) return response;
+  await response.body?.cancel();
+  return send(endpoint, request, fresh, signal);
+}
+
+async function send(
+  { url, fetch }: Endpoint,
+  request: RequestInit & { readonly headers: Headers },
+  token: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   signal?.throwIfAborted();
   try {
-    return await endpoint.fetch(endpoint.url, {
-      method: "POST",
-      headers: { ...headers, accept, "content-type": "application/json" },
-      body: JSON.stringify(operation),
-      cache: "no-store",
-      ...(signal === undefined ? {} : { signal }),
-    });
+    return await fetch(url, { ...request, headers: { ...request.headers, ...authorization }, ...(signal === undefined ? {} : { signal }) });
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -81,10 +103,8 @@ function transient(response: Response) {
 }
 
 function retryAfter(response: Response): number | undefined {
-  const seconds = Number(response.headers.get("retry-after") ?? NaN);
-  return seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-async function provided<T>(value: Provided<T>): Promise<T> {
-  return typeof value === "function" ? (value as () => T | Promise<T>)() : value;
+  const header = response.headers.get("retry-after");
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }

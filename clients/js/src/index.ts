@@ -1,5 +1,6 @@
+export type { Argument } from "./arguments.js";
 export { createClient } from "./client.js";
-export type { Client, ClientOptions, GraphqlOptions, QueryOptions, QueryResult, TransactOptions, TxReport } from "./client.js";
+export type { Client, ClientOptions, GraphqlOptions, QueryOptions, QueryResult, RequestOptions, Retry, TransactOptions, TxReport } from "./client.js";
 export { decimal, Edn, edn, keyword, symbol, uuid } from "./edn.js";
 export { AdalogError } from "./errors.js";
 export type { LiveChange, LiveOptions, LiveQuery, LiveState, LiveStatus } from "./live.js";

@@ -2,6 +2,7 @@
 
 import { createContext, createElement, useCallback, useContext, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
 
+import { jsonArguments, type Argument } from "./arguments.js";
 import type { Client } from "./client.js";
 import type { LiveOptions, LiveQuery, LiveState } from "./live.js";
 import { canonical } from "./rows.js";
@@ -39,13 +40,13 @@ export function useClient(): Client {
  */
 export function useLive<Row = Json[]>(
   query: string | null,
-  args: readonly unknown[] = [],
+  args: readonly Argument[] = [],
   options: UseLiveOptions = {},
 ): UseLiveState<Row> {
   const provided = useContext(ClientContext);
   const { client = provided, lingerMs = 250, argsEdn, encoding, fromT, key } = options;
   if (client === undefined) throw new Error("no client: put an <AdalogProvider client={…}> around this component");
-  const id = query === null ? null : canonical({ query, args, argsEdn, encoding, fromT, key });
+  const id = query === null ? null : canonical({ query, args: jsonArguments(args), argsEdn, encoding, fromT, key });
 
   const subscribe = useCallback(
     (listener: () => void) => (id === null ? () => {} : shared(client).subscribe(id, lingerMs, listener)),
@@ -94,7 +95,7 @@ class Subscriptions {
   }
 
   #start(id: string): Subscription {
-    const { query, args, ...options } = JSON.parse(id) as { query: string; args: unknown[] } & LiveOptions<unknown>;
+    const { query, args, ...options } = JSON.parse(id) as { query: string; args: Json[] } & LiveOptions<unknown>;
     const subscription = { live: this.client.live(query, args, options), components: 0, closing: undefined };
     this.#open.set(id, subscription);
     return subscription;

@@ -2,6 +2,7 @@
 
 import type { CollectionConfig } from "@tanstack/db";
 
+import type { Argument } from "./arguments.js";
 import type { Client } from "./client.js";
 import type { LiveChange, LiveOptions, LiveQuery } from "./live.js";
 import { canonical } from "./rows.js";
@@ -11,7 +12,7 @@ export interface LiveCollectionConfig<Item extends object, Key extends string | 
   extends Pick<LiveOptions<Json[]>, "argsEdn" | "encoding" | "fromT"> {
   readonly client: Client;
   readonly query: string;
-  readonly args?: readonly unknown[];
+  readonly args?: readonly Argument[];
   readonly id?: string;
   /** An item's key, which no two rows may share; by default all of its values. */
   readonly getKey?: (item: Item) => Key;

@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { createClient as createWebSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-import { createClient, decimal, edn, keyword, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
+import { createClient, decimal, edn, keyword, uuid, type Argument, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
 import { until } from "./server.js";
 
 const [, , transport, first] = process.argv;
@@ -95,6 +95,39 @@ const asked = await client.query("[:find ?name ?big ?price :in $ ?status :where 
 assert.deepEqual(asked.rows, [['"a"\n', "1152921504606846976", "9.9"]]);
 assert.deepEqual(asked.columns.map(({ name }) => name), ["?name", "?big", "?price"]);
 assert.equal((await client.query("[:find ?i :where [?i :item/name]]", [], { basis: { t: declared.t } })).rows.length, 0);
+
+// Arguments of every type, as they are and in lists: each finds the entity that has the value.
+const id = "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21";
+const values: [name: string, type: string, value: Argument][] = [
+  ["keyword", "keyword", keyword(`:${transport}/open`)],
+  ["symbol", "symbol", edn`open`],
+  ["uuid", "uuid", uuid(id)],
+  ["bigdec", "bigdec", decimal("9.90")],
+  ["instant", "instant", new Date("2024-05-01T12:00:00Z")],
+  ["long", "long", 2n ** 62n],
+  ["small", "long", 5n],
+  ["bigint", "bigint", 2n ** 70n],
+  ["double", "double", 2n],
+  ["bytes", "bytes", new Uint8Array([1, 2, 255])],
+];
+await client.transact(`[${values.map(([name, type]) => `{:db/ident :item/${name} :db/valueType :db.type/${type}}`).join("")}]`);
+const { tempids: typed } = await client.transact(
+  edn`[${values.map(([name, , value]) => new Map<Argument, Argument>([[keyword(":db/id"), "typed"], [keyword(`:${transport}.item/${name}`), value]]))}]`.text.slice(1, -1),
+);
+for (const [name, , value] of values) {
+  const found = [[typed["typed"]]];
+  const one = `[:find ?i :in $ ?v :where [?i :item/${name} ?v]]`;
+  assert.deepEqual((await client.query(one, [value])).rows, found, name);
+  const live = client.live<Json[]>(one, [value]);
+  assert.deepEqual((await live.ready()).rows, found, name);
+  live.close();
+  if (name === "symbol") continue;
+  assert.deepEqual((await client.query(`[:find ?i :in $ [?v ...] :where [?i :item/${name} ?v]]`, [[value]])).rows, found, name);
+  assert.deepEqual((await client.query(`[:find ?i :in $ [[?a ?v]] :where [?i ?a ?v]]`, [[[keyword(`:${transport}.item/${name}`), value]]])).rows, found, name);
+}
+// A place that wants no type, and values that no attribute has.
+assert.deepEqual((await client.query("[:find ?x . :in $ ?x :where [(ground 1)]]", [keyword("a/b")], { encoding: "TAGGED" })).value, { "#kw": "a/b" });
+
 const key = { idempotencyKey: `key-${transport}` };
 const once1 = await client.transact('[{:item/name "twice"}]', key);
 assert.equal((await client.transact('[{:item/name "twice"}]', key)).t, once1.t);
@@ -141,8 +174,13 @@ await reached(liveItems, t);
 
 // The server is killed, and comes back with more.
 const before = items.length;
+const moved = once(lines, "line");
 console.log("restart");
-[address] = (await once(lines, "line")) as [string];
+void moved.then(([line]) => (address = line as string));
+// One of these begins before the server is killed, or while it is away, and ends when it is back.
+for (let repeated = 0; repeated === 0; ) {
+  await client.transact(edn`[{:item/name "meanwhile" :item/big ${1}}]`, { onRetry: () => (repeated += 1) });
+}
 ({ t } = await client.transact(edn`[{:item/name "after" :item/big 7} [:db/add ${b} :node/to ${a}]]`));
 await Promise.all([reached(liveItems, t), reached(liveReaching, t)]);
 assert.deepEqual(sorted(liveItems.rows), sorted((await client.query(ITEMS)).rows));

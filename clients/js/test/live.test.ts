@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { createClient, type AdalogError, type Client, type ClientOptions, type Json, type LiveChange, type LiveOptions, type LiveQuery } from "@adalog/client";
+import { createClient, type AdalogError, type Argument, type Client, type ClientOptions, type Json, type LiveChange, type LiveOptions, type LiveQuery } from "@adalog/client";
 import { delta, FakeServer, progress, reset, snapshot, until, type Exchange } from "./server.js";
 
 const QUERY = "[:find ?id ?name :where [?id :name ?name]]";
@@ -23,7 +23,7 @@ function client(options: Partial<ClientOptions> = {}): Client {
   return createClient({ url: server.url, backoff: { minMs: 1, maxMs: 2 }, ...options });
 }
 
-function subscribed(options: LiveOptions<Json[]> = {}, args: unknown[] = [], more: Partial<ClientOptions> = {}): LiveQuery<Json[]> {
+function subscribed(options: LiveOptions<Json[]> = {}, args: Argument[] = [], more: Partial<ClientOptions> = {}): LiveQuery<Json[]> {
   const live = client(more).live<Json[]>(QUERY, args, options);
   opened.push(live);
   return live;

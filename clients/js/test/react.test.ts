@@ -6,7 +6,7 @@ import { act, createElement, StrictMode, useState, type ReactNode } from "react"
 import type { Root } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 
-import { createClient, type Client, type Json } from "@adalog/client";
+import { createClient, type Argument, type Client, type Json } from "@adalog/client";
 import { AdalogProvider, useClient, useLive, type UseLiveState } from "@adalog/client/react";
 import { delta, FakeServer, progress, snapshot, type Exchange } from "./server.js";
 
@@ -46,7 +46,7 @@ async function shows(text: string): Promise<void> {
 
 const states = new Map<string, UseLiveState<Json[]>[]>();
 
-function Names({ name = "a", args = [] as unknown[], query = QUERY as string | null }) {
+function Names({ name = "a", args = [] as Argument[], query = QUERY as string | null }) {
   const state = useLive(query, args, { key: ["?id"], lingerMs: 0 });
   states.set(name, [...(states.get(name) ?? []), state]);
   return createElement("span", null, `${name}:${state.status}:${state.rows.map(([, each]) => each).join(",")};`);

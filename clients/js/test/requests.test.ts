@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { createClient, edn, type Client } from "@adalog/client";
-import { FakeServer } from "./server.js";
+import { createClient, edn, type Client, type Retry } from "@adalog/client";
+import { FakeServer, type Exchange } from "./server.js";
 
 let server: FakeServer;
 let client: Client;
@@ -53,10 +53,89 @@ test("what was refused is not sent again", async () => {
   }
 });
 
-test("it gives up in the end", async () => {
-  const done = assert.rejects(client.query("[]"), { code: "BACKEND_UNAVAILABLE", retryable: true });
-  for (let i = 0; i < 4; i += 1) (await server.next()).answer("starting", 503);
+test("a query is repeated for a limited time", async () => {
+  const short = createClient({ url: server.url, backoff: { minMs: 1, maxMs: 2 }, queryRetryMs: 1000 });
+  let failed = false;
+  const done = assert.rejects(short.query("[]"), { code: "BACKEND_UNAVAILABLE", retryable: true }).then(() => (failed = true));
+  for (let i = 0; i < 10; i += 1) (await server.next()).answer("starting", 503);
+  assert.equal(failed, false);
+  // Longer than it is repeated: it ends at once.
+  (await server.next()).answer("starting", 503, { "retry-after": "2" });
   await done;
+});
+
+test("a transaction is repeated until it is answered, and says so", async () => {
+  const retries: Retry[] = [];
+  const impatient = createClient({ url: server.url, backoff: { minMs: 1, maxMs: 2 }, queryRetryMs: 0 });
+  const done = impatient.transact("[]", { onRetry: (retry) => retries.push(retry) });
+  const keys = new Set<unknown>();
+  for (let i = 0; i < 50; i += 1) {
+    const request = await server.next();
+    keys.add(request.variables["idempotencyKey"]);
+    if (i % 2 === 0) request.cut();
+    else request.answer({ errors: [{ message: "starting", extensions: { code: "BACKEND_UNAVAILABLE", retryable: true } }] });
+  }
+  (await server.next()).answer({ data: { transact: { t: 9 } } });
+  assert.equal((await done).t, 9);
+  assert.equal(keys.size, 1);
+  assert.deepEqual(retries.map(({ attempt }) => attempt), Array.from({ length: 50 }, (_, i) => i + 1));
+  assert.deepEqual(retries.slice(0, 2).map(({ error }) => error.code), ["NETWORK", "BACKEND_UNAVAILABLE"]);
+});
+
+test("it waits as long as the server says, in each of the ways to say it", async () => {
+  const busy = { message: "busy", extensions: { code: "RATE_LIMITED", retryable: true, retryAfter: 20 } };
+  for (const answer of [
+    (request: Exchange) => request.answer("busy", 429, { "retry-after": "20" }),
+    (request: Exchange) => request.answer("busy", 503, { "retry-after": new Date(Date.now() + 20_000).toUTCString() }),
+    (request: Exchange) => request.answer({ errors: [busy] }),
+  ]) {
+    const stop = new AbortController();
+    let delay = 0;
+    const onRetry = ({ delayMs }: Retry) => {
+      delay = delayMs;
+      setImmediate(() => stop.abort());
+    };
+    const done = assert.rejects(client.transact("[]", { signal: stop.signal, onRetry }), { name: "AbortError" });
+    answer(await server.next());
+    await done;
+    assert.ok(delay > 18_000 && delay <= 20_000, String(delay));
+  }
+});
+
+test("a token that is refused is renewed once", async () => {
+  const refused: (string | undefined)[] = [];
+  let fresh: string | undefined = "second";
+  const renewing = createClient({
+    url: server.url,
+    token: (token) => {
+      refused.push(token);
+      return token === undefined ? "first" : fresh;
+    },
+  });
+  const unauthenticated = { errors: [{ message: "expired", extensions: { code: "UNAUTHENTICATED", retryable: false } }] };
+  const done = renewing.transact("[]");
+  const first = await server.next();
+  assert.equal(first.headers.authorization, "Bearer first");
+  first.answer(unauthenticated, 401);
+  const second = await server.next();
+  assert.equal(second.headers.authorization, "Bearer second");
+  assert.deepEqual(second.body, first.body);
+  second.answer({ data: { transact: { t: 2 } } });
+  await done;
+  assert.deepEqual(refused, [undefined, "first"]);
+
+  for (fresh of ["second", "first", undefined]) {
+    const failed = assert.rejects(renewing.query("[]"), { code: "UNAUTHENTICATED" });
+    (await server.next()).answer(unauthenticated, 401);
+    if (fresh === "second") (await server.next()).answer(unauthenticated, 401);
+    await failed;
+  }
+});
+
+test("what cannot be JSON fails at once, and not as the network", async () => {
+  await assert.rejects(client.graphql("{ a }", { n: 1n }), TypeError);
+  await assert.rejects(client.query("[]", [() => 1] as never), /args\[0\] is a function/);
+  assert.throws(() => client.live("[]", [[1, undefined]] as never), /args\[0\]\[1\] is undefined/);
 });
 
 test("a signal ends the request, and the waiting for the next attempt", async () => {

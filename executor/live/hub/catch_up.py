@@ -236,7 +236,9 @@ class LogCatchUp:
                 cancel.check()
                 held.become(min(size, self.parts.pool.memory.share))
 
-            told = self.parts.pool.database.told(since + 1, now + 1, self.parts.settings.mailbox_events, take)
+            told = self.parts.pool.database.transactions(
+                since + 1, now + 1, self.parts.settings.mailbox_events, take
+            )
             for report in told:
                 event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
                 for form in forms:

@@ -75,7 +75,7 @@ class Hub:
         self._threads = ThreadDelivery()
         self._loops: dict[asyncio.AbstractEventLoop, LoopDelivery] = {}
         # In this process a token need not be guarded against its holder.
-        self._tokens = ResumeTokens(pool.database, pool.database.identity.encode())
+        self._tokens = ResumeTokens(pool.database, pool.database.log.identity.encode())
         self._apart: dict[Hashable, None] = {}
         # The rest belongs to the hub's thread.
         self._pool_jobs = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)

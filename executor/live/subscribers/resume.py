@@ -47,7 +47,7 @@ class ResumeTokens:
         self._database = database
         self._key = key
         # What another release has told of an answer may not be what this one would have.
-        owner = f"{RELEASE} {database.identity}".encode()
+        owner = f"{RELEASE} {database.log.identity}".encode()
         self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
@@ -85,7 +85,9 @@ class ResumeTokens:
         t = self.t_of(text)
         if t is None:
             return True
-        return t > self._database.snapshot().t or t in self._marks or self._database.has_recent_mark(t)
+        return (
+            t > self._database.snapshot().t or t in self._marks or self._database.log.recent_checksum(t) is not None
+        )
 
     def _signed(self, text: str) -> TokenBody | None:
         """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""

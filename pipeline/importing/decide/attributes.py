@@ -63,7 +63,11 @@ class ContestedClaims(NamedTuple):
 
     def why(self, attribute: Attribute) -> Arrays:
         """The arrays of `write_faults`."""
-        return {"second": self.second, "holder": self.holder, "unique": np.full(1, attribute.unique is not None)}
+        return {
+            "second": self.second,
+            "holder": self.holder,
+            "unique": np.full(1, attribute.kind.unique is not None),
+        }
 
 
 def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
@@ -140,7 +144,7 @@ def _contested(
     second = second_values(claims, attribute)
     taken = np.zeros(len(claims.e), np.bool_)
     holder = np.full(len(claims.e), MISSING, np.int64)
-    if attribute.unique is not None and len(claims.e):
+    if attribute.kind.unique is not None and len(claims.e):
         taken, holder = taken_values(
             claims, lambda e, v: among(e, v, *gone), partial(given_otherwise, job, claims), attribute, snapshot
         )
@@ -250,7 +254,7 @@ def _relation(snapshot: Snapshot, attribute: Attribute, events: Events, t: int) 
     if not relation.count and not relation.t and not len(young):
         return Relation(Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=stamps, t=t, last=t))
     every = Columns.concat([young, Columns(e, v, stamps, added)])
-    return relation.folded(every, t, keep_history=not attribute.no_history)
+    return relation.folded(every, t, keep_history=not attribute.kind.no_history)
 
 
 def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segment]]]) -> Codes:

@@ -85,7 +85,7 @@ def write_in_ranges(
     missing, contested = sum(each.missing for each in parts), sum(each.contested for each in parts)
     by_value = ranges_of([backward, *(np.array(each.sample, np.int64) for each in parts)], size)
     paths = tuple((low, each.path) for (low, _), each in zip(ranges, parts, strict=True))
-    if job.attributes[attribute].unique is not None and not missing:
+    if job.attributes[attribute].kind.unique is not None and not missing:
         values = [
             tuple(each) for each in ranges_of([np.array(each.sample, np.int64) for each in parts], size, whole=True)
         ]
@@ -174,7 +174,7 @@ def _range(
     e, v, added = events_of(claims, gone, held_by(snapshot, attribute, claims.e), snapshot, declared)
     by_value = order_of(v, e)
     arrays = {"event.e": e[by_value], "event.v": v[by_value], "event.added": added[by_value]}
-    if declared.unique is not None:
+    if declared.kind.unique is not None:
         turned = claims.take(order_of(claims.v, claims.e))
         arrays |= {f"turned.{name}": column for name, column in turned._asdict().items()}
         arrays |= {f"claim.{name}": column for name, column in claims._asdict().items()}
@@ -204,7 +204,7 @@ def _range(
 
 
 def _fold(job: AttributesJob, attribute: Attribute) -> FoldTarget:
-    return FoldTarget(job.folder, attribute.id, job.t, not attribute.no_history)
+    return FoldTarget(job.folder, attribute.id, job.t, not attribute.kind.no_history)
 
 
 def _between(sources: Sequence[str], low: int, high: int) -> TimedClaims:

@@ -32,7 +32,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.scalars import keyword_named
-from adalog.store.values.schema import Schema
+from adalog.store.values.schema import Schema, item_types
 from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/id")
@@ -94,7 +94,7 @@ class DatomIntake:
         self._settle(prepared)
         theirs, ours = (np.array(each, np.int64) for each in placed.table)
         ids = Ids(self.keep, theirs, ours, placed.known)
-        upserts = [] if self.keep else [each.id for each in self._attributes if each.unique == "identity"]
+        upserts = [] if self.keep else [each.id for each in self._attributes if each.kind.unique == "identity"]
         columns = [self._columns] * len(self._sources)
         reading = [replace(column, attribute=0) for column in self._columns], self._places, ids.table()
         return ImportBasis(prepared, [IDS], columns, reading, ids, upserts)
@@ -143,7 +143,7 @@ class DatomIntake:
                 continue
             shape = _shape(attribute, prepared.schema)
             self._check(attribute, shape, prepared)
-            value_type = str(attribute.value_type)
+            value_type = str(attribute.kind.value_type)
             identity = 0 if attribute.is_ref else None
             self._places[name] = DatomColumn(len(columns), value_type, shape)
             columns.append(
@@ -155,7 +155,7 @@ class DatomIntake:
     def _check(self, attribute: Attribute, shape: TupleShape, prepared: PreparedImport) -> None:
         """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
         exported = self._exported
-        preds = set(map(str, attribute.preds))
+        preds = set(map(str, attribute.kind.preds))
         if preds and (exported is None or exported.preds(attribute.ident) != preds):
             raise _wrong(attribute, "has :db.attr/preds, which an import does not run; transact these values")
         if shape.refers and not self.keep:
@@ -163,7 +163,7 @@ class DatomIntake:
         if exported is not None:
             return
         for composite in prepared.schema.composites:
-            if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())):
+            if attribute.ident in (composite.ident, *(composite.kind.tuple_attrs or ())):
                 raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
@@ -214,7 +214,7 @@ class DatomIntake:
         reasons += [
             [
                 none,
-                f"{each.ident}: the value is not {with_article(str(each.value_type))}",
+                f"{each.ident}: the value is not {with_article(str(each.kind.value_type))}",
                 none,
                 f"{each.ident} has cardinality one, and an earlier row gives this entity another value",
                 f"{each.ident} is unique, and another entity has this value",
@@ -229,7 +229,7 @@ class DatomIntake:
         prepared = found.prepared
         schema = prepared.schema
         for composite in schema.composites:
-            own = [schema.get(name) for name in (composite.ident, *(composite.tuple_attrs or ()))]
+            own = [schema.get(name) for name in (composite.ident, *(composite.kind.tuple_attrs or ()))]
             group = {each.id for each in own if each is not None}
             if not group & changed:
                 continue
@@ -244,7 +244,7 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
     forms = []
     for name, kinds in sorted(named.items()):
         known = _declared(name, schema)
-        if name == IGNORED or (known is not None and known.value_type is not None):
+        if name == IGNORED or (known is not None and known.kind.value_type is not None):
             continue
         try:
             ident = keyword_named(name)
@@ -273,9 +273,9 @@ def _declared(name: str, schema: Schema) -> Attribute | None:
 
 
 def _shape(attribute: Attribute, schema: Schema) -> TupleShape:
-    if attribute.tuple_attrs is not None:
-        return TupleShape(types=schema.item_types(attribute, len(attribute.tuple_attrs)))
-    return TupleShape(attribute.tuple_types, attribute.tuple_type)
+    if attribute.kind.tuple_attrs is not None:
+        return TupleShape(types=item_types(attribute, len(attribute.kind.tuple_attrs), schema.by_ident))
+    return TupleShape(attribute.kind.tuple_types, attribute.kind.tuple_type)
 
 
 def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:

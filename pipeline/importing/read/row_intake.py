@@ -106,7 +106,7 @@ def _declarations(plan: ImportPlan, found: Sequence[Mapping[str, pa.DataType]], 
     for source, columns in zip(plan.sources, found, strict=True):
         for column in source.columns:
             known = schema.get(column.attribute)
-            if (known is not None and known.value_type is not None) or column.attribute in forms:
+            if (known is not None and known.kind.value_type is not None) or column.attribute in forms:
                 continue
             kind, many = _implied(column, columns.get(column.column or ""))
             cardinality = Keyword("db.cardinality/many" if many else "db.cardinality/one")
@@ -170,7 +170,7 @@ def _resolved(
         _check(source, column, attribute, schema, entity=number == 0)
         meant = attribute if column.ref is None else schema.get(column.ref)
         assert meant is not None
-        value_type = str(meant.value_type)
+        value_type = str(meant.kind.value_type)
         read_as = column.type or value_type
         plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
         if number == 0 or column.ref is not None:
@@ -200,26 +200,26 @@ def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> 
 
 def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
     """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
-    if entity and attribute.unique != "identity":
+    if entity and attribute.kind.unique != "identity":
         raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
     if attribute.id < FIRST_OWN_IDENT:
         raise _wrong(source, column, "is adalog's own; it is given in the mapping's `schema`")
-    if attribute.preds:
+    if attribute.kind.preds:
         raise _wrong(source, column, "has :db.attr/preds, which an import does not run; transact these values")
-    if attribute.value_type == "tuple":
+    if attribute.kind.value_type == "tuple":
         raise _wrong(source, column, "has tuples as values, which an import does not read")
     for composite in schema.composites:
-        if attribute.ident in (composite.tuple_attrs or ()):
+        if attribute.ident in (composite.kind.tuple_attrs or ()):
             raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
     if column.ref is not None:
         if not attribute.is_ref:
-            raise _wrong(source, column, f"has `ref`, but its values are {attribute.value_type}s")
+            raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
         meant = schema.get(column.ref)
-        if meant is None or meant.unique is None:
+        if meant is None or meant.kind.unique is None:
             raise _wrong(source, column, f"means entities by {column.ref}, which is not unique")
-        if column.create and (meant.id < FIRST_OWN_IDENT or meant.preds):
+        if column.create and (meant.id < FIRST_OWN_IDENT or meant.kind.preds):
             raise _wrong(source, column, f"cannot create entities by their {column.ref}; transact them first")
-        if meant.value_type in ("ref", "tuple", None):
+        if meant.kind.value_type in ("ref", "tuple", None):
             raise _wrong(source, column, f"means entities by {column.ref}, whose values are no plain ones")
     elif attribute.is_ref:
         raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")

@@ -68,7 +68,7 @@ def load(
         return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
         intake = DatomIntake(database, runner, plan.datoms) if plan.datoms else RowIntake(database, runner, plan)
-        decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.fold_bytes, leeway)
+        decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.compactor.fold_bytes, leeway)
         return _Import(database, plan, key, intake, decider).run(max_errors, quarantine, began, hold_seconds)
 
 

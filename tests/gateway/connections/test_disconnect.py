@@ -113,7 +113,7 @@ def test_a_client_that_goes_away_ends_what_it_read_raw(
         document = "{ datoms(index: EAVT) { datoms { e } } }"
     else:
         # A log without end: each transaction is looked at, and the flag with it.
-        report = watched.database.transactions(1, 2, 1)[0]
+        report = next(watched.database.transactions(1, 2, 1))
 
         def told(*_: Any) -> Any:
             stuck.began.set()

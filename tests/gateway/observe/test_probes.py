@@ -96,8 +96,8 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert 'adalog_log_failures_total{outcome="unknown"} 1.0' in text
         assert 'adalog_log_failures_total{outcome="not_applied"} 0.0' in text
         assert "adalog_read_only 1.0" in text
-        database._writer._doubt.again = 0.0
-        while database.read_only is not None:
+        database.writer._doubt.again = 0.0
+        while database.writer.doubt is not None:
             database._on_writer(lambda: None)
         assert broken.data(transact) == {"transact": {"t": 1}}
         assert broken.http.get("/readyz").status_code == 200

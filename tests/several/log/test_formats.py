@@ -127,7 +127,7 @@ def test_a_gateway_notices_at_its_next_turn(postgres: PostgresServer, address: s
         # Whoever went back has it write again.
         postgres.ask_at(address, "DELETE FROM schema_version WHERE version = 3")
         assert first.transact("[[:db/add 1 :n 2]]").t == 2
-        until(lambda: second.away is None)
+        until(lambda: second.writer.away is None)
 
 
 def test_a_process_that_shares_a_folder_notices_at_its_next_turn(tmp_path: Path) -> None:
@@ -145,6 +145,6 @@ def check_only_reads(database: Database) -> None:
         database.transact("[[:db/add 1 :n 2]]")
     assert (refused.value.code, refused.value.retryable) == (Code.READ_ONLY, True)
     assert "made by adalog 0.9.1" in refused.value.message
-    until(lambda: database.away is not None)
+    until(lambda: database.writer.away is not None)
     assert database.snapshot().t == 1
-    assert database.read_only is None
+    assert database.writer.doubt is None

@@ -153,7 +153,7 @@ def check(database: Database, first: int, told: list[dict[str, Any]]) -> None:
         if "refused" in each:
             assert database.transaction_of(each["refused"]) is None
     # The log is read again, in order, without a gap; each transaction is one of those.
-    reports = database.transactions(first + 1, database.snapshot().t, 1 << 30)
+    reports = list(database.transactions(first + 1, database.snapshot().t, 1 << 30))
     assert [each.t for each in reports] == list(range(first + 1, database.snapshot().t))
     instants = [each.tx_instant for each in reports]
     assert instants == sorted(instants)

@@ -59,7 +59,7 @@ def test_what_one_folded_the_others_take_over(opening: Opening) -> None:
     caught_up([a, b])
     a.compact()
     assert files(a)
-    b._compactor.follow()
+    b.compactor.follow()
     assert files(b) == files(a)
     assert state(a) == state(b)
     fill(b, 9000, 10)
@@ -166,7 +166,7 @@ def test_old_files_go_when_nothing_names_them(opening: Opening, tmp_path: Path, 
     for round_ in range(6):
         fill(a, 1 + 20_000 * round_, 4000)
         a.compact()
-    published = a._compactor._folding._publication.published()  # type: ignore[attr-defined]
+    published = a.compactor._folding._publication.published()  # type: ignore[attr-defined]
     assert len(published) == 2
     shared = {path.name for path in (tmp_path / "shared").rglob("*.json")}
     assert shared == {each.file for each in published}
@@ -180,14 +180,14 @@ def test_neighbours_in_one_folder(tmp_path: Path) -> None:
         fill(a, 1, 6000)
         caught_up([a, b])
         a.compact()
-        b._compactor.follow()
+        b.compactor.follow()
         assert files(b) == files(a) != set()
         fill(b, 9000, 3000)
         caught_up([a, b])
         assert state(a) == state(b)
         a.compact()
         a.compact()
-        b._compactor.follow()
+        b.compactor.follow()
         assert files(b) == files(a)
         assert state(a) == state(b)
 

@@ -53,8 +53,8 @@ def databases(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Da
 
 
 def log_of(database: Database) -> ServerLog:
-    assert isinstance(database._log, ServerLog)
-    return database._log
+    assert isinstance(database.log, ServerLog)
+    return database.log
 
 
 def increment(database: Database, **more: Any) -> Future[TxReport]:
@@ -181,11 +181,11 @@ def test_the_server_is_away(
         assert (refused.value.code, refused.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
         assert "nothing was applied" in refused.value.message
         assert next(iter(a.snapshot().datoms("EAVT", [1, N]))).v == 0
-        until(lambda: a.away is not None and b.away is not None)
-        assert a.read_only is None
+        until(lambda: a.writer.away is not None and b.writer.away is not None)
+        assert a.writer.doubt is None
     finally:
         victim.start()
-    until(lambda: a.away is None and b.away is None)
+    until(lambda: a.writer.away is None and b.writer.away is None)
     assert a.transact("[[:db/add 1 :n 1]]").t == 2
     assert numbers(databases) == [1, 1]
     assert "s3cret" not in caplog.text
@@ -210,14 +210,14 @@ def test_a_server_that_hangs(victim: PostgresServer, databases: list[Database]) 
         assert (refused.value.code, refused.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
         assert "nothing was applied" in refused.value.message
         with pytest.raises(AdalogError) as unread:
-            a.transactions(1, 2, 2)
+            list(a.transactions(1, 2, 2))
         assert unread.value.code is Code.BACKEND_UNAVAILABLE
         # Both look at the log now and then, and hear nothing of it.
-        until(lambda: a.away is not None and b.away is not None)
+        until(lambda: a.writer.away is not None and b.writer.away is not None)
         assert next(iter(a.snapshot().datoms("EAVT", [1, N]))).v == 0
     finally:
         victim.thaw()
-    until(lambda: a.away is None and b.away is None)
+    until(lambda: a.writer.away is None and b.writer.away is None)
     assert a.transact("[[:db/add 1 :n 1]]").t == 2
     assert numbers(databases) == [1, 1]
 
@@ -236,7 +236,7 @@ def test_a_server_that_hangs_while_it_commits(
     assert "it is unknown whether" in doubtful.value.message
     assert "silent" in doubtful.value.message
     victim.thaw()
-    until(lambda: a.read_only is None)
+    until(lambda: a.writer.doubt is None)
     assert increment(a, idempotency_key="once").result(30).t == 2
     assert increment(b, idempotency_key="once").result(30).t == 2
     assert numbers(databases) == [1, 1]
@@ -288,7 +288,7 @@ def test_what_a_gateway_answers_from_memory(how: str, victim: PostgresServer, da
     else:
         victim.freeze()
     try:
-        until(lambda: a.away is not None)
+        until(lambda: a.writer.away is not None)
         found = asked_of(a)
     finally:
         if how == "away":
@@ -298,7 +298,7 @@ def test_what_a_gateway_answers_from_memory(how: str, victim: PostgresServer, da
     fields = found["fields"]["data"]
     assert fields["database"]["basisT"] == 1
     assert fields["database"]["txInstant"] is not None
-    assert fields["database"]["datomCount"] == a.datom_count
+    assert fields["database"]["datomCount"] == a.snapshot().datom_count
     assert {each["ident"] for each in fields["attributes"]} >= {":n"}
     assert found["q"] == [[0]]
     assert "errors" not in found["pull"]
@@ -337,7 +337,7 @@ def test_in_doubt_for_long(
         increment(a).result(30)
     assert (refused.value.code, refused.value.retryable) == (Code.READ_ONLY, True)
     victim.start()
-    until(lambda: a.read_only is None)
+    until(lambda: a.writer.doubt is None)
     assert increment(a, idempotency_key="once").result(30).t == 2
     assert increment(b, idempotency_key="once").result(30).t == 2
     assert numbers(databases) == [1, 1]
@@ -354,7 +354,7 @@ def test_a_log_that_lost_what_was_read(
         a.transact("[[:db/add 1 :n 2]]")
     assert refused.value.code is Code.INTERNAL
     assert "transaction 2, which was read from it, is not there any more" in refused.value.message
-    until(lambda: a.read_only is not None)
+    until(lambda: a.writer.doubt is not None)
     assert next(iter(a.snapshot().datoms("EAVT", [1, N]))).v == 1
 
 
@@ -391,8 +391,8 @@ def test_many_open_at_once(address: str) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len({each.identity for each in opened}) == 1
-    assert len({each.secret for each in opened}) == 1
+    assert len({each.log.identity for each in opened}) == 1
+    assert len({each.log.secret for each in opened}) == 1
     for each in opened:
         each.close()
     assert len(opened) == 4
@@ -405,7 +405,7 @@ def test_a_schema_of_its_own(victim: PostgresServer, address: str) -> None:
         first.transact("[[:db/add 1 :n 1]]")
         first.transact("[[:db/add 1 :n 2]]")
         assert second.transact("[[:db/add 1 :n 3]]").t == 1
-        assert first.identity != second.identity
+        assert first.log.identity != second.log.identity
 
 
 def test_a_slow_turn_is_not_taken_for_a_dead_one(
@@ -422,4 +422,4 @@ def test_a_slow_turn_is_not_taken_for_a_dead_one(
     monkeypatch.setattr(ServerLog, "_commit", slow)
     with Database.open(address) as database:
         assert database.transact("[[:db/add 1 :n 1]]").t == 1
-        assert database.log_failures == {"not_applied": 0, "unknown": 0}
+        assert database.log.failures == {"not_applied": 0, "unknown": 0}

@@ -120,7 +120,7 @@ def test_a_copy_goes_on_by_itself(data: Path, place: LocalPlace, tmp_path: Path)
     back_up(data, place)
     restore(place, tmp_path / "copy", moment=9)
     with Database.open(str(data)) as one, Database.open(str(tmp_path / "copy")) as other:
-        assert one.identity == other.identity
+        assert one.log.identity == other.log.identity
         assert one.history_mark(9) == other.history_mark(9)
         refused(lambda: other.history_mark(10), Code.ARG_INVALID)
         refused(lambda: take(other.source(), place), Code.BASIS_CONFLICT, "which this database has not reached")

@@ -47,7 +47,7 @@ def test_there_and_back(data: Path, place: LocalPlace, tmp_path: Path, address: 
     restored = restore_to_server(place, address, segments=segments)
     assert (restored.t, restored.replayed) == (11, None)
     with Database.open(address, segments=segments) as database, Database.open(str(data)) as original:
-        assert database.identity == original.identity
+        assert database.log.identity == original.log.identity
         assert database.history_mark(11) == original.history_mark(11)
         assert database.transaction_of("once") == 11
         assert held_in(database) == held_in(original)

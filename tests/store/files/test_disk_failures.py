@@ -86,7 +86,7 @@ def value(database: Database) -> Any:
 
 def settled(database: Database) -> Database:
     """The database as soon as it can be written again."""
-    while database.read_only is not None:
+    while database.writer.doubt is not None:
         database._on_writer(nothing)
     return database
 
@@ -97,11 +97,11 @@ def test_a_commit_of_which_nobody_knows(database: Database, disk: Disk, caplog: 
     assert (error.code, error.retryable) == (Code.BACKEND_UNAVAILABLE, False)
     assert "unknown whether the transaction was applied" in error.message
     assert "nothing was applied" not in error.message
-    assert database.read_only is not None
+    assert database.writer.doubt is not None
     refused = told(database, "[[:db/add 1 :n 3]]", idempotency_key="three")
     assert (refused.code, refused.retryable) == (Code.READ_ONLY, True)
     assert value(database) == 1
-    assert database.log_failures == {"not_applied": 0, "unknown": 1}
+    assert database.log.failures == {"not_applied": 0, "unknown": 1}
     assert "transaction 2 was written (disk I/O error)" in caplog.text
     disk.before = disk.settles = nothing
     assert value(settled(database)) == 1
@@ -151,7 +151,7 @@ def test_everybody_in_the_group_is_told(database: Database, disk: Disk, happened
         entered.set()
         go.wait(20)
 
-    database._writer.submit(hold)
+    database.writer.submit(hold)
     assert entered.wait(20)
     futures = [
         database.submit(f"[[:db/add {n} :m {n}]]", idempotency_key=None if n % 2 else f"key {n}")
@@ -188,8 +188,8 @@ def test_a_commit_that_wrote_nothing(database: Database, disk: Disk, code: int) 
     error = told(database, "[[:db/add 1 :n 2]]")
     assert (error.code, error.retryable) == (Code.BACKEND_UNAVAILABLE, True)
     assert "nothing was applied" in error.message
-    assert database.read_only is None
-    assert database.log_failures == {"not_applied": 1, "unknown": 0}
+    assert database.writer.doubt is None
+    assert database.log.failures == {"not_applied": 1, "unknown": 0}
     disk.before = nothing
     assert database.transact("[[:db/add 1 :n 3]]").t == 2
 
@@ -202,7 +202,7 @@ def test_an_insert_that_fails_wrote_nothing(database: Database, monkeypatch: pyt
         patched.setattr(sa.Connection, "exec_driver_sql", fail)
         error = told(database, "[[:db/add 1 :n 2]]")
     assert "nothing was applied" in error.message
-    assert database.read_only is None
+    assert database.writer.doubt is None
     assert database.transact("[[:db/add 1 :n 3]]").t == 2
 
 
@@ -250,7 +250,7 @@ database = Database.open(sys.argv[1])
 for line in sys.stdin:
     command, _, rest = line.strip().partition(" ")
     if command == "wait":
-        while database.read_only is not None:
+        while database.writer.doubt is not None:
             database._on_writer(lambda: None)
         print(json.dumps(database.snapshot().t), flush=True)
         continue

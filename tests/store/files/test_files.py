@@ -94,7 +94,7 @@ def test_an_open_snapshot_keeps_its_files(database: Database) -> None:
     assert values(held) == values(elsewhere) == list(range(40))
     del held, elsewhere
     gc.collect()
-    database._compactor.make_room()
+    database.compactor.make_room()
     assert present(database) == named(database)
 
 
@@ -146,7 +146,7 @@ def test_another_process_keeps_a_file_until_it_ends_however_that_is(database: Da
             grow(database, i, i + 8)
         assert present(database) == named(database) | {name}
         process.kill()
-    database._compactor.make_room()
+    database.compactor.make_room()
     assert present(database) == named(database)
 
 
@@ -158,7 +158,7 @@ def test_while_the_folder_is_copied_nothing_goes(database: Database) -> None:
         grow(database, i, i + 8)
     assert before < present(database)
     os.close(descriptor)
-    database._compactor.make_room()
+    database.compactor.make_room()
     assert present(database) == named(database)
 
 

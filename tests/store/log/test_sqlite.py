@@ -40,7 +40,7 @@ def reads_only(path: Path, **more: Any) -> sqlite3.Connection:
 
 
 def opened_anew(database: Database, monkeypatch: pytest.MonkeyPatch, instead: Callable[..., Any]) -> None:
-    database._log.engine.dispose()
+    database.log.engine.dispose()
     monkeypatch.setattr(CONNECT, once(instead))
 
 
@@ -56,7 +56,7 @@ def test_a_connection_that_only_reads_is_not_kept(
         assert (refused.value.code, refused.value.retryable) == (Code.READ_ONLY, True)
         assert "nothing was applied" in refused.value.message
         assert database.transact("[[:db/add 1 :n 3]]").t == 2
-        assert database.log_failures == {"not_applied": 1, "unknown": 0}
+        assert database.log.failures == {"not_applied": 1, "unknown": 0}
 
 
 def killed(tmp_path: Path) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.database import Database
+from adalog.store.snapshot.index import datom_spans
 from adalog.store.values.attribute import TX_BASE
 
 NAME, AGE, KNOWS = Keyword("name"), Keyword("age"), Keyword("knows")
@@ -111,9 +112,9 @@ def test_spans_are_the_datoms_that_are_looked_at(database: Database, index: str,
     everything = list(snapshot.datoms(index))
     for start in (0, 1, 5, 37, len(everything) - 3, len(everything) + 1):
         for most in (1, 2, 10, 100, len(everything)):
-            found = [datom for span in snapshot.spans(index, (), start, most) for datom in span.datoms()]
+            found = [datom for span in datom_spans(snapshot, index, (), start, most) for datom in span.datoms()]
             assert found == everything[start : start + most], (start, most)
-    span = next(snapshot.spans(index, (), 2, 5))
+    span = next(datom_spans(snapshot, index, (), 2, 5))
     assert span.cut(0, 1).datoms() == everything[2:3]
 
 
@@ -128,7 +129,7 @@ def test_a_page_of_entities_costs_what_it_shows(database: Database) -> None:
     snapshot = database.snapshot()
     decode_many = snapshot.codes.decode_many
     snapshot.codes.decode_many = decode  # type: ignore[method-assign]
-    [span] = snapshot.spans("EAVT", (), 15_000, 10)
+    [span] = datom_spans(snapshot, "EAVT", (), 15_000, 10)
     assert len(span.datoms()) == 10
     assert sum(looked) <= 20
 
@@ -143,7 +144,7 @@ def test_spans_stop_when_they_are_told_to(database: Database) -> None:
         if steps == 12:
             raise AdalogError(Code.CANCELLED, "enough")
 
-    spans = database.snapshot().spans("AVET", (Keyword("n/value"),), 0, None, check)
+    spans = datom_spans(database.snapshot(), "AVET", (Keyword("n/value"),), 0, None, check)
     assert len(next(spans)) == 1024
     with pytest.raises(AdalogError, match="enough"):
         list(spans)
@@ -152,7 +153,7 @@ def test_spans_stop_when_they_are_told_to(database: Database) -> None:
 def test_transactions_are_told_one_at_a_time(database: Database) -> None:
     for number in range(40):
         database.transact(f"[[:db/add 1 :age {number}]]")
-    told = database.told(2, 1_000, 30)
+    told = database.transactions(2, 1_000, 30)
     assert next(told).t == 2
     assert [report.t for report in told] == list(range(3, 32))
     assert [report.t for report in database.transactions(40, 1_000, 30)] == [40, 41, 42, 43]

@@ -54,7 +54,7 @@ def test_it_reads_as_if_it_had_been_transacted(location: str, tmp_path: Path) ->
         check_moments(database.snapshot(), model)
         database.compact()
         check_moments(database.snapshot(), model)
-        assert database.transactions(1, 2, 1)[0].datoms[-1] == model.datoms[model_index(model)]
+        assert next(database.transactions(1, 2, 1)).datoms[-1] == model.datoms[model_index(model)]
         new = database.snapshot().entid((Keyword("name"), "new"))
         assert new == 4
     if location == "folder":

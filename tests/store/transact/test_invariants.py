@@ -114,8 +114,8 @@ def test_on_disk(seed: int, eager: None, tmp_path: Path) -> None:
             assert database.snapshot().t == model.t
             if round_ == 0:
                 model.told(database.transact(SCHEMA))
-            failing = FailingLog(database._log)
-            database._log.append = failing  # type: ignore[method-assign, assignment]
+            failing = FailingLog(database.log)
+            database.log.append = failing  # type: ignore[method-assign, assignment]
             for _ in range(3):
                 storm(database, model, dice, 6)
                 failing.fails = True
@@ -127,7 +127,7 @@ def test_on_disk(seed: int, eager: None, tmp_path: Path) -> None:
             received = Snapshot.from_manifest(pickle.loads(pickle.dumps(database.snapshot().manifest())))
             check(received, model)
             check(received.as_of(model.t // 2), model)
-            reports = database.transactions(1, model.t + 1, 1000)
+            reports = list(database.transactions(1, model.t + 1, 1000))
             assert [datom for report in reports for datom in report.datoms] == model.datoms
 
 

@@ -170,7 +170,7 @@ class _Short:
 def test_the_layout() -> None:
     codes = Codes()
     interned = np.array([codes.intern(value) for value in ONE_OF_EACH], np.int64)
-    tags = codes.tags(interned).tolist()
+    tags = layout.tags_of(interned).tolist()
     assert tags == [layout.tag_of(int(code)) for code in interned]
     assert tags[:5] == [0, 0, 0, 0, layout.TAG_LONG]
     assert codes.intern(7) == 7

@@ -96,10 +96,10 @@ def test_a_schema_that_was_updated_equals_one_made_at_once() -> None:
         schema = database.snapshot().schema
         anew = Schema(schema.all())
         assert schema.key == anew.key
-        assert dict(schema.by_ident()) == dict(anew.by_ident())
+        assert dict(schema.by_ident) == dict(anew.by_ident)
         assert schema.forgetful == anew.forgetful != frozenset()
         assert schema.composites == anew.composites != ()
-        assert schema.has_predicates
+        assert schema.checked
         assert schema.get(Keyword("attr/a5")) is None
         assert schema.get(Keyword("attr/a7")) is None
         found = schema.get(Keyword("attr/a6x"))
@@ -107,7 +107,7 @@ def test_a_schema_that_was_updated_equals_one_made_at_once() -> None:
         assert schema.get(found.id) is found
         assert [each.id for each in schema.all()] == sorted(each.id for each in schema.all())
         database.transact("[[:db/retract :attr/a4 :db.attr/preds pos?]]")
-        assert not database.snapshot().schema.has_predicates
+        assert not database.snapshot().schema.checked
         assert database.at(t=database.snapshot().t - 1).schema.key == schema.key
 
 

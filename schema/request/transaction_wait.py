@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -36,6 +36,4 @@ async def caught_up(database: Database) -> None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
     if database.missed is not None and database.snapshot().t < t:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"this worker has not read transaction {t} yet, which was answered; try again"
-        )
+        raise unavailable(f"this worker has not read transaction {t} yet, which was answered; try again")

@@ -182,7 +182,7 @@ class Expansion:
 
     def _entry(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, key_path, path)
-        for item, item_path in self._several.of_map(attribute, value, path):
+        for item, item_path in self._several.of(attribute, value, path, several=attribute.is_many):
             yield from self._one(e, attribute, item, item_path)
 
     def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
@@ -194,7 +194,7 @@ class Expansion:
                 f"{attribute.kind.value_type}s",
                 key_path,
             )
-        for item, item_path in self._several.of_reverse(attribute, value, path):
+        for item, item_path in self._several.of(attribute, value, path, several=True):
             if isinstance(item, EdnMap):
                 other: Term = self._nested_id(item, item_path)
                 yield from self._map(item, item_path, other)

@@ -38,7 +38,9 @@ _LONG_ROW = 4096
 @dataclass(frozen=True, eq=False)
 class Csr:
     """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
-    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n]."""
+
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
+    """
 
     keys: CodeColumn
     offsets: RowColumn
@@ -409,7 +411,9 @@ class Trie:
 
     def advanced(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> Trie:
         """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
-        Costs the events and the youngest level; that of a merge of levels now and then."""
+
+        Costs the events and the youngest level; that of a merge of levels now and then.
+        """
         if len(keys) == 1:
             return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
         fresh, size = self.difference(keys, values, added)

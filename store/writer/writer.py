@@ -102,8 +102,10 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: TransactionRequest | Callable[[], None]) -> None:
-        """Queue a transaction, or something to run while none is half done. Raises BACKEND_UNAVAILABLE once closed,
-        RATE_LIMITED for a transaction where too many wait."""
+        """Queue a transaction, or something to run while none is half done.
+
+        Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
+        """
         with self._closing:
             if self._closed:
                 raise unavailable("the database is closed")

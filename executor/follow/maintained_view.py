@@ -347,7 +347,6 @@ class MaintainedView:
     # What it reads
 
     def _leaves(self) -> Iterable[object]:
-        """The leaves of the query's body, and of its rules'."""
         bodies: list[AndNode] = [self.maintenance.body]
         if self.maintenance.rules is not None:
             strata = self.maintenance.rules.program.strata
@@ -363,7 +362,6 @@ class MaintainedView:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:
-        """The attributes of lookup refs among the arguments."""
         return [name for question in self._asking() for name in question.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
@@ -390,7 +388,6 @@ def _constant(term: str | int | None) -> int | None:
 
 
 def _lookups_of(term: object) -> Iterator[Keyword]:
-    """The attributes of the lookup refs in a term."""
     if isinstance(term, LookupRef):
         yield term.attribute.value
         yield from _lookups_of(term.value)

@@ -65,7 +65,6 @@ class Question:
 
     @property
     def relations(self) -> frozenset[str]:
-        """The sources that are lists of tuples."""
         return self.outline.relations
 
 

@@ -143,6 +143,10 @@ class RemoteSpark:
         raise unavailable("the process that has Spark gave no answer; try again")
 
 
+SparkBackend = SparkEngine | RemoteSpark
+"""What the pool and its engine need of Spark: a session of this process, or of another one."""
+
+
 class _Watched(Cancel):
     """Also stops when no client waits for the answer."""
 

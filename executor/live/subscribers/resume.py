@@ -56,8 +56,7 @@ class ResumeTokens:
         return packed(self._owner, sign(self._key, body), body)
 
     def read(self, text: str, name: str) -> ResumePoint:
-        """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
-        stream."""
+        """Where the named stream goes on. Raises ARG_INVALID for what is no token of this stream."""
         body = self._signed(text)
         if body is None:
             return ResumePoint(

@@ -134,7 +134,7 @@ class GraphQLEndpoint:
         sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
-        context = Context(self.answering.services)
+        context = self.answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())

@@ -12,8 +12,10 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import orjson
+from graphql import GraphQLError
 
 from adalog.datalog.errors import Code, quoted
+from adalog.schema.writing.scalars import read_long
 from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -51,6 +53,8 @@ class GraphQLRequest:
     query: str
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
+    # The newest transaction that the client has seen: nothing older is read.
+    min_basis_t: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +189,10 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
         value = content.get(name)
         if value is not None and not isinstance(value, kind):
             raise BadRequestError(400, f"`{name}` must be {what}")
-    return GraphQLRequest(content["query"], content.get("operationName") or None, content.get("variables"))
+    seen = (content.get("extensions") or {}).get("minBasisT")
+    try:
+        min_basis_t = None if seen is None else int(read_long(seen))
+    except GraphQLError:
+        raise BadRequestError(400, f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}") from None
+    name, variables = content.get("operationName") or None, content.get("variables")
+    return GraphQLRequest(content["query"], name, variables, min_basis_t)

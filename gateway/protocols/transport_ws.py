@@ -304,7 +304,7 @@ class SocketSession:
         if asked.subscribes:
             await self._follow(operation, asked)
             return
-        context = Context(self._answering.services)
+        context = self._answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self._answering.answer(asked, context)
         if not answer.executed:

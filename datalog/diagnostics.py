@@ -6,13 +6,15 @@ found.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from adalog.datalog.errors import Position
 
 MOST = 20
-"""The diagnostics that one request gets; further ones would not be read, and are counted in one more."""
+"""The diagnostics that one answer gets; further ones would not be read, and are counted in one more."""
 
 
 class Suspicion(StrEnum):
@@ -33,8 +35,27 @@ class Suspicion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One warning. `position` is None where no text is at fault, as for an argument that came as JSON."""
+    """One warning. `position` is None where no text is at fault, as for an argument that came as JSON. `left_out`:
+    the number of warnings that this one stands for; 0 for a warning of its own."""
 
     code: Suspicion
     message: str
     position: Position | None = None
+    left_out: int = 0
+
+
+def bounded(found: Iterable[Diagnostic], others: Counter[Suspicion] | None = None) -> tuple[Diagnostic, ...]:
+    """The first `MOST`, and one that counts the rest: those after them, those that were left out before, and
+    `others`, by their codes. Parts of an answer that are bounded already may be bounded together."""
+    shown: list[Diagnostic] = []
+    left_out = Counter(others)
+    for each in found:
+        if each.left_out or len(shown) == MOST:
+            left_out[each.code] += each.left_out or 1
+        else:
+            shown.append(each)
+    number = left_out.total()
+    if number:
+        message = f"{number:,} more warnings are left out" if number > 1 else "1 more warning is left out"
+        shown.append(Diagnostic(left_out.most_common(1)[0][0], message, left_out=number))
+    return tuple(shown)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.values import EdnMap
 from adalog.datalog.watched import watching
 from adalog.executor.answer.parquet import ParquetPart
@@ -126,7 +126,7 @@ class Pool:
         self.memory = Memory(own.memory_bytes)
         slow = SlowQueries(own.slow_seconds) if own.slow_seconds else None
         means = Means(own.threads, spark, database.schema == "strict", slow)
-        self.questions = Questions(own.plan_bytes // 2)
+        self.questions = Questions(own.plan_bytes // 2, database.schema == "strict")
         self.engine = QueryEngine(means, self.memory, own.plan_bytes // 2)
         lanes = LaneSlots(light=own.running, heavy=own.heavy, waiting=own.waiting, cost=own.heavy_cost)
         self.scheduler = Scheduler(lanes)
@@ -198,7 +198,7 @@ class Pool:
                 in_pattern(pattern, database, f"the pattern given for {name}")
                 for name, pattern, database in given_patterns(question)
             )
-            return (*found, *diagnostics_of(tuple(chain.from_iterable(given))))[: MOST + 1]
+            return bounded((*found, *diagnostics_of(tuple(chain.from_iterable(given)))))
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where it takes no time, since they were found before; else None."""
@@ -229,7 +229,7 @@ class Pool:
         diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
         dropped = {name: DroppedRows(**each) for name, each in shown.get("dropped", {}).items()}
-        diagnostics = (*diagnostics, *self.found_out(question, dropped))
+        diagnostics = bounded((*diagnostics, *self.found_out(question, dropped)))
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 

@@ -93,7 +93,7 @@ def create_app(
     answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
+    probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -146,6 +146,7 @@ class _Probes:
     pool: Pool
     tokens: Tokens
     metrics: Metrics
+    wire: Wire
     prepared: Callable[[], bool]
     workers: Workers | None
 
@@ -154,6 +155,9 @@ class _Probes:
 
     async def ready(self, request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
+        if self.wire.is_draining:
+            why = "the server stops soon: everything is still answered"
+            return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         try:
             t = self.database.snapshot().t
         except AdalogError as error:

@@ -14,14 +14,16 @@ from itertools import islice
 from typing import NoReturn
 
 from adalog.datalog.edn import scalars as edn_scalars
+from adalog.datalog.edn.brackets import forgotten
 from adalog.datalog.edn.form import Form, Lines
+from adalog.datalog.edn.languages import other_language
 from adalog.datalog.edn.outline import OPENING, TOKEN, Node, is_prefix, read_outline
 from adalog.datalog.edn.scalars import MAX_DIGITS as MAX_DIGITS
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.edn.writer import shown
 from adalog.datalog.edn.writer import write as write
 from adalog.datalog.errors import AdalogError, Code, Position
-from adalog.datalog.values import EdnList, EdnMap, EdnSet, Value, identity
+from adalog.datalog.values import EdnList, EdnMap, EdnSet, Keyword, Symbol, Value, identity
 from adalog.datalog.watched import WatchedList, look
 
 
@@ -49,6 +51,16 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     With `clojure` the reader also takes what queries copied from Clojure have: a quote before a form, which is
     dropped, and regular expressions `#"\d+"`, which are strings. Raises EdnError.
     """
+    try:
+        return _read(text, limits, clojure)
+    except EdnError as error:
+        advice = other_language(text) if error.code is Code.EDN_SYNTAX else ""
+        if not advice:
+            raise
+        raise EdnError(advice, Lines(text).position(len(text) - len(text.lstrip()))) from None
+
+
+def _read(text: str, limits: Limits, clojure: bool) -> Value:
     _check_text(text, limits)
     tokens = TOKEN.findall(text)
     known: dict[str, Value] = {}
@@ -67,7 +79,7 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
                     stack.append((opener, items, opened))
                     opener, items, opened, prefixed = token, [], index, first in "#'" and is_prefix(token)
                     if prefixed:
-                        _check_prefix(token, clojure)
+                        _check_prefix(token, clojure, tokens, index)
                     continue
                 if first in "])}":
                     if OPENING.get(opener) != first:
@@ -189,13 +201,31 @@ def _collection(text: str, opener: str, items: list[Value], index: int) -> Value
     return entries
 
 
-def _check_prefix(token: str, clojure: bool) -> None:
+def _check_prefix(token: str, clojure: bool, tokens: Sequence[str], index: int) -> None:
     if token == "'":
+        written = _in_single_quotes(tokens, index)
+        if written:
+            raise Malformed(f"a string is written in double quotes, as in {write(written)}")
         if not clojure:
             raise Malformed("a quote ' is read in queries only; leave it out")
     elif token != "#_":
         edn_scalars.check_tag(token)
 
+
+def _in_single_quotes(tokens: Sequence[str], index: int) -> str:
+    """The text that the quote at `index` begins, if another one ends it soon; else nothing."""
+    words = []
+    for token in tokens[index + 1 : index + _QUOTED_WORDS]:
+        if token in '[](){}"' or token[0] in '";#':
+            break
+        words.append(token)
+        if token[-1] == "'":
+            return " ".join(words)[:-1].rstrip() or "…"
+    return ""
+
+
+# Words after a single quote that are looked at for its end.
+_QUOTED_WORDS = 12
 
 # What can be wrong with a text as a whole
 
@@ -235,12 +265,22 @@ def _misplaced(text: str, token: str, index: int, opener: str, opened: int) -> N
 def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
     if is_prefix(opener):
         _refuse(text, opened, f"{opener} needs a form after it, but the text ends")
-    _refuse(text, opened, f"{opener} is never closed; {OPENING[opener]} is missing")
+    lines, where = Lines(text), "at the end of the text"
+    place = _position_of_token(text, opened)
+    found = forgotten(text)
+    if found is not None:
+        place, before = map(lines.position, found)
+        opener = "#{" if text.startswith("#{", found[0]) else text[found[0]]
+        where = f"probably before {before.line}:{before.column}"
+    missing = f"{OPENING[opener]} is missing, {where}"
+    raise EdnError(f"{opener} at {place.line}:{place.column} is never closed; {missing}", place)
 
 
 def _not_one(text: str, items: list[Value]) -> NoReturn:
     if not items:
-        raise EdnError("the text holds no form", Position(1, 1))
+        raise EdnError("the text holds no form; a query is [:find ?e :where [?e :person/name]]", Position(1, 1))
+    if items[0] in (Keyword("find"), Symbol("find")):
+        raise EdnError("a query stands in brackets: [:find ?e :where [?e :person/name]]", Position(1, 1))
     message = f"{shown(items[1])} after the end of the form; one form is read, so put several into [ ]"
     raise EdnError(message, Lines(text).position(read_outline(text).children[1].offset))
 
@@ -267,9 +307,10 @@ def _position_inside(text: str, index: int, place: int) -> Position:
 _UNEXPECTED = {
     '"': "the string is never closed; a closing quote is missing",
     "^": "metadata ^ is not EDN; leave it out",
-    "@": "@ is not EDN",
+    "@": "@ is not EDN; an argument is a variable that :in names, as in :in $ ?name",
+    **dict.fromkeys("“”„‘’«»", 'text is written in straight double quotes, as in "Ada"'),
     "~": "~ is not EDN",
-    "`": "a syntax quote ` is not EDN; leave it out",
+    "`": 'a syntax quote ` is not EDN; leave it out, or write text in double quotes, as in "Ada"',
 }
 
 

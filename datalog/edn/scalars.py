@@ -18,7 +18,7 @@ from typing import Final
 from uuid import UUID
 
 from adalog.datalog.edn.writer import CHARACTERS, ESCAPES, short
-from adalog.datalog.hints import nearest
+from adalog.datalog.hints import nearest, proposed
 from adalog.datalog.values import (
     LONG_MAX,
     LONG_MIN,
@@ -109,11 +109,18 @@ def atom(token: str) -> Value:
     if not _SYMBOL.fullmatch(token):
         if re.fullmatch(r"[+-]?\.[0-9].*", token):
             raise Malformed(f"{short(token)} is not a number: digits must come before the point, as in 0.5")
+        if token.startswith(("//", "/*")):
+            raise Malformed(f"{short(token)} is not EDN; a comment begins with ; and goes to the end of its line")
         raise Malformed(f"{short(token)} is not a symbol; one is written name or namespace/name")
     return Symbol(token)
 
 
 def _keyword(token: str) -> Keyword:
+    if token == ":":
+        raise Malformed(
+            ": is not a keyword; after a key it is JSON, and EDN has keywords for keys and no colon after them: "
+            '{:person/name "Ada" :person/born 1815}'
+        )
     if not _KEYWORD.fullmatch(token):
         raise Malformed(f"{short(token)} is not a keyword; one is written :name or :namespace/name")
     return Keyword(token[1:])
@@ -252,6 +259,15 @@ def _db_id(value: Value) -> int:
 _TAGS: Mapping[str, Callable[[str], Value]] = {"inst": _inst, "uuid": _uuid, "bytes": _bytes, "uri": uri}
 
 
+_OTHER_TAGS: Mapping[str, str] = {
+    **dict.fromkeys(("date", "datetime", "time", "timestamp", "instant"), "inst"),
+    **dict.fromkeys(("guid", "id"), "uuid"),
+    **dict.fromkeys(("url", "iri"), "uri"),
+    **dict.fromkeys(("base64", "binary", "bin"), "bytes"),
+}
+"""Tags that other programs write, and what they are here."""
+
+
 def tagged(token: str, value: Value) -> Value:
     """The value of `#tag value`, or of `#:namespace{…}`, the token being `#tag`."""
     name = token[1:]
@@ -271,7 +287,8 @@ def check_tag(token: str) -> None:
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:
             raise Malformed(f"{short(token)} is not a map namespace; one is written #:person{{:name …}}")
     elif name not in _TAGS and name != "db/id":
-        hint = nearest(name, _TAGS, prefix="#")
+        meant = _OTHER_TAGS.get(name.lower())
+        hint = nearest(name, _TAGS, prefix="#") if meant is None else proposed(f"#{meant}")
         raise Malformed(f"unknown tag {short(token)}{hint}; there are #inst #uuid #bytes #uri")
 
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS, Builtin
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
+from adalog.datalog.parsing.foreign_names import USAGES, instead_of_builtin
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
@@ -33,11 +35,13 @@ _PLACES = "[entity attribute value tx added?]"
 @dataclass(frozen=True)
 class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
-    are not known. `inner` reads a query within the query."""
+    are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
+    it cannot call; None while they are not known."""
 
     sources: frozenset[str]
     inner: ParseInner
     rules: Mapping[str, int] | None
+    outer_rules: frozenset[str] | None = frozenset()
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -50,6 +54,12 @@ class ClauseParser:
             return self._pattern(form)
         if form.kind == "list" and form.items:
             return self._compound(form)
+        if form.kind == "map":
+            raise invalid(form, "a map is no clause; a data pattern is a vector, such as [?e :person/name ?name]")
+        if is_symbol(form) and form.value.name in ("and", "or", "not"):
+            raise invalid(form, _infix(form.value.name))
+        if is_source(form):
+            raise invalid(form, f"a source stands within its pattern: [{shown(form)} ?e :person/name]")
         raise invalid(
             form,
             f"a clause is a data pattern {_PLACES}, a call [(f ?x) ?y] or (or …), (not …), not {shown(form)}; "
@@ -72,6 +82,8 @@ class ClauseParser:
             items = items[1:]
             if not items:
                 raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
+        if items[0].kind == "vector" and items[0].items and _is_question(items[0].items[0]):
+            raise invalid(form, "the clauses of :where follow each other, without a further bracket around them")
         if is_symbol(items[0]) and items[0].value.name in CONNECTIVES and any(map(_is_clause, items[1:])):
             raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
         if len(items) > 5 and source.name == "$":
@@ -86,7 +98,10 @@ class ClauseParser:
                 return ast.Blank(position=form.position)
             if is_variable(form):
                 return variable(form)
-            raise invalid(form, f"{shown(form)} cannot stand here; write a variable, a constant or _")
+            hint = "write a variable, a constant or _"
+            if is_source(form):
+                hint = f"names with $ are sources; write a variable, ?{form.value.name[1:] or 'x'}, or a constant"
+            raise invalid(form, f"{shown(form)} cannot stand here; {hint}")
         if form.kind == "vector" and place in (0, 2) and self._is_lookup(form):
             attribute, value = form.items
             held = variable(value) if is_variable(value) else constant(value)
@@ -112,12 +127,13 @@ class ClauseParser:
             return self._nested(form, call, rest)
         built_in = BUILTINS.get(name)
         if built_in is None:
-            raise invalid(head, f"there is no built-in {name}{nearest(name, BUILTINS)}")
+            raise invalid(head, f"there is no built-in {name}{_prefixed(call) or instead_of_builtin(name)}")
         args = tuple(self._argument(argument, built_in) for argument in arguments)
         given = sum(not isinstance(arg, ast.Source) for arg in args)
         most = built_in.max_args
         if given < built_in.min_args or (most is not None and given > most):
-            raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}")
+            usage = f", as in {USAGES[name]}" if name in USAGES else ""
+            raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}{usage}")
         if not rest:
             return ast.Predicate(name, args, position=form.position)
         return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
@@ -169,15 +185,33 @@ class ClauseParser:
     def _rule_call(self, form: Form, head: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.RuleCall:
         name = head.value.name
         if self.rules is not None and name not in self.rules:
-            if name in BUILTINS:
-                raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
-            known = (*self.rules, *CONNECTIVES)
-            hint = nearest(name, known) or "; rules come in :rules, or in :in as %"
-            raise invalid(head, f"there is no rule or clause ({name} …){hint}")
+            raise self._no_rule(form, head)
         if self.rules is not None and len(rest) != self.rules[name]:
             raise invalid(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
         args = tuple(self._term(each, 0) for each in rest)
         return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
+
+    def _no_rule(self, form: Form, head: Form) -> AdalogError:
+        """The refusal of a call of a rule that is not there."""
+        name = head.value.name
+        if name.startswith("?"):
+            written = " ".join(map(shown, form.items))
+            return invalid(form, f"a data pattern stands in square brackets: [{written}]")
+        if name in FIND_AGGREGATES:
+            call = f"; as a built-in it stands in brackets, [{shown(form)} ?x]" if name in BUILTINS else ""
+            return invalid(form, f"{name} is an aggregate, which stands in :find: {shown(form)}{call}")
+        if name in BUILTINS:
+            return invalid(form, f"a call stands in brackets: [{shown(form)}]")
+        known = (*(self.rules or ()), *CONNECTIVES)
+        hint = nearest(name, known)
+        if (self.outer_rules is None and not hint) or name in (self.outer_rules or ()):
+            message = (
+                f"the query within has no rule {name}: it takes those of the outer query if its :in has %, "
+                "as in (q [:find ?x :in $ % :where …] $ %)"
+            )
+            return invalid(head, message)
+        hint = hint or instead_of_builtin(name) or "; rules come in :rules, or in :in as %"
+        return invalid(head, f"there is no rule or clause ({name} …){hint}")
 
     def _branch(self, form: Form) -> ast.And:
         clause = self.clause(form)
@@ -244,6 +278,26 @@ class ClauseParser:
         if not is_variable(form):
             raise invalid(form, f"a variable such as ?x is expected here, not {shown(form)}")
         return variable(form)
+
+
+def _is_question(form: Form) -> bool:
+    """`?x`, and no plain symbol."""
+    return is_symbol(form) and form.value.name.startswith("?")
+
+
+def _infix(name: str) -> str:
+    """The refusal of a connective between clauses."""
+    if name == "and":
+        return "clauses that follow each other hold together: leave out the and between them"
+    return f"{name} comes first, in round brackets: ({name} [?e :person/name ?name]{' …' if name == 'or' else ''})"
+
+
+def _prefixed(call: Form) -> str:
+    """What to write for `(?x > 3)`, or nothing."""
+    items = call.items
+    if len(items) != 3 or not is_symbol(items[1]) or items[1].value.name not in BUILTINS:
+        return ""
+    return f"; the name of a built-in comes first: [({shown(items[1])} {shown(items[0])} {shown(items[2])})]"
 
 
 def _is_clause(form: Form) -> bool:

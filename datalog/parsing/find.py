@@ -7,9 +7,11 @@ from typing import Any
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
+from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.foreign_names import instead_of_aggregate
 from adalog.datalog.parsing.forms import Form, constant, invalid, is_source, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.pull import parse_pull
 from adalog.datalog.values import Keyword, Symbol
@@ -68,7 +70,13 @@ def _aggregate(form: Form) -> ast.FindElement:
         return _pull(form)
     known = AGGREGATES.get(name)
     if known is None or not known.in_find:
-        raise invalid(head, f"there is no aggregate {name}{nearest(name, FIND_AGGREGATES)}")
+        raise invalid(head, _no_aggregate(form, name))
+    if rest and rest[-1].kind == "list" and rest[-1].items and is_symbol(rest[-1].items[0]):
+        rest = [*rest[:-1], *rest[-1].items]
+    if len(rest) == 2 and is_symbol(rest[0]) and f"{name}-{rest[0].value.name}" in FIND_AGGREGATES:
+        raise invalid(form, f"write ({name}-{shown(rest[0])} {shown(rest[1])})")
+    if len(rest) == 1 and _is("*", rest[0]):
+        raise invalid(rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]")
     if not rest or not is_variable(rest[-1]):
         raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
     constants = rest[:-1]
@@ -81,6 +89,16 @@ def _aggregate(form: Form) -> ast.FindElement:
     return ast.FindAggregate(name, tuple(map(constant, constants)), variable(rest[-1]), position=form.position)
 
 
+def _no_aggregate(form: Form, name: str) -> str:
+    if name.startswith("?"):
+        written = shown(form)[1:]
+        return f"the name of an aggregate stands within its brackets: (count {written}, not count({written}"
+    if name in BUILTINS:
+        written = shown(form)
+        return f"{name} is a function, not an aggregate: bind it in :where, [{written} ?value], and find ?value"
+    return f"there is no aggregate {name}{instead_of_aggregate(name)}"
+
+
 def _pull(form: Form) -> ast.FindPull:
     """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`"""
     _head, *rest = form.items
@@ -88,6 +106,8 @@ def _pull(form: Form) -> ast.FindPull:
     if rest and is_source(rest[0]):
         source = ast.Source(rest[0].value.name, position=rest[0].position)
         rest = rest[1:]
+    if len(rest) == 2 and _is("*", rest[1]):
+        raise invalid(rest[1], f"a pull pattern is a vector: (pull {shown(rest[0])} [*])")
     if len(rest) != 2 or not is_variable(rest[0]):
         raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
     pattern = variable(rest[1]) if is_variable(rest[1]) else parse_pull(rest[1])

@@ -16,6 +16,7 @@ from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
 from adalog.datalog.parsing.clauses import ClauseParser
 from adalog.datalog.parsing.find import check_pulls, is_aggregate, parse_find
+from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
 from adalog.datalog.parsing.nested import Inner
@@ -50,8 +51,11 @@ def parse_query(text: str, rules: str | None = None) -> ast.Query:
     return _parse(unquoted(read_form(text)), given, text)
 
 
-def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Query:
-    """`given_rules`: the rules given for `%`; None where they are unknown or none are asked for."""
+def _parse(
+    form: Form, given_rules: list[Form] | None, text: str = "", outer_rules: frozenset[str] | None = frozenset()
+) -> ast.Query:
+    """`given_rules`: the rules given for `%`; None where they are unknown or none are asked for. `outer_rules`: the
+    names of those of the query around this one."""
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
@@ -65,7 +69,10 @@ def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Qu
     of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
     rule_set, arity = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
-    clauses = ClauseParser(sources, lambda form: _inner(form, found if complete else None, refusal), arity)
+    names = frozenset(rule.name for rule in rule_set) if complete else None
+    clauses = ClauseParser(
+        sources, lambda form: _inner(form, found if complete else None, refusal, names), arity, outer_rules
+    )
     query = ast.Query(
         find=find,
         with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
@@ -83,15 +90,15 @@ def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Qu
     return query
 
 
-def _inner(form: Form, rules: list[Form] | None, refusal: str) -> Inner:
+def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[str] | None = frozenset()) -> Inner:
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
-    gets none, if it asks for them."""
+    gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)
     written = written_inputs(_forms(_sections(form), "in"))
     asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
     if asked is not None and refusal:
         raise AdalogError(Code.QUERY_INVALID, refusal, asked.position)
-    return Inner(_parse(form, None if asked is None else rules), written)
+    return Inner(_parse(form, None if asked is None else rules, outer_rules=names), written)
 
 
 def _sections(form: Form) -> _Sections:
@@ -126,10 +133,11 @@ def _sections_of_list(form: Form) -> _Sections:
     section: _Section | None = None
     for item in form.items:
         if isinstance(item.value, Keyword):
-            section = _Section(item, [])
-            sections[_section_name(item, sections)] = section
+            name = _section_name(item, sections, section)
+            section = sections[name] = _Section(item, [])
         elif section is None:
-            raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}")
+            hint = "; send the query alone, [:find …]" if is_symbol(item) and item.value.name.endswith("q") else ""
+            raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}{hint}")
         else:
             section.forms.append(item)
     match sections.get("order-by"):
@@ -138,19 +146,34 @@ def _sections_of_list(form: Form) -> _Sections:
     return sections
 
 
-def _section_name(key: Form, known: _Sections) -> str:
-    """The section that a keyword begins, which must be new."""
+def _section_name(key: Form, known: _Sections, before: _Section | None = None) -> str:
+    """The section that a keyword begins, which must be new. `before`: the section that it ends."""
     if not isinstance(key.value, Keyword):
-        raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}")
+        hint = ", as in {:find [?x] :where [[?x :person/name]]}" if type(key.value) is str else ""
+        raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}{hint}")
     name: str = key.value.name
     if name not in SECTIONS:
-        raise invalid(key, f"a query has no section :{name}{nearest(name, SECTIONS, prefix=':')}")
+        raise invalid(key, f"a query has no section :{name}{_instead(name, before)}")
     if name in known:
         raise invalid(key, f":{name} is given twice")
     other = next((each for each in _NAMING if each in known), None)
     if name in _NAMING and other is not None:
         raise invalid(key, f"give :{other} or :{name}, not both")
     return name
+
+
+def _instead(name: str, before: _Section | None) -> str:
+    """What to write for a section that is not there."""
+    section = "" if before is None else before.key.value.name
+    if section in _NAMING:
+        return f"; :{section} takes names without a colon, as in :{section} {name}"
+    if section == "order-by" and name in ("asc", "desc"):
+        last = shown(before.forms[-1]) if before is not None and before.forms else "?x"
+        return f"; the direction stands with its variable: :order-by [[{last} :{name}]]"
+    hint = instead_of_section(name) or nearest(name, SECTIONS, prefix=":")
+    if not hint and (section == "where" or "/" in name):
+        return f"; an attribute stands in a pattern, in brackets: [?e :{name} ?value]"
+    return hint
 
 
 def _forms(sections: _Sections, name: str) -> list[Form]:
@@ -189,6 +212,7 @@ def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
 
 _DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
 """Whether each is descending."""
+_DIRECTION_NAMES = frozenset(each.name for each in _DIRECTIONS)
 
 
 def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
@@ -202,11 +226,21 @@ def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
             raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
         descending = _DIRECTIONS[direction.value]
     is_call = is_aggregate(key)
+    if is_symbol(key) and key.value.name in _DIRECTION_NAMES:
+        raise invalid(key, f"the direction stands after its variable, as in [[?x :{key.value.name}]]")
     asked = ast.Var(write(key.value), position=key.position) if is_call else _variable(key, ":order-by")
     if asked.name not in names:
         why = f"{asked.name} is not there{nearest(asked.name, names)}"
         raise invalid(key, f":order-by can only use what :find returns, and {why}")
     return ast.OrderKey(asked, descending)
+
+
+_MISTAKEN: Mapping[str, str] = {
+    "*": "; all attributes of an entity are (pull ?e [*])",
+    "as": "; columns are named by :keys, as in :find ?n :keys name",
+    "--": "; a comment begins with ;",
+}
+"""Symbols of other languages in :find, which are variables here."""
 
 
 def _check_bound(query: ast.Query) -> None:
@@ -216,5 +250,6 @@ def _check_bound(query: ast.Query) -> None:
     known.update(names_in(query.where, inside_not=True))
     for asked, section in [(e.var, ":find") for e in query.find.elements] + [(v, ":with") for v in query.with_]:
         if asked.name not in known:
-            why = f"nothing in :where or :in binds it{nearest(asked.name, known)}"
+            hint = _MISTAKEN.get(asked.name) or nearest(asked.name, known)
+            why = f"nothing in :where or :in binds it{hint}"
             raise AdalogError(Code.UNBOUND_VARIABLE, f"{asked.name} is in {section}, but {why}", asked.position)

@@ -32,7 +32,8 @@ def parse_pull(form: Form) -> PullPattern:
     """The pattern of a form. Raises QUERY_INVALID, at the form's place where it has one."""
     form = unquoted(form)
     if form.kind != "vector":
-        raise invalid(form, f"a pull pattern is a vector such as [:person/name] or [*], not {shown(form)}")
+        written = f"[{shown(form)}]" if isinstance(form.value, Keyword) else "[:person/name] or [*]"
+        raise invalid(form, f"a pull pattern is a vector such as {written}, not {shown(form)}")
     wildcard, attributes = False, list[PullAttribute]()
     for item in form.items:
         if _is_wildcard(item) or (item.kind == "vector" and len(item.items) == 1 and _is_wildcard(item.items[0])):
@@ -70,7 +71,10 @@ def _sub(form: Form) -> PullPattern | Recursion:
         name = form.value.name if is_symbol(form) else form.value
         if type(name) is str and name == _ENDLESS:
             return Recursion(None)
-        raise invalid(form, f"after an attribute comes a pattern, a depth from 1 on, or ..., not {shown(form)}")
+        hint = f"; write [{shown(form)}]" if isinstance(form.value, Keyword) else ""
+        raise invalid(
+            form, f"after an attribute comes a pattern, a depth from 1 on, or ..., not {shown(form)}{hint}"
+        )
     return parse_pull(form)
 
 
@@ -79,6 +83,9 @@ def _attribute(form: Form) -> PullAttribute:
     if form.kind in ("vector", "list"):
         return _expression(form)
     if not isinstance(form.value, Keyword):
+        named = form.value.name if is_symbol(form) else form.value
+        if type(named) is str and "/" in named.strip(":/"):
+            raise invalid(form, f"an attribute is a keyword: write :{named.removeprefix(':')}, not {shown(form)}")
         raise invalid(
             form,
             "a pull pattern takes attributes such as :person/name, with options [:person/name :as :name], maps "

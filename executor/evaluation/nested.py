@@ -256,11 +256,10 @@ class NestedCall:
         """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
         if self._database is None:
             return False
-        match binding:
-            case ast.ScalarBinding(target=target) | ast.CollectionBinding(target=target):
-                targets: tuple[ast.Var | ast.Blank, ...] = (target,)
-            case ast.TupleBinding(targets=targets) | ast.RelationBinding(targets=targets):
-                pass
+        if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):
+            targets: tuple[ast.Var | ast.Blank, ...] = (binding.target,)
+        else:
+            targets = binding.targets
         return any(isinstance(each, ast.Var) and each.name in self.plan.entities for each in targets)
 
     def _named(self, binding: ast.Binding, code: int) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adalog.datalog import ast
-from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
+from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.parsing.nested import input_name
@@ -299,7 +299,7 @@ class _Settling:
         return tuple(made)
 
     def _found(self, reading: Interpretation, faults: Sequence[ValueFault], named: _Named) -> None:
-        if not faults or len(self.suspected) > MOST:
+        if not faults:
             return
         first = faults[0]
         more = f" (and {len(faults) - 1:,} more like it)" if len(faults) > 1 else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
-from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
@@ -22,7 +22,7 @@ from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
-from adalog.planner.scope.suspicions import suspicions
+from adalog.planner.scope.suspicions import check_symbols, suspicions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
 
@@ -71,9 +71,11 @@ class Question:
 
 @dataclass
 class Questions:
-    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe."""
+    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe. `strict`: a symbol
+    that is surely no variable is refused."""
 
     nbytes: int = _KEPT_BYTES
+    strict: bool = False
     _queries: LruCache[str, ast.Query] = field(init=False)
     _outlines: LruCache[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
     _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
@@ -109,6 +111,8 @@ class Questions:
             dues = [] if cancel.deadline is None else [cancel.deadline]
             dues += (arrived + ms / 1000 for ms in (request.timeout_ms, query.timeout_ms) if ms is not None)
             args, databases, suspected, due = made.args, made.databases, made.suspected, min(dues, default=None)
+            if self.strict:
+                check_symbols(outline, databases)
             return Question(request, rules, outline, args, databases, now, suspected, started, due, cost)
 
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
@@ -119,7 +123,7 @@ class Questions:
                 found = suspicions(question.outline, question.databases)
                 weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
                 self._found.put(_seen(question), found, weight)
-            return (*diagnostics_of(question.about_arguments), *found)[: MOST + 1]
+            return bounded((*diagnostics_of(question.about_arguments), *found))
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before and there are none of its arguments, else None."""

@@ -6,14 +6,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
-from adalog.schema.arguments.basis import read_instant
+from adalog.schema.arguments.basis import read_moment
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.backup.check import check_data
 from adalog.store.backup.check_backups import check_backups
@@ -23,7 +21,6 @@ from adalog.store.backup.restoration import restore, restore_to_server
 from adalog.store.files.folder import is_address
 from adalog.store.files.place import place_of
 from adalog.store.sources import source_of
-from adalog.store.values.attribute import TX_BASE
 
 # A server says something more often than this.
 _SILENCE_SECONDS = 120.0
@@ -41,14 +38,8 @@ def run_backup(settings: Settings, to: str, keep: int | None) -> None:
 def ask_for_backup(server: RemoteBackend, to: str, keep: int | None) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
-    done = None
     with progress_bar() as shown:
-        for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
-            if kind == "progress":
-                shown.told(said)
-            elif kind == "done":
-                done = said
-    assert done is not None, "it comes last, or an error was raised"
+        done = shown.followed(server.backed_up(wish, _SILENCE_SECONDS))
     _print(done)
 
 
@@ -56,7 +47,7 @@ def _print(said: dict[str, object]) -> None:
     left_out = said.get("leftOut")
     if left_out is not None:
         err.tell(f"adalog: {left_out}; it is not in the backup, whose log will be replayed when it is restored")
-    out.out(orjson.dumps(said).decode(), highlight=False)
+    out.json(said)
 
 
 def run_list(to: str) -> bool:
@@ -70,7 +61,7 @@ def run_list(to: str) -> bool:
             "txInstant": _instant(backup.instant) if backup.t else None,
             "bytes": sum(backup.parts().values()),
         }
-        out.out(orjson.dumps(said).decode(), highlight=False)
+        out.json(said)
     for error in found.damaged.values():
         err.tell(f"adalog: {error.message}")
     return not found.damaged
@@ -84,7 +75,7 @@ def _instant(milliseconds: int) -> str:
 def run_restore(place: str, settings: Settings, moment: str | None, number: int | None) -> None:
     """Restores into the settings' folder or server, and prints what is in it."""
     began = time.monotonic()
-    when = None if moment is None else _moment(moment)
+    when = None if moment is None else read_moment(moment, "--t")
     backups = place_of(place)
     with progress_bar() as bars:
         if is_address(settings.data):
@@ -98,15 +89,7 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
         err.tell(f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost")
     seconds = round(time.monotonic() - began, 2)
     said = {"backup": restored.number, "t": restored.t, "datoms": restored.datoms, "seconds": seconds}
-    out.out(orjson.dumps(said).decode(), highlight=False)
-
-
-def _moment(text: str) -> int | datetime:
-    text = text.strip()
-    if not text.lstrip("-").isdigit():
-        return read_instant(text, "--t")
-    number = int(text)
-    return number - TX_BASE if number >= TX_BASE else number
+    out.json(said)
 
 
 def segments_of(settings: Settings) -> str | None:
@@ -138,5 +121,5 @@ def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:
         "unused": checked.unused,
         "seconds": round(time.monotonic() - began, 2),
     }
-    out.out(orjson.dumps(said).decode(), highlight=False)
+    out.json(said)
     return not checked.findings

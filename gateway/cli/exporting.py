@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 
-import orjson
-
 from adalog.cluster.tasks import SparkTasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.cli.output.console import err, out
@@ -16,18 +14,17 @@ from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check_target
-from adalog.schema.arguments.basis import future, read_instant
+from adalog.schema.arguments.basis import future, read_moment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.snapshot.transaction_ids import check_moment
 from adalog.store.sources import read_folder
-from adalog.store.values.attribute import TX_BASE
 
 _SPARK_SECONDS = 240.0
 
 
 def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, history: bool) -> None:
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
-    moment = None if as_of is None else _moment(as_of)
+    moment = None if as_of is None else read_moment(as_of, "--as-of")
     check_target(to)
     # Without the folder's lock: its owner is not disturbed.
     newest = read_folder(settings.data)
@@ -38,22 +35,14 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     with started_session(settings) as session, progress_bar() as shown:
         shown.stage("starting Spark")
         session.wait(_SPARK_SECONDS)
-        runner = SparkTasks(session.live(), shown)
-        outcome = export(view.history() if history else view, runner, to, form)
-    out.out(orjson.dumps(asdict(outcome)).decode(), highlight=False)
-
-
-def _moment(text: str) -> int | datetime:
-    text = text.strip()
-    return int(text) if text.lstrip("-").isdigit() else read_instant(text, "--as-of")
+        outcome = export(view.history() if history else view, SparkTasks(session.live(), shown), to, form)
+    out.json(asdict(outcome))
 
 
 def _view(newest: Snapshot, moment: int | datetime | None) -> Snapshot:
     if moment is None:
         return newest
     t = newest.as_of_instant(moment) if isinstance(moment, datetime) else moment
-    # As a pattern's fourth place shows it, a transaction is an entity.
-    t = t - TX_BASE if t >= TX_BASE else t
     check_moment("--as-of", t)
     if t > newest.t:
         raise AdalogError(Code.BASIS_FUTURE, f"t = {t} is not reached yet: the newest transaction is {newest.t}")

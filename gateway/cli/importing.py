@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
@@ -48,16 +46,8 @@ def ask_for_import(
     rows are written here."""
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
-    outcome = None
     with progress_bar() as shown:
-        for kind, said in server.imported(wish, _SILENCE_SECONDS):
-            if kind == "progress":
-                shown.told(said)
-            elif kind == "rejected":
-                rejected.write(said["file"], said["text"])
-            elif kind == "done":
-                outcome = ImportOutcome(**said)
-    assert outcome is not None, "it comes last, or an error was raised"
+        outcome = ImportOutcome(**shown.followed(server.imported(wish, _SILENCE_SECONDS), rejected.write))
     _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
 
@@ -97,4 +87,4 @@ def _say(outcome: ImportOutcome, quarantine: str, max_errors: int, *, dry_run: b
         err.tell(f"adalog: {where}{end}")
     if dry_run and outcome.accepted:
         err.tell("a dry run: nothing was imported", "dim")
-    out.out(orjson.dumps(outcome.told()).decode(), highlight=False)
+    out.json(outcome.told())

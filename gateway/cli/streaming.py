@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.cli.backend import RemoteBackend
@@ -56,8 +54,7 @@ def run_stream(
             if isinstance(came, AdalogError):
                 err.tell(f"batch {number} of {source} is tried again: {came.message}")
             else:
-                said = {"source": source, "batch": number, **came.told()}
-                out.out(orjson.dumps(said).decode(), highlight=False)
+                out.json({"source": source, "batch": number, **came.told()})
                 out.file.flush()
 
         told = _Stoppable(lambda: any(stream.stopped for stream in streams))
@@ -88,11 +85,9 @@ class _Folder:
     told: _Stoppable
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
-        runner = SparkRunner(self.live, self.told)
-        most = self.chosen.max_errors
-        return _accepted(
-            load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
-        )
+        runner, most = SparkRunner(self.live, self.told), self.chosen.max_errors
+        outcome = load(self.database, runner, plan, max_errors=most, quarantine=quarantine, key=key)
+        return _accepted(outcome, quarantine)
 
 
 @dataclass

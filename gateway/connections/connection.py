@@ -18,6 +18,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from adalog.gateway.connections import limits
 from adalog.gateway.connections.event_transport import EXTENSION, EventSender, TakingPace, limit_silence
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import (
@@ -29,20 +30,16 @@ from adalog.gateway.connections.wire import (
     UNWANTED,
     Refusal,
     Wire,
-    counted_address,
 )
+from adalog.gateway.identity.peer import counted_address
+from adalog.gateway.process.backlog import is_readable
 
 # Of one request. Each costs some microseconds, so that a read full of empty ones would hold up everybody.
 _MOST_FIELDS: Final = 256
-# A body may come in this many pieces, and one more for so many bytes.
-_PIECES: Final = 1024
-_PIECE_BYTES: Final = 64
 # Requests that wait for the answer to another one of the same connection.
 _MOST_AHEAD: Final = 16
 # No opening handshake has one.
 _OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
-# What a refused client may go on sending, unread.
-_LINGER_SECONDS: Final = 1.0
 
 
 class RequestPart(Enum):
@@ -161,7 +158,7 @@ class Connection(HttpToolsProtocol):
     def _count_raw(self, size: int) -> None:
         """Counts what the parser keeps to itself: an unfinished line of the head, of a chunk or of a trailer."""
         self._raw_bytes += size
-        if self._raw_bytes - self._body_bytes <= self.wire.head_bytes + self._body_bytes // 4:
+        if self._raw_bytes - self._body_bytes <= limits.HEAD_BYTES + self._body_bytes // 4:
             return
         self.refuse(self.wire.large_head if self.part is RequestPart.HEAD else TINY_CHUNKS)
 
@@ -222,7 +219,7 @@ class Connection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._pieces += 1
         self._body_bytes += len(body)
-        if self._pieces > _PIECES + self._body_bytes // _PIECE_BYTES:
+        if limits.is_in_crumbs(self._pieces, self._body_bytes):
             raise _RefusedError(TINY_CHUNKS)
         super().on_body(body)
         if not self.cycle.response_complete:
@@ -246,7 +243,7 @@ class Connection(HttpToolsProtocol):
 
     def _count_head(self, size: int) -> None:
         self._head_bytes += size
-        if self._head_bytes > self.wire.head_bytes:
+        if self._head_bytes > limits.HEAD_BYTES:
             raise _RefusedError(self.wire.large_head)
 
     def _take_absolute_target(self) -> None:
@@ -275,7 +272,7 @@ class Connection(HttpToolsProtocol):
         if self._running is not None:
             # What was asked is known, and the stream may go on for days.
             self.wire.release(self, self._bodies.pop(self._running, 0))
-        limit_silence(self.transport, self.wire.send_seconds)
+        limit_silence(self.transport, limits.SEND_SECONDS)
 
     def send_piece(self, piece: bytes) -> None:
         if not self.transport.is_closing():
@@ -290,9 +287,19 @@ class Connection(HttpToolsProtocol):
             self._sender.writable()
 
     def shutdown(self) -> None:
-        super().shutdown()
+        """Ends the connection once its requests are answered."""
+        if not self._is_awaited:
+            super().shutdown()
         if self._sender is not None:
             self._sender.leave()
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether a request may be on the way."""
+        if not self.is_idle or self.transport.is_closing():
+            return False
+        is_young = not self._heads and self.loop.time() - self.since < limits.FIRST_REQUEST_SECONDS
+        return is_young or is_readable(self.transport.get_extra_info("socket").fileno())
 
     def _detach(self) -> None:
         if self._sender is not None:
@@ -334,6 +341,8 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
+        if self.wire.is_draining:
+            cycle.keep_alive = False
         super()._start_asgi_task(cycle, app)
 
     def make_room(self) -> None:
@@ -342,11 +351,13 @@ class Connection(HttpToolsProtocol):
     def let_go(self) -> None:
         if self._sender is not None or self.transport.is_closing():
             self.transport.abort()
+        elif self.is_idle:
+            self.transport.close()
 
     def check(self, now: float) -> None:
         """Ends the connection if the client has taken too long for what it does."""
         if self._is_refused:
-            if now - self.since > _LINGER_SECONDS:
+            if now - self.since > limits.LINGER_SECONDS:
                 self.transport.abort()
             return
         if self._has_stalled(now):
@@ -359,15 +370,15 @@ class Connection(HttpToolsProtocol):
         elif self.flow.read_paused:
             # The server is what does not read.
             self.since = now
-        elif self.part is RequestPart.HEAD and now - self.since > self.wire.head_seconds:
+        elif self.part is RequestPart.HEAD and now - self.since > limits.HEAD_SECONDS:
             self.refuse(self.wire.late_head)
-        elif self.part is RequestPart.BODY and now - self.since > self.wire.body_seconds:
+        elif self.part is RequestPart.BODY and now - self.since > limits.BODY_SECONDS:
             self.refuse(self.wire.late_body)
         elif self.is_idle and now - self.since > self.wire.idle_seconds:
             self.transport.close()
 
     def _has_stalled(self, now: float) -> bool:
         """Whether a client takes less of what waits to be sent than it has to: of events, any."""
-        least = self.wire.send_rate * self.wire.send_seconds if self._sender is None else 1
+        least = limits.SEND_RATE * limits.SEND_SECONDS if self._sender is None else 1
         unsent = self.transport.get_write_buffer_size()
-        return self._taking.has_stalled(now, unsent, self.wire.send_seconds, least)
+        return self._taking.has_stalled(now, unsent, limits.SEND_SECONDS, least)

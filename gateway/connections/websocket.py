@@ -22,20 +22,17 @@ from websockets.http11 import Response
 from websockets.protocol import State
 
 from adalog.datalog.errors import RETRYABLE, Code
+from adalog.gateway.connections import limits
 from adalog.gateway.connections.event_transport import EXTENSION, EventSender, TakingPace
 from adalog.gateway.connections.guards import SECURITY_HEADERS
-from adalog.gateway.connections.wire import LINGER_BYTES, MALFORMED, Refusal, Wire, counted_address
+from adalog.gateway.connections.wire import LINGER_BYTES, MALFORMED, Refusal, Wire
+from adalog.gateway.identity.peer import counted_address
 
-# A message may come in this many frames, and one more for so many bytes.
-_PIECES: Final = 1024
-_PIECE_BYTES: Final = 64
 # Read at once.
 _SLICE_BYTES: Final = 4096
 # What fits beside the code in a frame that closes.
 _REASON_BYTES: Final = 123
 _SECONDS_TO_CLOSE: Final = 5.0
-# What a client whose frame was wrong may go on sending, unread.
-_LINGER_SECONDS: Final = 1.0
 # A handshake that the application refused has it already.
 _POLICY: Final = "content-security-policy"
 _REFUSED: Final[Mapping[int, Code]] = {
@@ -172,22 +169,22 @@ class WebSocket(WebSocketsSansIOProtocol):
     def check(self, now: float) -> None:
         """Ends the connection if the client takes nothing, answers no ping, or has nothing to ask."""
         # Of a long answer as much as over HTTP, of events any.
-        least = max(1, min(self._taking.waited, self.wire.send_rate * self.wire.send_seconds))
+        least = max(1, min(self._taking.waited, limits.SEND_RATE * limits.SEND_SECONDS))
         unsent = self.transport.get_write_buffer_size()
-        if self._taking.has_stalled(now, unsent, self.wire.send_seconds, least):
+        if self._taking.has_stalled(now, unsent, limits.SEND_SECONDS, least):
             self._cut("send_seconds")
         elif not self.is_open or self._sender is None:
             return
         elif self.read_paused:
             # The server is what does not read.
             self._heard, self._pinged = now, None
-        elif self._pinged is not None and now - self._pinged > self.wire.ping_seconds:
+        elif self._pinged is not None and now - self._pinged > limits.PING_SECONDS:
             self._cut("ping_seconds")
         elif self.is_idle and now - self.since > self.wire.idle_seconds:
             self.close(NORMAL, "nothing was asked for a while")
         else:
             self._sender.check(now)
-            if self._pinged is None and now - self._heard > self.wire.ping_seconds:
+            if self._pinged is None and now - self._heard > limits.PING_SECONDS:
                 self._pinged = now
                 self.conn.send_ping(b"")
                 self.transport.write(b"".join(self.conn.data_to_send()))
@@ -279,7 +276,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.transport.write_eof()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": said.code, "reason": said.reason})
-        self.close_timer = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+        self.close_timer = self.loop.call_later(limits.LINGER_SECONDS, self.transport.close)
         self._steer()
 
     def pause_writing(self) -> None:
@@ -338,7 +335,7 @@ class WebSocket(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Frame) -> None:
         self._pieces += 1
         self._unfinished += event.data
-        if self._pieces > _PIECES + len(self._unfinished) // _PIECE_BYTES:
+        if limits.is_in_crumbs(self._pieces, len(self._unfinished)):
             self._unfinished = bytearray()
             self.close(POLICY, "the message comes in frames of a few bytes each; send larger ones")
         elif event.fin:

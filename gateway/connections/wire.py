@@ -11,7 +11,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Final, Protocol
 
@@ -24,8 +23,6 @@ from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.value_types import networks
 
-# What a whole IPv6 network's holder has to himself.
-_IPV6_PREFIX: Final = 64
 # For the log, segments, Redis and Spark.
 _KEPT_DESCRIPTORS: Final = 256
 # What a client may send unread: after a refusal, so that it comes to read why, or where it never had a request.
@@ -110,23 +107,18 @@ class Wire:
     """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
 
     def __init__(self, settings: Settings) -> None:
-        self.head_bytes = limits.HEAD_BYTES
         self.request_bytes = settings.request_bytes
-        self.head_seconds = limits.HEAD_SECONDS
-        self.body_seconds = limits.BODY_SECONDS
         self.idle_seconds = settings.idle_seconds
-        self.send_seconds = limits.SEND_SECONDS
-        self.send_rate = limits.SEND_RATE
         # May be lowered, where the process has fewer descriptors.
         self.most = settings.connections
-        self.init_seconds = limits.INIT_SECONDS
-        self.ping_seconds = limits.PING_SECONDS
         self.refused: Counter[str] = Counter()
         # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
         self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})
         self.messages: Counter[str] = Counter()
         self.closed: Counter[str] = Counter()
         self.body_bytes = 0
+        # Whether the server stops soon: each HTTP response is the last one of its connection.
+        self.is_draining = False
         self.connections: set[Peer] = set()
         # Called with the number of open connections.
         self.counted: Callable[[int], None] = lambda connections: None
@@ -140,21 +132,20 @@ class Wire:
         self._lingering: set[Peer] = set()
         self._most_lingering = _MOST_LINGERING
         self._sweeping: asyncio.TimerHandle | None = None
-        times = (self.head_seconds, self.body_seconds, self.idle_seconds, self.send_seconds, self.init_seconds)
-        self._pause = min(1.0, min(*times, self.ping_seconds) / 4)
+        times = (limits.HEAD_SECONDS, limits.BODY_SECONDS, limits.SEND_SECONDS, limits.INIT_SECONDS)
+        self._pause = min(1.0, min(*times, limits.PING_SECONDS, self.idle_seconds) / 4)
 
         self.large_head = Refusal(
             "head_bytes",
             431,
             Code.LIMIT_EXCEEDED,
-            f"the request's first line and headers have more than {self.head_bytes:,} bytes, or there are too many "
-            "of them",
+            f"the request's first line and headers have more than {limits.HEAD_BYTES:,} bytes, or are too many",
         )
         self.late_head = Refusal(
-            "head_seconds", 408, Code.TIMEOUT, f"the headers were not here after {self.head_seconds:g} s"
+            "head_seconds", 408, Code.TIMEOUT, f"the headers were not here after {limits.HEAD_SECONDS:g} s"
         )
         self.late_body = Refusal(
-            "body_seconds", 408, Code.TIMEOUT, f"the body was not here after {self.body_seconds:g} s"
+            "body_seconds", 408, Code.TIMEOUT, f"the body was not here after {limits.BODY_SECONDS:g} s"
         )
         self.full = Refusal(
             "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"
@@ -292,20 +283,4 @@ class Wire:
         self._sweeping = loop.call_later(self._pause, self._sweep)
 
     def _is_proxy(self, address: str) -> bool:
-        return bool(self._proxies) and any(ipaddress.ip_address(address) in network for network in self._proxies)
-
-
-@lru_cache(4096)
-def counted_address(text: str) -> str:
-    """What connections are counted by: an IPv4 address, or the network of an IPv6 one; empty where it is none."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return ""
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    if address.is_loopback:
-        return str(address)
-    return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False).network_address)
+        return bool(self._proxies) and any(ipaddress.ip_network(address)[0] in network for network in self._proxies)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import logging
 import stat
 import string
 from collections import Counter
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.identity.peer import counted_address
 from adalog.gateway.identity.principal import ANYONE, Principal, RefusedTokenError
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.setting import SettingError
@@ -149,19 +148,8 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
 
 def address_of(scope: Scope) -> str:
     """The address of a request, which stands for an anonymous client: of IPv6 the network of one customer."""
-    return _network((scope.get("client") or ("",))[0])
-
-
-@lru_cache(1024)
-def _network(host: str) -> str:
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if address.version == 4:
-        return host
-    mapped = address.ipv4_mapped
-    return str(ipaddress.ip_network((address, 64), strict=False)) if mapped is None else str(mapped)
+    host: str = (scope.get("client") or ("",))[0]
+    return counted_address(host) or host
 
 
 def check_write(principal: Principal) -> None:

@@ -1,4 +1,4 @@
-"""Which user of this machine is at the other end of a loopback connection, where the system tells (Linux)."""
+"""Which address a client is counted by, and which user of this machine it is, where the system tells (Linux)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,20 @@ def is_own_user(scope: Scope) -> bool:
     if not client or not server or server[1] is None:
         return False
     return user_of((client[0], client[1]), (server[0], server[1])) == os.geteuid()
+
+
+@lru_cache(4096)
+def counted_address(text: str) -> str:
+    """What the connections and requests of one customer are counted by: an IPv4 address, or the network of an IPv6
+    one; empty where it is none."""
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    if address.version == 4 or address.is_loopback:
+        return str(address)
+    mapped = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 64), strict=False)) if mapped is None else str(mapped)
 
 
 def user_of(client: Address, server: Address) -> int | None:

@@ -60,7 +60,6 @@ class JobEndpoint:
         self._kind = kind
         self._answering = answering
         self._request_bytes = settings.request_bytes
-        self._ping_seconds = limits.PING_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
@@ -129,7 +128,7 @@ class JobEndpoint:
         paid = monotonic()
         try:
             while not gone.done():
-                events = await _events(outbox, self._ping_seconds, gone)
+                events = await _events(outbox, limits.PING_SECONDS, gone)
                 if meter is not None:
                     # Charged as it goes on: other requests of the principal have less meanwhile.
                     now = monotonic()

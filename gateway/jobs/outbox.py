@@ -72,9 +72,13 @@ class Outbox:
             return []
         self._changed.clear()
         with self._room:
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
+            return self._emptied()
+
+    def _emptied(self) -> list[Event]:
+        """The events that wait, which make room. Under the lock."""
+        events = list(self._events)
+        self._events.clear()
+        self._room.notify_all()
         return events
 
     def _tell(self) -> None:
@@ -95,10 +99,7 @@ class ThreadsOutbox(Outbox):
         """The events that wait, of which there may be none after so many seconds."""
         with self._room:
             self._room.wait_for(lambda: bool(self._events), seconds)
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
-        return events
+            return self._emptied()
 
     def _tell(self) -> None:
         with self._room:

@@ -56,12 +56,14 @@ class ClientGoneError(Exception):
 
 
 class StoppedError(Exception):
-    """The server stops before there is an answer. `body` is what is answered."""
+    """The server stops before there is an answer."""
 
     def __init__(self, error: AdalogError) -> None:
         super().__init__(error.message)
-        self.error = describe(error)
-        self.body = orjson.dumps({"errors": [self.error]})
+        self.errors = [describe(error)]
+
+    def body(self) -> bytes:
+        return orjson.dumps({"errors": self.errors})
 
 
 @dataclass(frozen=True, slots=True)

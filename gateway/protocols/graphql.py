@@ -63,8 +63,6 @@ class GraphQLEndpoint:
         self.explorer = explorer.page()
         self.origins = origins
         self.request_bytes = settings.request_bytes
-        self.request_values = limits.REQUEST_VALUES
-        self.ping_seconds = limits.PING_SECONDS
         self.stop = answering.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,14 +104,12 @@ class GraphQLEndpoint:
                 media = EVENTS
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
-        except BadRequestError as refused:
-            status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
         except AdalogError as refused:
             body = [orjson.dumps({"errors": [describe(refused)]})]
             status, extra = refusal(refused)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
-            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
+            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body()], {}
             if accepted.events_first:
                 status, body, media = 200, events.whole(body), EVENTS
         except ClientGoneError:
@@ -122,7 +118,7 @@ class GraphQLEndpoint:
             # While its body was still on the way.
             if not self.stop.has_begun:
                 raise
-            status, body, extra = 503, [StoppedError(stopping()).body], {}
+            status, body, extra = 503, [StoppedError(stopping()).body()], {}
         await _send(send, status, body, media, extra)
 
     async def _answer(
@@ -161,7 +157,7 @@ class GraphQLEndpoint:
         except RefusedError as refused:
             await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
             return
-        stream = events.EventStream(subscribed, direct_way(scope), self.ping_seconds)
+        stream = events.EventStream(subscribed, direct_way(scope), limits.PING_SECONDS)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
             # The head leaves with the first bytes of the body.
@@ -190,12 +186,12 @@ class GraphQLEndpoint:
                 self.stop.reading.discard(task)
             media = _text(headers.get(b"content-type")) or ""
             if len(body) <= _INLINE_BYTES:
-                return negotiation.from_body(media, body, self.request_values)
-            return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
+                return negotiation.from_body(media, body, limits.REQUEST_VALUES)
+            return await elsewhere(lambda _: negotiation.from_body(media, body, limits.REQUEST_VALUES))
         if method == "GET":
-            if len(scope["query_string"]) > self.request_bytes:
-                raise self._too_large()
             query_string = scope["query_string"]
+            if len(query_string) > self.request_bytes:
+                raise self._too_large()
             if len(query_string) <= _INLINE_BYTES:
                 return negotiation.from_url(query_string)
             return await elsewhere(lambda _: negotiation.from_url(query_string))
@@ -231,6 +227,8 @@ class GraphQLEndpoint:
 
 def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
     """The status and the headers of a request that is refused before its document is run."""
+    if isinstance(refused, BadRequestError):
+        return refused.status, refused.headers
     status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
 
@@ -247,10 +245,6 @@ def _status(answer: Answer, media: str) -> int:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
-
-
-def _refusal(code: Code, message: str) -> bytes:
-    return orjson.dumps({"errors": [{"message": message, "extensions": {"code": code.value, "retryable": False}}]})
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:

@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 from graphql import GraphQLError
 
-from adalog.datalog.errors import Code, quoted
+from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.schema.writing.scalars import read_long
 from adalog.store.files.gc_pause import put_off
 
@@ -35,16 +35,14 @@ _ACCEPT = 8_000
 _LARGE = 64 * 1024
 
 
-class BadRequestError(Exception):
-    """A request that is not GraphQL over HTTP; `status` is the answer's."""
+class BadRequestError(AdalogError):
+    """A request that is not GraphQL over HTTP; `status` and `headers` are the answer's."""
 
     def __init__(
         self, status: int, message: str, code: Code = Code.ARG_INVALID, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(code, message, retryable=False)
         self.status = status
-        self.message = message
-        self.code = code
         self.headers = dict(headers or {})
 
 

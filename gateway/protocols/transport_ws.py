@@ -30,7 +30,6 @@ from adalog.gateway.identity.principal import Expiry, Principal
 from adalog.gateway.protocols import negotiation
 from adalog.gateway.protocols.answering import Answering, ReadRequest, StoppedError, chunks
 from adalog.gateway.protocols.graphql import refusal
-from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
@@ -116,7 +115,6 @@ class SocketSession:
         self, endpoint: SocketEndpoint, scope: Scope, socket: WebSocket, principal: Principal | None
     ) -> None:
         self._answering = endpoint.answering
-        self._most = limits.OPERATIONS_PER_CONNECTION
         self._scope = scope
         self._socket = socket
         self._counts = socket.wire.messages
@@ -247,8 +245,8 @@ class SocketSession:
             self._socket.close(UNAUTHORIZED, "Unauthorized")
         elif name in self._operations:
             self._socket.close(SUBSCRIBER_EXISTS, f"Subscriber for {name} already exists")
-        elif len(self._operations) >= self._most:
-            full = f"this connection has {self._most} operations already; complete some, or open another connection"
+        elif len(self._operations) >= (most := limits.OPERATIONS_PER_CONNECTION):
+            full = f"this connection has {most} operations already; complete some, or open another connection"
             self._say_error(name, [describe(AdalogError(Code.RATE_LIMITED, full, retry_after=1))])
         elif self._leaving is None:
             operation = self._operations[name] = Operation(name)
@@ -279,14 +277,10 @@ class SocketSession:
         try:
             with ExitStack() as sending:
                 await self._answer(operation, principal, payload, sending)
-        except BadRequestError as refused:
-            self._fail(operation, [describe(AdalogError(refused.code, refused.message))])
         except AdalogError as refused:
             self._fail(operation, [describe(refused)])
-        except RefusedError as refused:
+        except (RefusedError, StoppedError) as refused:
             self._fail(operation, refused.errors)
-        except StoppedError as stopped:
-            self._fail(operation, [stopped.error])
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this operation's alone
             self._fail(operation, [internal(error)])
         finally:

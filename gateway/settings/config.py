@@ -130,6 +130,12 @@ class Settings:
         1_250, "Connections open at once from one address.", is_divided=True
     )
     idle_seconds: types.Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
+    drain_seconds: types.Span = setting(
+        3.0,
+        "Seconds after SIGTERM in which `/readyz` is 503, so that a balancer sends nothing more, and everything is "
+        "still answered; 0: none.",
+        "operations.md",
+    )
     request_bytes: int = setting(
         8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
     )

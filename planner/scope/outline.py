@@ -12,6 +12,7 @@ from adalog.datalog import ast
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
+from adalog.planner.scope.symbols import has_plain_symbols
 from adalog.planner.scope.tree import Tree, tree_of
 from adalog.planner.scope.variable_places import places_of
 from adalog.store.snapshot.snapshot import Snapshot
@@ -20,12 +21,13 @@ from adalog.store.snapshot.snapshot import Snapshot
 @dataclass(frozen=True, slots=True)
 class Outline:
     """`relations`: the sources that are lists of tuples. `inner`: the queries within, each with what its sources
-    are called in this one."""
+    are called in this one. `has_plain_symbols`: some variables have no question mark."""
 
     query: ast.Query
     tree: Tree
     places: VariablePlaces
     relations: frozenset[str]
+    has_plain_symbols: bool
     inner: tuple[tuple[Outline, Mapping[str, str]], ...] = ()
 
     def within(self, databases: Mapping[str, Snapshot]) -> list[tuple[Outline, Mapping[str, Snapshot]]]:
@@ -48,4 +50,4 @@ def outline_of(query: ast.Query, relations: frozenset[str]) -> Outline:
         return Plan(within, body, given, (), (), False, False, 0.0, 0.0, unplanned, places=made.places)
 
     tree = tree_of(query, relations, lambda within, sources: planned_within(lambda: outlined(within, sources)))
-    return Outline(query, tree, places_of(query, tree), relations, tuple(inner))
+    return Outline(query, tree, places_of(query, tree), relations, has_plain_symbols(query), tuple(inner))

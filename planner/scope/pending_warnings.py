@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
+from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion, bounded
 from adalog.datalog.errors import Position
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.snapshot import Snapshot
@@ -63,7 +63,4 @@ def diagnostics_of(suspected: Sequence[PendingWarning]) -> tuple[Diagnostic, ...
     for each in suspected[:MOST]:
         hint = "" if each.unknown is None else proposals.hint(each.unknown)
         shown.append(Diagnostic(each.code, f"{each.before}{hint}{each.after}", each.position))
-    counts = Counter(each.code for each in suspected[MOST:])
-    for code, _ in counts.most_common(1):
-        shown.append(Diagnostic(code, f"{counts.total():,} more warnings are left out"))
-    return tuple(shown)
+    return bounded(shown, Counter(each.code for each in suspected[MOST:]))

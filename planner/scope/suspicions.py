@@ -8,7 +8,7 @@ mistake.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
@@ -16,7 +16,7 @@ from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.edn.writer import shown, write
-from adalog.datalog.errors import Position
+from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.errors import shown as briefly
 from adalog.datalog.names import names_in, targets
 from adalog.datalog.pull import DB_ID, PullPattern
@@ -38,16 +38,33 @@ from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
+from adalog.planner.scope.symbols import SymbolUse, is_plain, variable_uses
 from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
+_NOTHING: Final = "nil is no value: an entity without one is found with [(missing? $ ?e :person/name)]"
+_CONSTANTS: Final = {
+    "true": "the constant is written true",
+    "false": "the constant is written false",
+    **dict.fromkeys(("null", "none", "undefined"), _NOTHING),
+}
 
 
 def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
     """What is suspicious about a query and the queries within it, in the order of its text: the first `MOST`, and
     how many there are besides."""
     return diagnostics_of(sorted(_suspected(outline, databases), key=_place))
+
+
+def check_symbols(outline: Outline, databases: Mapping[str, Snapshot]) -> None:
+    """Raises QUERY_INVALID for a plain symbol that is surely meant to be an attribute or a built-in."""
+    if outline.has_plain_symbols:
+        for message, position, is_sure in _Finder(outline, databases).symbols(outline.query):
+            if is_sure:
+                raise AdalogError(Code.QUERY_INVALID, message, position)
+    for inner, theirs in outline.within(databases):
+        check_symbols(inner, theirs)
 
 
 def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[PendingWarning, None]:
@@ -73,7 +90,8 @@ class _Finder:
 
     def all(self) -> None:
         tree, query = self.outline.tree, self.outline.query
-        self.symbols(query)
+        for message, position, _ in self.symbols(query):
+            self.say(Suspicion.PLAIN_SYMBOL, message, position)
         for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
             for leaf in everything(body):
                 self.leaf(leaf)
@@ -294,42 +312,49 @@ class _Finder:
             )
             self.say(Suspicion.CARTESIAN_PRODUCT, message, position)
 
-    def symbols(self, query: ast.Query) -> None:
-        """Plain symbols, which are variables, where something else was probably meant."""
+    def symbols(self, query: ast.Query) -> Iterator[tuple[str, Position | None, bool]]:
+        """(a message, its place, whether there is no doubt) for plain symbols, which are variables, where something
+        else was probably meant."""
         whole = (query.find, query.with_, query.inputs, query.where)
         for scope in (whole, *((rule.args, rule.clauses) for rule in query.rules)):
-            uses: dict[str, list[tuple[int, ast.Var]]] = {}
+            uses: dict[str, list[SymbolUse]] = {}
             mixed = False
-            for place, variable in _variables(scope):
-                mixed = mixed or variable.name.startswith("?")
-                if not variable.name.startswith(("?", "_")):
-                    uses.setdefault(variable.name, []).append((place, variable))
+            for use in variable_uses(scope):
+                mixed = mixed or use.variable.name.startswith("?")
+                if is_plain(use.variable):
+                    uses.setdefault(use.variable.name, []).append(use)
             for name, found in uses.items():
                 look()
-                meant = self.probably(name, [place for place, _ in found], mixed=mixed)
+                meant = self.probably(found, mixed=mixed)
                 if meant is not None:
                     self.misread.add(name)
-                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here{meant}", found[0][1].position)
+                    yield f"{name} is a variable here{meant[0]}", found[0].variable.position, meant[1]
 
-    def probably(self, name: str, places: Sequence[int], *, mixed: bool) -> str | None:
-        """What a plain symbol in these places of patterns was probably meant to be; None: a variable.
+    def probably(self, uses: Sequence[SymbolUse], *, mixed: bool) -> tuple[str, bool] | None:
+        """(what a plain symbol was probably meant to be, whether there is no doubt); None: a variable.
 
         `mixed`: beside variables that begin with a question mark.
         """
+        name, places = uses[0].variable.name, [use.place for use in uses]
         alone, attribute = len(places) == 1, set(places) == {1}
         if name in {rule.name for rule in self.outline.query.rules} and (alone or set(places) == {0}):
-            return f"; a call of the rule is written ({name} …), in round brackets"
+            return f"; a call of the rule is written ({name} …), in round brackets", False
         known = [base.schema.names for base in self.databases.values()]
         named = [index.by_name.get(name) for index in known if alone or attribute]
         named += [index.by_local.get(name) for index in known if attribute]
         meant = next((each for each in named if each is not None), None)
         if meant is not None:
-            return f"; the attribute is {meant}"
+            return f"; the attribute is {meant}", True
+        if attribute and "/" in name:
+            hints = (index.hint(Keyword(name)) for index in known)
+            return f"; an attribute is a keyword, as :{name}{next(filter(None, hints), '')}", True
         if name in BUILTINS and set(places) <= {0, 1}:
-            return f"; a call of the built-in is written [({name} …)], in round brackets within square ones"
+            call = uses[0].as_call()
+            return f"; a call of the built-in is written {call}, in round brackets within square ones", True
+        if name.lower() in _CONSTANTS and mixed and min(places) >= 0:
+            return f"; {_CONSTANTS[name.lower()]}", False
         if alone and mixed and places[0] >= 0:
-            text = name.rstrip("'")
-            return f' and stands nowhere else, so that it may be anything; write :{text}, "{text}" or _'
+            return f' and stands nowhere else, so that it may be anything; write :{name}, "{name}" or _', False
         return None
 
 
@@ -356,20 +381,3 @@ def _joined(groups: list[_Group], names: set[str], asks: bool, position: Positio
         asks = asks or group[1]
         place = place or group[2]
     return [*apart, (names, asks, place or position)]
-
-
-def _variables(part: object, place: int = -1) -> Iterator[tuple[int, ast.Var]]:
-    """Every variable of a part of a query, not of those within, with its place in a pattern; -1 elsewhere."""
-    if isinstance(part, ast.Var):
-        yield place, part
-    elif isinstance(part, ast.Pattern):
-        for number, term in enumerate(part.terms):
-            yield from _variables(term, number)
-    elif isinstance(part, ast.Query | PullPattern):
-        return
-    elif is_dataclass(part):
-        for each in fields(part):
-            yield from _variables(getattr(part, each.name))
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from _variables(item)

@@ -19,6 +19,7 @@ from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
 from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ _EDN_KEYS = {"as-of": "asOf"}
 
 
 def moment(database: Database, place: str, content: Any, value: GivenArgument | None) -> BasisArgument:
-    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise. `place`:
-    where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing."""
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
+
+    `place`: where in the arguments, for messages. `value`: its value where no source is wanted; None: nothing."""
 
     def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
         now = database.snapshot().t
@@ -104,6 +106,15 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
     if instant is None:
         raise _invalid(f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"')
     return instant
+
+
+def read_moment(text: str, place: str) -> datetime | int:
+    """An instant as `read_instant`, or a transaction's number, also as the entity that patterns show."""
+    text = text.strip()
+    if not text.lstrip("-").isdigit():
+        return read_instant(text, place)
+    number = int(text)
+    return number - TX_BASE if number >= TX_BASE else number
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:

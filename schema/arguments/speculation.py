@@ -108,7 +108,10 @@ async def _applied(
         message = f"{_within(error.position)}: {error.message}"
         again = error.retry_after
         raise AdalogError(error.code, message, retryable=error.retryable, retry_after=again) from None
-    told += (replace(each, message=f"{_within(each.position)}: {each.message}", position=None) for each in found)
+    told += (
+        each if each.left_out else replace(each, message=f"{_within(each.position)}: {each.message}", position=None)
+        for each in found
+    )
     return after
 
 

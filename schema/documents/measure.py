@@ -33,9 +33,10 @@ _INTROSPECTION: Final = 400_000
 
 @dataclass(slots=True)
 class DocumentSize:
-    """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments. `entries`:
-    how many objects and values an answer may have where this is introspection; `introspection`: the same of the
-    introspection that begins here."""
+    """Of a selection set with its fragments spread.
+
+    `selections`: fields, spreads and inline fragments. `entries`: how many objects and values an answer may have
+    where this is introspection; `introspection`: the same of the introspection that begins here."""
 
     depth: int = 0
     nesting: int = 0
@@ -88,8 +89,9 @@ class _Text(graphql.Source):
 
 
 def _unlink_tokens(document: graphql.DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which is not needed any more. As a ring of references it would
-    keep every document until the next great collection."""
+    """Takes apart the list of the document's tokens, which is not needed any more.
+
+    As a ring of references it would keep every document until the next full garbage collection."""
     token = None if document.loc is None else document.loc.start_token
     while token is not None:
         following, token.next, token.prev = token.next, None, None

@@ -107,9 +107,10 @@ def owned(value: Any) -> Any:
 
 
 class PreparingExecutor(Executor[Any]):
-    """graphql-core's executor, except that what is already in shape is not taken apart item by item. Fields run as
-    tasks beside each other. A request that is cancelled may end such a task before it has begun, and with it,
-    unawaited, whatever coroutines it was made of; so each of these is `Owned`."""
+    """graphql-core's executor, except that what is already in shape is not taken apart item by item.
+
+    Fields run as tasks beside each other. A cancelled request may end such a task before it has begun, and with it
+    the coroutines of which it was made, unawaited; so each of these is `Owned`."""
 
     context_value: Context
 
@@ -222,9 +223,11 @@ def is_awaitable(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document that was parsed and validated, or why it was refused. `introspection`: how many entries its
-    introspection may give. `roots`: of its subscriptions, by the name that was asked for, as far as no directive
-    makes them depend on variables. `transact`: what it is, where it is one transaction and nothing else."""
+    """A document that was parsed and validated, or why it was refused.
+
+    `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the requested
+    name, as far as no directive makes them depend on variables. `transact`: set where the document is one
+    transaction and nothing else."""
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()

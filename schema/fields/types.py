@@ -12,7 +12,7 @@ import orjson
 import strawberry
 
 from adalog.datalog import edn
-from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.errors import shown
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
@@ -86,8 +86,9 @@ _WARNING_LENGTH: Final = 1_000
 
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
+    """The warnings of one field, whatever found them."""
     made = []
-    for each in diagnostics:
+    for each in bounded(diagnostics):
         at, message = each.position, shown(each.message, _WARNING_LENGTH)
         if at is not None and at.origin:
             message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"

@@ -27,9 +27,10 @@ _PIECE_BYTES: Final = 1024 * 1024
 
 
 class Responses:
-    """What all responses of a server hold until they are sent, small ones aside. Thread-safe. `held`: what those of
-    this process do. `beside`: and those of others. One principal's may hold half of what the others leave, so that
-    a slow reader delays itself first."""
+    """The bytes of all responses of a server until they are sent, without small ones. Thread-safe.
+
+    `held`: those of this process. `beside`: those of other processes. The responses of one principal may hold half
+    of what the others leave, so that a slow reader delays itself first."""
 
     def __init__(self, nbytes: int) -> None:
         self.held = 0
@@ -60,8 +61,9 @@ class Responses:
 
 
 class ResponseBudget:
-    """Bytes that a response may still come to. Thread-safe. Beyond a small one's it draws from `responses`, until
-    it is closed."""
+    """Bytes that a response may still come to. Thread-safe.
+
+    Beyond those of a small response it draws from `responses`, until it is closed."""
 
     def __init__(self, nbytes: int, responses: Responses | None = None, principal: str = "") -> None:
         self._limit = nbytes

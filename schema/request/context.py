@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.diagnostics import Diagnostic
 from adalog.executor.bounds.client import ASKING
 from adalog.schema.request.budget import ResponseBudget, Responses
 from adalog.schema.request.cursor import Cursors
@@ -65,4 +65,4 @@ class Context:
     def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
         """Has the response say what is suspicious about a field."""
         if diagnostics:
-            self.warnings[tuple(path.as_list())] = diagnostics[: MOST + 1]
+            self.warnings[tuple(path.as_list())] = diagnostics

@@ -29,6 +29,7 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
 
 def missed(database: Database, seen: int | None) -> int | None:
     """The newest transaction that was answered elsewhere and cannot be read here yet; None where there is none.
+
     `seen`: the newest that the client has seen. If no other process writes to the log, a newer one than there is
     belongs to another database, one before a restore for example, and does not count."""
     t = max(database.missed or 0, seen if seen is not None and database.log.is_shared else 0)
@@ -37,6 +38,7 @@ def missed(database: Database, seen: int | None) -> int | None:
 
 async def caught_up(database: Database, seen: int | None) -> None:
     """Returns when all can be read that another process of this server has answered, and that the client has seen.
+
     Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than it, or another client
     of this server, has seen."""
     t = missed(database, seen)

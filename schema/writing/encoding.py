@@ -201,9 +201,10 @@ _WRITERS: dict[Encoding, Callable[[Value], Json]] = {Encoding.PLAIN: _plain, Enc
 
 
 class MapWriter:
-    """Writes pulled maps, which share the maps within them: each of those is written once. What it gives for a map
-    is JSON already written, a piece for `orjson.dumps`; under EDN it is text. `weigh` is told of long strings and
-    of maps written again, before they are put together, and may raise."""
+    """Writes pulled maps, which share the maps within them: each of those is written once.
+
+    For a map it gives written JSON, a piece for `orjson.dumps`; under EDN, text. `weigh` is told of long strings
+    and of maps written again, before they are put together, and may raise."""
 
     def __init__(self, encoding: Encoding, weigh: Weigh = lambda _: None) -> None:
         self._weigh = weigh
@@ -270,9 +271,10 @@ class NestingError(TagError):
 
 
 def decode(value: Json, depth: int = edn.DEFAULT.depth) -> Value:
-    """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag. A list is a vector; an
-    object whose one key begins with `#` is tagged; any other object is a map with string keys. What an EDN text may
-    not hold is refused here too: more digits, deeper nesting than `depth`. Raises TagError."""
+    """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag.
+
+    A list is a vector; an object whose one key begins with `#` is tagged; any other object is a map with string
+    keys. More digits, or deeper nesting than `depth`, are refused as in EDN. Raises TagError."""
     if value is None or isinstance(value, (bool, str, float)):
         return value
     if isinstance(value, int):

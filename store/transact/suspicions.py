@@ -5,12 +5,13 @@ Telling it costs about the same for few suspects and for many: a few are describ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
+from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion, bounded
 from adalog.datalog.errors import Position, shown
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
@@ -40,14 +41,23 @@ class Suspicions:
         return bool(self.declared or self.unknown or self.fruitless)
 
     def diagnostics(self, before: Schema, place: Placing) -> tuple[Diagnostic, ...]:
-        """The warnings; `before`: the schema that the transaction found. What there is beyond `MOST` is one more,
-        which says how many. `datalog.watched.look` is called now and then."""
-        found = list(islice(self._all(before), MOST))
+        """The warnings, as `bounded` has them; `before`: the schema that the transaction found.
+        `datalog.watched.look` is called now and then."""
+        misspelt = [(name, path, _meant(name, before.names)) for name, path in self.declared[:_LOOKED_AT]]
+        misspelt = [each for each in misspelt if each[2]]
+        found = list(islice(self._all(before, misspelt), MOST))
         places = place([path for _, _, path in found])
         told = [Diagnostic(code, text, at) for (code, text, _), at in zip(found, places, strict=True)]
-        return (*told, *self._beyond(len(found)))
+        others = Counter(
+            {
+                Suspicion.NO_ROWS: len(self.fruitless),
+                Suspicion.UNKNOWN_ATTRIBUTE: len(self.unknown),
+                Suspicion.NEW_ATTRIBUTE: len(misspelt),
+            }
+        )
+        return bounded(told, others - Counter(code for code, _, _ in found))
 
-    def _all(self, before: Schema) -> Iterator[_Found]:
+    def _all(self, before: Schema, misspelt: Sequence[tuple[Keyword, Path, str]]) -> Iterator[_Found]:
         for name, path in self.fruitless:
             yield Suspicion.NO_ROWS, f"{shown(str(name))} gave no rows, so this call changes nothing", path
         hints: dict[Keyword, str] = {}
@@ -56,20 +66,8 @@ class Suspicions:
                 hints[name] = before.names.hint(name)
             message = f"no attribute {shown(str(name))} is declared{hints[name]}, so there is nothing to retract"
             yield Suspicion.UNKNOWN_ATTRIBUTE, message, path
-        for name, path in self.declared[:_LOOKED_AT]:
-            hint = _meant(name, before.names)
-            if hint:
-                yield Suspicion.NEW_ATTRIBUTE, f"{shown(str(name))} was declared by this use{hint}", path
-
-    def _beyond(self, told: int) -> Iterator[Diagnostic]:
-        """How many warnings of each kind there were left out."""
-        calls = len(self.fruitless) - told
-        if calls > 0:
-            yield Diagnostic(Suspicion.NO_ROWS, f"{calls:,} more calls gave no rows")
-        names = len(self.unknown) - max(0, told - len(self.fruitless))
-        if told >= MOST and names > 0:
-            message = f"{names:,} more retractions are of attributes that are not declared"
-            yield Diagnostic(Suspicion.UNKNOWN_ATTRIBUTE, message)
+        for name, path, hint in misspelt:
+            yield Suspicion.NEW_ATTRIBUTE, f"{shown(str(name))} was declared by this use{hint}", path
 
 
 def _meant(name: Keyword, known: NameIndex) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.hints import LONGEST, nearest
+from adalog.datalog.hints import LONGEST, most_alike
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 
@@ -46,7 +46,7 @@ class NameIndex:
         alike = self._alike(text, cutoff, _COMPARED if where is None else _TRIED)
         if where is not None:
             alike = [each for each in alike if where(each)][:_COMPARED]
-        return nearest(text, map(str, alike), cutoff=cutoff)
+        return most_alike(text, map(str, alike), cutoff=cutoff)
 
     @cached_property
     def by_name(self) -> dict[str, Keyword]:

@@ -345,3 +345,32 @@ def test_a_query_over_a_websocket(people: Gateway) -> None:
             messages = [orjson.loads(socket.recv(20)) for _ in range(3)]
     [warning] = messages[1]["payload"]["extensions"]["warnings"]
     assert (warning["code"], warning["path"]) == ("UNKNOWN_ATTRIBUTE", ["a"])
+
+
+def test_one_answer_has_one_bound_whatever_found_its_warnings(people: Gateway) -> None:
+    # 25 of the transaction data, 30 of arguments, 40 of the query's text, and one that the run finds.
+    retractions = " ".join(f"[:db/retract 9001 :x/r{number} 1]" for number in range(25))
+    clauses = " ".join(f"(not [?e :x/n{number} _])" for number in range(40))
+    given = " ".join(f"?a{number}" for number in range(30))
+    passed = " ".join(f"(not [?e :person/born ?a{number}])" for number in range(30))
+    query = f"[:find (sum ?y) . :in $ {given} :where [?e :person/born ?y] {clauses} {passed}]"
+    ask = """query ($q: EDN!, $args: [JSON!], $with: EDN) {
+      q(query: $q, args: $args, with: $with) { warnings { code message line } }
+      explain(query: $q, args: $args, with: $with, analyze: true) { warnings { code message line } }
+    }"""
+    year = "[{:db/id 9001 :person/born 1970} {:db/id 9002 :person/born 1970} {:db/id 9003 :person/born 1970}]"
+    people.database.transact(year)
+    found = people.data(ask, q=query, args=["no year"] * 30, **{"with": f"[{retractions}]"})
+    for field in ("q", "explain"):
+        *shown, last = found[field]["warnings"]
+        assert [each["message"][:9] for each in shown] == ["with at 1"] * 20
+        assert last == {"code": "UNKNOWN_ATTRIBUTE", "message": "76 more warnings are left out", "line": None}
+    found = people.data(ask, q=query, args=["no year"] * 30)
+    assert [found[field]["warnings"][-1]["message"] for field in found] == ["51 more warnings are left out"] * 2
+
+
+def test_a_pull_with_transaction_data_has_one_bound(people: Gateway) -> None:
+    retractions = " ".join(f"[:db/retract 9001 :x/r{number} 1]" for number in range(25))
+    names = " ".join(f":x/n{number}" for number in range(40))
+    found = told(people, f'pull(pattern: "[{names}]", eid: "9001", with: "[{retractions}]")')
+    assert (len(found), found[-1]["message"]) == (21, "45 more warnings are left out")

@@ -410,7 +410,7 @@ def text_of(rules: str) -> str:
     ("rules", "code", "says"),
     [
         ("[[(r ?a ?b)\n (nees ?a)]]", "QUERY_INVALID", "line 2, column 3: there is no rule"),
-        ("[[(r ?a ?b)\n [?a :to", "EDN_SYNTAX", "line 2, column 2: [ is never closed"),
+        ("[[(r ?a ?b)\n [?a :to", "EDN_SYNTAX", "line 2, column 2: [ at 2:2 is never closed"),
         ("[[(r ?a ?b)\n [?a :to ?b] [(< ?a ?z)]]]", "UNBOUND_VARIABLE", "line 2, column 21: nothing binds ?z"),
         ("[[(r ?a ?b)\n [?a :to ?b] (not (r ?b ?a))]]", "UNSTRATIFIABLE", "line 1, column 2"),
     ],

@@ -92,11 +92,9 @@ def test_a_plain_symbol_in_the_place_of_an_attribute(tracker):
     quiet(tracker, "[:find ?i a ?t :where [?i a ?t]]")
 
 
-@pytest.mark.parametrize("written", ["open", "'open'"])
-def test_a_plain_symbol_where_a_value_was_meant(tracker, written):
-    query = "[:find ?i :where [?i :issue/status MARK]]"
-    assert tracker.warnings(query.replace("MARK", f"‸{written}")) == ["PLAIN_SYMBOL"]
-    assert 'write :open, "open" or _' in tracker.says(query.replace("MARK", written))
+def test_a_plain_symbol_where_a_value_was_meant(tracker):
+    assert tracker.warnings("[:find ?i :where [?i :issue/status ‸open]]") == ["PLAIN_SYMBOL"]
+    assert 'write :open, "open" or _' in tracker.says("[:find ?i :where [?i :issue/status open]]")
     quiet(tracker, "[:find ?i :where [?i :issue/status _open]]")
 
 
@@ -104,7 +102,7 @@ def test_a_plain_symbol_where_a_value_was_meant(tracker, written):
 def test_a_plain_symbol_that_names_a_built_in(tracker, clause):
     query = "[:find ?i :where [?i :issue/points ?p] CLAUSE]"
     assert tracker.warnings(query.replace("CLAUSE", clause)) == ["PLAIN_SYMBOL"]
-    assert "[(> …)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
+    assert "[(> ?p 2)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
 
 
 def test_a_date_as_text_says_how_it_is_written(tracker):
@@ -307,7 +305,7 @@ def test_further_warnings_are_counted(tracker):
     assert [(each.position.line, each.position.column) for each in shown] == [(i + 1, 18) for i in range(20)]
     assert all("did you mean :issue/title?" in each.message for each in shown)
     assert last.code.value == "UNKNOWN_ATTRIBUTE"
-    assert last.message == "980 more retractions are of attributes that are not declared"
+    assert last.message == "980 more warnings are left out"
     assert last.position is None
 
 

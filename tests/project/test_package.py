@@ -59,6 +59,8 @@ def test_each_link_leads_to_the_folder_of_its_name_beside_src() -> None:
 def test_the_wheel_holds_every_file_of_every_package(installed: Path) -> None:
     folders = {path.name for path in installed.iterdir() if path.suffix != ".dist-info"}
     assert folders == {"adalog", "pyspark_adalog"}
+    # PEP 561: without the marker, type checkers of callers read no annotation of the package.
+    assert all((installed / name / "py.typed").is_file() for name in folders)
     for link in LINKS:
         unlisted = ("__pycache__", ".nbi", ".nbc")
         wanted = {

@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
+import orjson
 from rich.console import Console
 
 _PLAIN: Mapping[str, str] = {"…": "...", "─": "-", "│": "|", "·": "-", "→": "->", "’": "'", "–": "-", "—": "-"}
@@ -25,6 +26,10 @@ class Terminal(Console):
     def tell(self, text: str, style: str | None = None) -> None:
         """Prints a text as it is, whatever its length."""
         self.print(text, style=style, markup=False, soft_wrap=True)
+
+    def json(self, said: Mapping[str, Any]) -> None:
+        """Prints what came of a command as a line of JSON."""
+        self.out(orjson.dumps(said).decode(), highlight=False)
 
     @property
     def room(self) -> int | None:

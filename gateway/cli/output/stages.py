@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,12 +36,21 @@ class ProgressBar(BackupProgress):
         self._name = ""
         self._began = 0.0
 
-    def told(self, said: Mapping[str, Any]) -> None:
-        """What a server says of its progress."""
-        if said["stage"] != self._name:
-            self.stage(said["stage"])
-        if "total" in said:
-            self.tasks(said["done"], said["total"], said["rows"])
+    def followed(
+        self, events: Iterable[tuple[str, Any]], rejected: Callable[[str, str], None] | None = None
+    ) -> dict[str, Any]:
+        """What came of a server's job: its last event. `rejected`: takes the file and text of rejected rows."""
+        for kind, said in events:
+            if kind == "done":
+                return dict(said)
+            if kind == "rejected" and rejected is not None:
+                rejected(said["file"], said["text"])
+            elif kind == "progress":
+                if said["stage"] != self._name:
+                    self.stage(said["stage"])
+                if "total" in said:
+                    self.tasks(said["done"], said["total"], said["rows"])
+        raise AssertionError("done comes last, or an error was raised")
 
     def stage(self, name: str) -> None:
         if self._task is not None:

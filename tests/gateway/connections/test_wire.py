@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from adalog.gateway.connections.wire import Wire, counted_address
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.identity.peer import counted_address
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.settings.sources import settings_from
@@ -568,8 +569,8 @@ def until(holds: Any) -> None:
     [
         ("192.0.2.7", "192.0.2.7"),
         ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-        ("fe80::1%eth0", "fe80::"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
         ("::1", "::1"),
         ("", ""),
     ],

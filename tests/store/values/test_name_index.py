@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from adalog.datalog.hints import nearest
+from adalog.datalog.hints import most_alike
 from adalog.datalog.values import Keyword
 from adalog.store.values import name_index
 from adalog.store.values.name_index import NameIndex
@@ -35,7 +35,7 @@ def test_few_names_are_compared_as_difflib_does() -> None:
     index = NameIndex(known)
     for name in [*(misspelt(rng.choice(known), rng) for _ in range(200)), *names(50, 3)]:
         for cutoff in (0.6, 0.85):
-            assert index.hint(name, cutoff=cutoff) == nearest(str(name), map(str, known), cutoff=cutoff), name
+            assert index.hint(name, cutoff=cutoff) == most_alike(str(name), map(str, known), cutoff=cutoff), name
 
 
 def test_a_misspelling_is_found_among_many() -> None:
@@ -44,7 +44,7 @@ def test_a_misspelling_is_found_among_many() -> None:
     for _ in range(100):
         meant = rng.choice(known)
         name = misspelt(meant, rng)
-        assert index.hint(name) == nearest(str(name), map(str, known)), (name, meant)
+        assert index.hint(name) == most_alike(str(name), map(str, known)), (name, meant)
 
 
 def test_no_more_names_are_compared_than_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,9 @@ def test_no_more_names_are_compared_than_matter(monkeypatch: pytest.MonkeyPatch)
     def counting(name: str, known: list[str], **more: float) -> str:
         given = list(known)
         compared.append(len(given))
-        return nearest(name, given, **more)  # type: ignore[arg-type]
+        return most_alike(name, given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(name_index, "nearest", counting)
+    monkeypatch.setattr(name_index, "most_alike", counting)
     index = NameIndex([Keyword(f"sensor/t{number:05}") for number in range(20_000)])
     assert index.hint(Keyword("sensor/t123456"))
     assert index.hint(Keyword("sensor/t123456"), where=lambda each: each.name.endswith("9"))

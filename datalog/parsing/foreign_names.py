@@ -1,0 +1,167 @@
+"""What functions of SQL, Clojure, Datomic, JavaScript and Java are called here: the advice of messages.
+
+Only for refusals: a name in this table cannot be called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from adalog.datalog.aggregates import FIND_AGGREGATES
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.hints import nearest, proposed
+
+# Names as `_key` writes them, and what to write in their place.
+_BUILTINS: Final = {
+    "like ilike notlike similarto glob": "parts of a text are tested by includes?, starts-with? and ends-with?, "
+    'patterns by re-find: [(includes? ?text "part")]',
+    "regex regexp regexpmatch regexplike rematch rlike match matches test": "a regular expression is searched with "
+    're-find, and compared with the whole text by re-matches: [(re-find #"^a" ?text)]',
+    "contains contain has search fulltext indexof position strpos charindex instr": "a part of a text is asked for "
+    'with includes?, a member of a set with contains?: [(includes? ?text "part")]',
+    "in isin notin oneof anyof elementof": "several values are given as [?x ...] in :in, or written as "
+    "[(ground [1 2]) [?x ...]]; [(contains? #{1 2} ?x)] tests one",
+    "between": "two comparisons say it: [(<= 1 ?x 9)]",
+    "isnull isnil null notnull isnotnull isempty exists notexists has?": "an entity without an attribute is found "
+    "with [(missing? $ ?e :person/name)], one that has it with the pattern [?e :person/name]",
+    "coalesce ifnull nvl orelse getorelse getordefault if case cond when iff nullif": "a default is given by "
+    '[(get-else $ ?e :person/name "none") ?name]; alternatives are (or …)',
+    "upper ucase uppercase toupper touppercase upcase": "write upper-case",
+    "lower lcase lowercase tolower tolowercase downcase": "write lower-case",
+    "length len size charlength strlen cardinality": "the length of a text or collection is (count ?x)",
+    "substring substr slice left right mid": "a part of a text is [(subs ?text 0 3) ?part]",
+    "concat strcat concatenate stringjoin format printf tostring stringify string tochar": "texts are put together "
+    'and values shown by str: [(str ?a " " ?b) ?text]',
+    "strip ltrim rtrim triml trimr": "write trim",
+    "round floor ceil ceiling trunc truncate": "the fraction is cut off by [(long ?x) ?n]; there is no rounding",
+    "int integer tointeger parseint parselong tonumber parsedouble float cast convert number num": "numbers "
+    "are converted by long, double, bigint and bigdec; a text is not read as one",
+    "div intdiv quotient": "the whole part of a quotient is quot, / divides",
+    "modulo %": "a remainder is rem, or mod with the divisor's sign",
+    "add plus addition": "write +",
+    "sub subtract minus": "write -",
+    "mul multiply times": "write *",
+    "divide": "write /",
+    "increment": "write inc",
+    "decrement": "write dec",
+    "pow power sqrt exp log ln sin cos": "there are + - * / quot rem mod abs, and no powers or roots",
+    "<> !== /= neq ne notequal notequals isnot ≠": "write not=, as in [(not= ?x 3)]",
+    "=== eq equal equals is eql identical identical?": "write =, as in [(= ?x 3)]",
+    "gt greater greaterthan after isafter after?": "write >, as in [(> ?x 3)]; it compares instants, too",
+    "lt less lessthan before isbefore before?": "write <, as in [(< ?x 3)]; it compares instants, too",
+    "gte ge >== => greaterorequal ≥": "write >=",
+    "lte le =< lessorequal ≤": "write <=",
+    "&& all every every?": "clauses that stand one after the other hold together; (and …) is for branches of or",
+    "|| any": "alternatives are (or [?e :a 1] [?e :a 2])",
+    "! none not-any? notany": "a negation is the clause (not …), or not= for one value",
+    "any?": "every value passes it, so leave it out; [(some? ?x)] asks for a value that is not nil",
+    "some": "[(contains? #{1 2} ?x)] tests a value; (or …) is for clauses",
+    "now currenttimestamp currentdate getdate sysdate today date.now newdate": "there is no clock in a query; take "
+    "the instant from :in, as in :in $ ?now",
+    "date datetime timestamp todate parsedate instant inst": 'an instant is written #inst "2024-05-01", and '
+    "compared by < and >",
+    "extract datepart datetrunc getyear getmonth getday todayofweek weekday dow": "parts of an instant are year, "
+    "month, day, hour, minute, second and day-of-week",
+    "typeof type class instance? istype": "types are tested by string?, int?, double?, keyword?, inst? and so on",
+    "nth first last head": "a collection is taken apart by a binding: [(untuple ?v) [?a ?b]]",
+    "list array arrayof makearray": "a collection is made by vector or tuple",
+    "distinct unique dedupe": "an answer is a set, so nothing is there twice",
+    "limit top offset skip fetch": "it is a section of the query: :limit 10 :offset 20",
+    "orderby sort sortby order": "it is a section of the query: :order-by [[?x :desc]]",
+    "groupby group partition having": "rows are grouped by the variables of :find: [:find ?name (count ?e) …]",
+    "select from where join innerjoin leftjoin union": "two patterns are joined by a variable that both have: "
+    "[?e :person/child ?c] [?c :person/name ?name]",
+    "entity touch attribute": "attributes are read by patterns, [?e :person/name ?name], or (pull ?e [*]) in :find",
+    "pull pullmany": "a pull stands in :find: [:find (pull ?e [*]) …]",
+    "asof since history": "a past state is the basis of the request, or a second source of :in",
+    "random rand-int rand-nth": "(rand ?x) and (sample 3 ?x) choose in :find",
+    "map filter reduce apply fn let some-> -> ->>": "a call has values for arguments; nest no functions, and bind "
+    "each result: [(inc ?x) ?y] [(str ?y) ?z]",
+    "replace split join reverse replacefirst lpad rpad": "texts are put together and cut by str and subs; there is "
+    "no function for this",
+}
+
+
+USAGES: Final[Mapping[str, str]] = {
+    "get-else": '[(get-else $ ?e :person/name "none") ?name]',
+    "get-some": "[(get-some $ ?e :person/name :person/email) [?a ?v]]",
+    "missing?": "[(missing? $ ?e :person/name)]",
+    "ground": "[(ground [1 2 3]) [?x ...]]",
+    "re-find": '[(re-find #"^A" ?name)]',
+    "re-matches": '[(re-matches #"A.*" ?name)]',
+    "includes?": '[(includes? ?name "d")]',
+    "starts-with?": '[(starts-with? ?name "A")]',
+    "ends-with?": '[(ends-with? ?name "a")]',
+    "subs": "[(subs ?name 0 3) ?part]",
+    "tx-ids": "[(tx-ids $ 1 10) [?tx ...]]",
+    "tx-data": "[(tx-data $ ?tx) [[?e ?a ?v]]]",
+}
+"""Calls of the built-ins whose number of arguments is often wrong."""
+
+_AGGREGATES: Final = {
+    "average mean": "write avg",
+    "total": "write sum",
+    "std stdev stddevpop": "write stddev",
+    "var varpop": "write variance",
+    "collect arrayagg groupconcat stringagg set list": "write distinct, which gives the set of the values",
+    "first last": "the least and the greatest are (min ?x) and (max ?x)",
+    "pullmany": "write (pull ?e [*]), which stands beside others",
+    "as": "columns are named by :keys, as in :find ?n (count ?e) :keys name count",
+}
+_SECTIONS: Final = {
+    "select return project columns": "what is returned stands in :find",
+    "from using": "the database is $, which needs no mention; other sources stand in :in",
+    "join match": "patterns of :where are joined by the variables that they share",
+    "filter and having": "conditions stand in :where, as in [(> ?x 3)]",
+    "or not": "this is a clause of :where, in round brackets: (or …), (not …)",
+    "groupby group": "rows are grouped by the other variables of :find",
+    "order sort sortby": "write :order-by [[?x :desc]]",
+    "skip": "write :offset 20",
+    "first take top": "write :limit 10",
+    "args params inputs": "arguments are named in :in, as in :in $ ?x, and sent as args",
+    "query": "send its value alone, and the arguments as args",
+    "pull": "a pull stands in :find: [:find (pull ?e [*]) :where …]",
+    "distinct unique": "an answer is a set, so nothing is there twice",
+    "asof since history basis": "a past state is the basis of the request",
+    "explain": "the plan is shown by the field explain, and by adalog explain",
+}
+
+
+def _key(name: str) -> str:
+    """The name without case, dashes and underscores."""
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _by_key(table: Mapping[str, str]) -> Mapping[str, str]:
+    return {_key(name): advice for names, advice in table.items() for name in names.split()}
+
+
+_TABLES: Final = tuple(map(_by_key, (_BUILTINS, _AGGREGATES, _SECTIONS)))
+
+
+def _advice(table: int, name: str) -> str:
+    found = _TABLES[table].get(_key(name))
+    return "" if found is None else f"; {found}"
+
+
+def instead_of_builtin(name: str) -> str:
+    """What to write for a built-in that is not there, as the end of a message, or nothing."""
+    local = name.removeprefix(".")
+    if "/" in local[1:-1]:
+        local = local.rpartition("/")[2]
+        if local in BUILTINS:
+            return proposed(local)
+    if local in FIND_AGGREGATES:
+        return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
+    return _advice(0, local) or nearest(local, BUILTINS)
+
+
+def instead_of_aggregate(name: str) -> str:
+    """The same for an aggregate."""
+    return _advice(1, name) or nearest(name, FIND_AGGREGATES)
+
+
+def instead_of_section(name: str) -> str:
+    """The same for a section of a query that other languages have."""
+    return _advice(2, name)

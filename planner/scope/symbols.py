@@ -1,0 +1,65 @@
+"""Where the variables of a query stand in its text, and which are plain symbols, without a question mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+from adalog.datalog import ast
+from adalog.datalog.edn.writer import shown
+from adalog.datalog.pull import PullPattern
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolUse:
+    """A variable in a `place` of a data pattern; elsewhere the place is -1."""
+
+    variable: ast.Var
+    place: int = -1
+    pattern: ast.Pattern | None = None
+
+    def as_call(self) -> str:
+        """The pattern as the call of a built-in that it was probably meant to be: `[(> ?n 3)]`."""
+        terms = () if self.pattern is None else self.pattern.terms
+        written = " ".join(_written(each) for place, each in enumerate(terms) if place != self.place)
+        return f"[({self.variable.name} {written})]"
+
+
+def is_plain(variable: ast.Var) -> bool:
+    return not variable.name.startswith(("?", "_"))
+
+
+def variable_uses(part: object) -> Iterator[SymbolUse]:
+    """Every variable of a part of a query, not of those within."""
+    if isinstance(part, ast.Var):
+        yield SymbolUse(part)
+    elif isinstance(part, ast.Pattern):
+        for place, term in enumerate(part.terms):
+            for use in variable_uses(term):
+                yield SymbolUse(use.variable, place, part)
+    elif isinstance(part, ast.Query | PullPattern):
+        return
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from variable_uses(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from variable_uses(item)
+
+
+def has_plain_symbols(query: ast.Query) -> bool:
+    """Whether some variable of a query has no question mark; those within are not looked at."""
+    parts = (query.find, query.with_, query.inputs, query.where, query.rules)
+    return any(is_plain(use.variable) for use in variable_uses(parts))
+
+
+def _written(term: ast.Term) -> str:
+    match term:
+        case ast.Var():
+            return term.name
+        case ast.Const():
+            return shown(term.value)
+        case ast.LookupRef():
+            return f"[{_written(term.attribute)} {_written(term.value)}]"
+        case ast.Blank():
+            return "_"

@@ -1,0 +1,193 @@
+"""Mistakes of newcomers from SQL, Datomic, GraphQL and JSON: where the message points, and what it says to write.
+
+Each is refused before any database is looked at. A `‸` stands before the place that the refusal points at.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.foreign_names import USAGES, instead_of_builtin
+from adalog.datalog.parsing.parser import parse_query
+from tests.support import MARK, refused
+
+_WHERE = "[:find ?t :where [?e :issue/title ?t] "
+
+MISTAKES = [
+    # Other languages
+    (
+        "EDN_SYNTAX",
+        "‸SELECT title FROM issue WHERE priority > 3",
+        "this is SQL; a query is EDN Datalog: [:find ?name",
+    ),
+    ("EDN_SYNTAX", "\n  ‸select * from issues;", "this is SQL"),
+    ("EDN_SYNTAX", "‸INSERT INTO issue VALUES (1)", 'data is added as EDN: [{:person/name "Ada"}]'),
+    ("EDN_SYNTAX", "‸DELETE FROM issue WHERE id = 1", "[[:db/retractEntity 42]]"),
+    ("EDN_SYNTAX", "‸CREATE TABLE issue (id int)", "an attribute is declared by [{:db/ident"),
+    ("EDN_SYNTAX", "‸{ issues { title } }", "this is GraphQL, where EDN is wanted"),
+    ("EDN_SYNTAX", "‸query { q(query: 1) { rows } }", "this is GraphQL, where EDN is wanted"),
+    ("EDN_SYNTAX", "‸MATCH (n:Issue) RETURN n", "this is Cypher"),
+    ("EDN_SYNTAX", "‸r(X) :- issue(X, Y).", "this is Prolog's notation; a rule is [(ancestor ?a ?d) ["),
+    ("EDN_SYNTAX", '{"find"‸: ["?t"]}', "after a key it is JSON, and EDN has keywords for keys"),
+    ("QUERY_INVALID", '{‸"find" ["?t"]}', "a keyword such as :find or :where"),
+    ("QUERY_INVALID", "(‸d/q '[:find ?e :where [?e :issue/title]] db)", "send the query alone"),
+    ("QUERY_INVALID", "{‸:query [:find ?e :where [?e :issue/title]]}", "send its value alone"),
+    ("EDN_SYNTAX", "‸find ?e where ?e :issue/title", "a query stands in brackets: [:find"),
+    ("EDN_SYNTAX", "‸:find ?e :where [?e :issue/title]", "a query stands in brackets: [:find"),
+    # Brackets
+    ("EDN_SYNTAX", "‸[:find ?t :where [?e :issue/title ?t]", "[ at 1:1 is never closed; ] is missing, at the end"),
+    (
+        "EDN_SYNTAX",
+        "[:find ?t\n :where ‸[?e :issue/title ?t\n        [?e :issue/priority ?p]]",
+        "[ at 2:9 is never closed; ] is missing, probably before 3:9",
+    ),
+    ("EDN_SYNTAX", "[:find ?t :where ‸[?e :issue/title ?t [?e :issue/id 1]]", "probably before 1:38"),
+    ("EDN_SYNTAX", "[:find ?t :in $ ‸[?t ... :where [?e :issue/title ?t]]", "probably before 1:25"),
+    ("EDN_SYNTAX", "{:find [?t :where [[?e :issue/title ?t]]‸}", "[ at 1:8 is still open"),
+    ("EDN_SYNTAX", "[:find ?t :where [?e :issue/title ?t‸)]", "[ at 1:18 is still open"),
+    # Text
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/title ‸'First']]", 'double quotes, as in "First"'),
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/title ‸'First bug']]", 'double quotes, as in "First bug"'),
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/title ‸“First”]]", 'straight double quotes, as in "Ada"'),
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/title ‸`First`]]", 'in double quotes, as in "Ada"'),
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/title ‸@name]]", "as in :in $ ?name"),
+    ("EDN_SYNTAX", "[:find ?e ‸// all\n :where [?e :issue/title]]", "a comment begins with ;"),
+    ("EDN_SYNTAX", "[:find ?e ‸/* all */ :where [?e :issue/title]]", "a comment begins with ;"),
+    ("UNBOUND_VARIABLE", "[:find ?e ‸-- all\n :where [?e :issue/title]]", "a comment begins with ;"),
+    ("EDN_SYNTAX", '[:find ?e :where [?e :issue/at ‸#date "2024-05-01"]]', "(did you mean #inst?)"),
+    ("EDN_SYNTAX", "[:find ?e :where [?e :issue/at ‸2024-05-01]]", 'a date is written #inst "2024-05-01"'),
+    # :find and what follows it
+    (
+        "QUERY_INVALID",
+        "[:find (‸* ?p ?n) :where [?p :a ?n]]",
+        "bind it in :where, [(* ?p ?n) ?value], and find ?value",
+    ),
+    (
+        "QUERY_INVALID",
+        "[:find (‸upper-case ?t) :where [?e :a ?t]]",
+        "a function, not an aggregate: bind it in :where",
+    ),
+    ("QUERY_INVALID", "[:find (‸average ?t) :where [?e :a ?t]]", "there is no aggregate average; write avg"),
+    ("QUERY_INVALID", "[:find count(‸?t) :where [?e :a ?t]]", "(count ?t), not count(?t)"),
+    ("QUERY_INVALID", "[:find (count ‸*) :where [?e :a ?t]]", "(count ?e) for the entities"),
+    ("QUERY_INVALID", "[:find ‸(count distinct ?t) :where [?e :a ?t]]", "write (count-distinct ?t)"),
+    ("QUERY_INVALID", "[:find ‸(count (distinct ?t)) :where [?e :a ?t]]", "write (count-distinct ?t)"),
+    ("UNBOUND_VARIABLE", "[:find ‸* :where [?e :a ?t]]", "all attributes of an entity are (pull ?e [*])"),
+    ("UNBOUND_VARIABLE", "[:find ?t ‸as title :where [?e :a ?t]]", "columns are named by :keys"),
+    (
+        "QUERY_INVALID",
+        "[:find ?t :keys ‸:a/b :where [?e :a ?t]]",
+        ":keys takes names without a colon, as in :keys a/b",
+    ),
+    ("QUERY_INVALID", "[:find ?t :strs ‸:b :where [?e :a ?t]]", ":strs takes names without a colon, as in :strs b"),
+    ("QUERY_INVALID", "[:find (pull ?e ‸*) :where [?e :a]]", "a pull pattern is a vector: (pull ?e [*])"),
+    ("QUERY_INVALID", "[:find (pull ?e ‸:issue/title) :where [?e :a]]", "a vector such as [:issue/title]"),
+    ("QUERY_INVALID", "[:find (pull ?e [‸issue/title]) :where [?e :a]]", "write :issue/title"),
+    ("QUERY_INVALID", '[:find (pull ?e [‸":issue/title"]) :where [?e :a]]', "write :issue/title"),
+    ("QUERY_INVALID", "[:find (pull ?e [{:issue/status ‸:db/ident}]) :where [?e :a]]", "write [:db/ident]"),
+    (
+        "QUERY_INVALID",
+        "[:find ?t :where [?e :a ?t] :order-by ?t ‸:desc]",
+        ":order-by [[?t :desc]]",
+    ),
+    ("QUERY_INVALID", "[:find ?t :where [?e :a ?t] :order-by ‸desc(?t)]", "as in [[?x :desc]]"),
+    ("QUERY_INVALID", "[:find ?t :where [?e :a ?t] ‸:group-by ?t]", "grouped by the other variables of :find"),
+    ("QUERY_INVALID", "[‸:select ?t :where [?e :a ?t]]", "what is returned stands in :find"),
+    # Clauses
+    ("QUERY_INVALID", "[:find ?t :where ?e ‸:issue/title ?t]", "in brackets: [?e :issue/title ?value]"),
+    ("QUERY_INVALID", "[:find ?t :where ‸(?e :issue/title ?t)]", "in square brackets: [?e :issue/title ?t]"),
+    ("QUERY_INVALID", "[:find ?t :where ‸[[?e :issue/title ?t]]]", "without a further bracket around them"),
+    ("QUERY_INVALID", "[:find ?t :where ‸{:issue/title ?t}]", "a map is no clause"),
+    ("QUERY_INVALID", _WHERE + "‸or [?e :issue/id 1]]", "or comes first, in round brackets: (or ["),
+    ("QUERY_INVALID", _WHERE + "‸and [?e :issue/id 1]]", "leave out the and between them"),
+    ("QUERY_INVALID", _WHERE + "‸$ [?e :issue/id 1]]", "a source stands within its pattern: [$ ?e :person/name]"),
+    ("QUERY_INVALID", _WHERE + "‸(count ?t)]", "count is an aggregate, which stands in :find: (count ?t)"),
+    ("QUERY_INVALID", _WHERE + "[(‸sum ?t) ?n]]", "sum is an aggregate, which stands in :find"),
+    ("QUERY_INVALID", _WHERE + '[(‸like ?t "F%")]]', "tested by includes?, starts-with? and ends-with?"),
+    ("QUERY_INVALID", _WHERE + '(‸like ?t "F%")]', "tested by includes?, starts-with? and ends-with?"),
+    ("QUERY_INVALID", _WHERE + "[(‸in ?t [1 2])]]", "[(ground [1 2]) [?x ...]]"),
+    ("QUERY_INVALID", _WHERE + "[(‸?t > 3)]]", "the name of a built-in comes first: [(> ?t 3)]"),
+    ("QUERY_INVALID", _WHERE + "[?e :issue/id ‸$id]]", "names with $ are sources; write a variable, ?id"),
+    ("QUERY_INVALID", _WHERE + "[‸(get-else $ ?e :a) ?n]]", 'as in [(get-else $ ?e :person/name "none") ?name]'),
+    # Rules
+    (
+        "QUERY_INVALID",
+        "{:find [?t] :rules [[(r ?x) [?x :a]]] :where [[(q [:find ?x :in $ :where (‸r ?x)] $) [[?t]]]]}",
+        "the query within has no rule r: it takes those of the outer query if its :in has %",
+    ),
+    (
+        "QUERY_INVALID",
+        "[:find ?t :in $ % :where [(q [:find ?x :in $ :where (‸r ?x)] $) [[?t]]]]",
+        "as in (q [:find ?x :in $ % :where …] $ %)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "marked", "says"), MISTAKES, ids=[case[1][:60] for case in MISTAKES])
+def test_a_mistake_is_shown_with_what_would_be_right(code: str, marked: str, says: str) -> None:
+    refused(code, marked, says, parse_query)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("startsWith", "(did you mean starts-with?)"),
+        (".startsWith", "(did you mean starts-with?)"),
+        ("str/includes?", "(did you mean includes?)"),
+        ("java.lang.Math/abs", "(did you mean abs?)"),
+        ("upper_case", "write upper-case"),
+        ("toUpperCase", "write upper-case"),
+        ("Math/round", "the fraction is cut off by [(long ?x) ?n]"),
+        ("any?", "leave it out"),
+        ("between", "[(<= 1 ?x 9)]"),
+        ("IS_NULL", "(missing? $ ?e :person/name)"),
+        ("coalesce", "[(get-else $ ?e"),
+        ("<>", "write not="),
+        ("===", "write ="),
+        ("regexp", "re-find"),
+        ("now", "take the instant from :in"),
+        ("replace", "str and subs"),
+        ("java.lang.System/exit", ""),
+        ("frobnicate", ""),
+        ("x", ""),
+    ],
+)
+def test_a_name_of_another_language_leads_to_the_one_here(name: str, advice: str) -> None:
+    found = instead_of_builtin(name)
+    assert advice in found
+    assert bool(advice) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("nto", ["not", "or"], "not"),
+        ("cuont", ["count", "min"], "count"),
+        ("asof", ["t", "asOf"], "asOf"),
+        ("as_of", ["t", "asOf"], "asOf"),
+        ("in", ["min", "int?"], None),
+        ("r", ["or", "q"], None),
+        ("round", ["ground"], "ground"),
+        ("any?", ["blank?"], None),
+        ("instant", ["inst"], None),
+    ],
+)
+def test_only_a_misspelling_is_proposed(name: str, known: list[str], meant: str | None) -> None:
+    assert nearest(name, known) == ("" if meant is None else f" (did you mean {meant}?)")
+
+
+@pytest.mark.parametrize("name", USAGES)
+def test_calls_that_messages_show_can_be_made(name: str) -> None:
+    assert name in BUILTINS
+    text = f"[:find ?e :where [?e :a ?name] [?e :b ?tx] {USAGES[name]}]"
+    assert parse_query(text).where
+
+
+def test_the_marks_of_the_table_are_places() -> None:
+    assert all(marked.count(MARK) == 1 for _, marked, _ in MISTAKES)
+
+
+def test_a_quote_before_a_form_is_still_dropped() -> None:
+    assert parse_query("'[:find ?x :where [?x :a ?y] [(q '[:find ?z :where [?z :b]] $) [[?x]]]]").where

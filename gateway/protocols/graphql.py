@@ -35,7 +35,6 @@ from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.

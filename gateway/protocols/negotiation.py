@@ -191,6 +191,7 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
     try:
         min_basis_t = None if seen is None else int(read_long(seen))
     except GraphQLError:
-        raise BadRequestError(400, f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}") from None
-    name, variables = content.get("operationName") or None, content.get("variables")
-    return GraphQLRequest(content["query"], name, variables, min_basis_t)
+        message = f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}"
+        raise BadRequestError(400, message) from None
+    operation_name, variables = content.get("operationName") or None, content.get("variables")
+    return GraphQLRequest(content["query"], operation_name, variables, min_basis_t)

@@ -33,7 +33,6 @@ from adalog.gateway.protocols.graphql import refusal
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, internal
 
 SUBPROTOCOL: Final = "graphql-transport-ws"

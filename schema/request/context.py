@@ -45,8 +45,9 @@ class Services:
 
 @dataclass(slots=True)
 class Context:
-    """One request: the services, the newest transaction that its client has seen, how many rows its queries gave (for the metrics), what its response may still come
-    to, and the warnings of fields that cannot carry them, by their paths."""
+    """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
+    its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
+    cannot carry them, by their paths."""
 
     services: Services
     min_basis_t: int | None = None

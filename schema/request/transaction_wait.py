@@ -46,6 +46,5 @@ async def caught_up(database: Database, seen: int | None) -> None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
     if missed(database, seen) is not None and database.snapshot().t < t:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"this process has not read transaction {t} yet, which was answered; try again"
-        )
+        message = f"this process has not read transaction {t} yet, which was answered; try again"
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, message)

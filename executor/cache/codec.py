@@ -99,7 +99,6 @@ class CacheEntry:
 
 
 def entry_of(result: Result) -> CacheEntry:
-    """A result's columns without what its pulls show."""
     columns = []
     for codes in result.codes:
         kind = type_of(codes)
@@ -113,7 +112,6 @@ def entry_of(result: Result) -> CacheEntry:
 
 
 def stored(kind: str, values: Values) -> StoredColumn:
-    """A column of values of one type, or of any."""
     write = _KINDS[kind].write
     written = values if write is None else list(map(write, values))
     return StoredColumn(kind, pa.array(written, _KINDS[kind].storage))

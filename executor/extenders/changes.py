@@ -18,8 +18,8 @@ from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.version import Version
 from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
-from adalog.store.values.attribute import Attribute
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.layout import FALSE, TRUE
 
 _NO_ROWS: Final = Batch(0, {})

@@ -102,7 +102,6 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
 
 
 def keys_hold(trie: Trie, keys: Column) -> Mask:
-    """Mask of the keys that have values."""
     mask = range_kernels.contains_key(trie.base.keys, trie.base.dense, keys)
     for level in reversed(trie.levels):
         range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)

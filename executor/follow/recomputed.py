@@ -82,7 +82,6 @@ class RecomputedView:
         self._feeds.pop(feed, None)
 
     def answer(self, feed: int) -> Result:
-        """The answer at the moment of the last step."""
         return self._feeds[feed].answer
 
     def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
@@ -141,7 +140,6 @@ def distinct(result: Result, check: Callable[[], None]) -> Result:
 
 
 def rows_of(result: Result, rows: Codes, t: int) -> Result:
-    """Some rows of an answer, as of a moment."""
     codes = [column[rows] for column in result.codes]
     pulled = {i: PulledColumn(0, [each.maps[row] for row in rows.tolist()]) for i, each in result.pulled.items()}
     columns = tuple(

@@ -65,7 +65,6 @@ class Question:
 
     @property
     def relations(self) -> frozenset[str]:
-        """The sources that are lists of tuples."""
         return self.outline.relations
 
 
@@ -154,5 +153,5 @@ class Questions:
 def _seen(question: Question) -> Any:
     """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
     databases = question.databases.items()
-    known = sorted((name, each.schema_key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
+    known = sorted((name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
     return (question.text, question.rules, question.relations, tuple(known))

@@ -56,7 +56,6 @@ class NumberRange:
         return replace(self, first=first, last=last)
 
     def of(self, numbers: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of the numbers are in the range."""
         if self.first > self.last:
             return np.zeros(len(numbers), np.bool_)
         which = (numbers >= max(self.first, LEAST)) & (numbers <= min(self.last, MOST))
@@ -117,11 +116,9 @@ class DatomFilter:
         return replace(self, codes=codes if self.codes is None else self.codes & codes)
 
     def takes(self, ident: Keyword) -> bool:
-        """Whether an attribute's datoms are wanted."""
         return self.attributes is None or str(ident) in self.attributes
 
     def of(self, columns: Columns) -> Columns:
-        """Those of the datoms that are wanted."""
         which = self.entities.of(columns.e) & self.transactions.of(columns.t)
         if self.codes is not None:
             which &= np.isin(columns.v, np.array(sorted(self.codes), np.int64))

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from adalog.cluster.shipping import Shipping
 from adalog.cluster.status import SessionStatus
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -140,7 +140,11 @@ class RemoteSpark:
             if error.code is Code.BACKEND_UNAVAILABLE:
                 self._away_until = time.monotonic() + _REST_SECONDS
             raise
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process that has Spark gave no answer; try again")
+        raise unavailable("the process that has Spark gave no answer; try again")
+
+
+SparkBackend = SparkEngine | RemoteSpark
+"""What the pool and its engine need of Spark: a session of this process, or of another one."""
 
 
 class _Watched(Cancel):

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import Meter
@@ -64,7 +64,7 @@ class JobEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
         if request.method != "POST":
-            error = AdalogError(Code.ARG_INVALID, f"{request.method} is not for {kind.path}; use POST")
+            error = invalid_argument(f"{request.method} is not for {kind.path}; use POST")
             await _refusal(error, 405, {"Allow": "POST"})(scope, receive, send)
             return
         try:
@@ -104,16 +104,15 @@ class JobEndpoint:
                 Code.FORBIDDEN, f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url"
             )
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise AdalogError(Code.ARG_INVALID, f"{path} is asked for with `Content-Type: application/json`")
+            raise invalid_argument(f"{path} is asked for with `Content-Type: application/json`")
 
     async def _body(self, request: Request) -> bytes:
         text, most = bytearray(), self._request_bytes
         async for piece in request.stream():
             text += piece
             if len(text) > most:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
+                raise limit_exceeded(
+                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit"
                 )
         return bytes(text)
 
@@ -160,18 +159,18 @@ def members(text: bytes, kinds: Mapping[str, tuple[type, str]], job: str) -> dic
         # Only what is JSON by the stricter reader is looked at by the other one.
         loaded(text)
     except RepeatedNameError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request is ambiguous: {error}") from None
+        raise invalid_argument(f"the request is ambiguous: {error}") from None
     except orjson.JSONDecodeError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request is not JSON: {error.msg}") from None
+        raise invalid_argument(f"the request is not JSON: {error.msg}") from None
     if not isinstance(said, dict) or said.get(needed) is None:
-        raise AdalogError(Code.ARG_INVALID, f"the request is a JSON object with `{needed}`, {kinds[needed][1]}")
+        raise invalid_argument(f"the request is a JSON object with `{needed}`, {kinds[needed][1]}")
     given = {name: value for name, value in said.items() if value is not None}
     for name, value in given.items():
         if name not in kinds:
-            raise AdalogError(Code.ARG_INVALID, f"{job} has no {name!r}; it has {', '.join(kinds)}")
+            raise invalid_argument(f"{job} has no {name!r}; it has {', '.join(kinds)}")
         kind, what = kinds[name]
         if type(value) is not kind:
-            raise AdalogError(Code.ARG_INVALID, f"`{name}` is {what}")
+            raise invalid_argument(f"`{name}` is {what}")
     return given
 
 

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -46,5 +46,4 @@ async def caught_up(database: Database, seen: int | None) -> None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
     if missed(database, seen) is not None and database.snapshot().t < t:
-        message = f"this process has not read transaction {t} yet, which was answered; try again"
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, message)
+        raise unavailable(f"this process has not read transaction {t} yet, which was answered; try again")

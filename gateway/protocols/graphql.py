@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import orjson
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, quoted
@@ -230,6 +231,12 @@ def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
         return refused.status, refused.headers
     status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
+
+
+def refusal_answer(refused: AdalogError) -> JSONResponse:
+    """The whole answer to such a request."""
+    status, headers = refusal(refused)
+    return JSONResponse({"errors": [describe(refused)]}, status, {"Cache-Control": "no-store", **headers})
 
 
 def _retry_after(seconds: int | None) -> dict[str, str]:

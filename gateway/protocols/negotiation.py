@@ -78,7 +78,7 @@ def accepted(header: str) -> AcceptedTypes:
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
-        quality = _quality(parameters)
+        quality = quality_of(parameters)
         if chosen is not None and quality > best_quality:
             best, best_quality = chosen, quality
         elif media == EVENTS:
@@ -101,12 +101,13 @@ def _ranges(header: str) -> list[str]:
     return header[:_ACCEPT].lower().split(",")
 
 
-def _quality(parameters: list[str]) -> float:
+def quality_of(parameters: list[str]) -> float:
+    """How much a client wants a member of Accept or Accept-Encoding, 0 to 1, by its parameters."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
             try:
-                return float(value)
+                return min(max(float(value), 0.0), 1.0)
             except ValueError:
                 return 0.0
     return 1.0

@@ -36,7 +36,6 @@ from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
@@ -131,7 +130,7 @@ class GraphQLEndpoint:
         sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
-        context = Context(self.answering.services)
+        context = self.answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())

@@ -32,7 +32,6 @@ from adalog.gateway.protocols.graphql import refusal_answer
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, internal
 
 SUBPROTOCOL: Final = "graphql-transport-ws"
@@ -293,7 +292,7 @@ class SocketSession:
         if asked.subscribes:
             await self._follow(operation, asked)
             return
-        context = Context(self._answering.services)
+        context = self._answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self._answering.answer(asked, context)
         if not answer.executed:

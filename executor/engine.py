@@ -41,7 +41,7 @@ from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
     from adalog.executor.slow_queries import SlowQueries
-    from adalog.executor.spark.backend import SparkBackend
+    from adalog.executor.spark.remote import SparkBackend
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.
@@ -100,8 +100,7 @@ class QueryEngine:
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
     ) -> tuple[list[EdnMap | None], int, PullPattern]:
-        """(a map for each entity in order, or None if it has nothing of the pattern; the number of values; the
-        pattern)."""
+        """(a map for each entity, or None if it has nothing of the pattern; the values; the pattern)."""
         with self.memory.lent(cancel):
             puller = Puller(snapshot, cancel, strict=self.means.strict)
             parsed = read_pull(pattern)

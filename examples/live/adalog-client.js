@@ -965,6 +965,40 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
   }
 }
 
+// dist/seen-basis.js
+var SeenBasis = class {
+  #t;
+  get t() {
+    return this.#t;
+  }
+  /** The operation with what has been seen. */
+  onto(operation) {
+    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
+  }
+  /**
+   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
+   * is of another database, a restored one for example, and starts anew.
+   */
+  saw(t, least) {
+    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
+      this.#t = t;
+  }
+  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
+  over(transport) {
+    return (operation, receiver) => transport(() => this.onto(operation()), {
+      ...receiver,
+      next: (answers) => {
+        for (const { data } of answers) {
+          const t = data?.live?.basisT ?? data?.transactions?.t;
+          if (t !== void 0)
+            this.saw(t);
+        }
+        receiver.next(answers);
+      }
+    });
+  }
+};
+
 // dist/event-stream.js
 function eventStream() {
   let rest = "";
@@ -1060,8 +1094,8 @@ function eventStreamLinks(endpoint, silenceMs) {
           act();
       };
       const operations = [...ids].map((id) => {
-        const { query, variables } = operation(id);
-        return { query, variables, extensions: { operationId: id } };
+        const { query, variables, extensions } = operation(id);
+        return { query, variables, extensions: { ...extensions, operationId: id } };
       });
       const receive = (events) => {
         const answers = /* @__PURE__ */ new Map();
@@ -1148,10 +1182,7 @@ function isRefusal({ extensions }) {
 }
 async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, receive, opened) {
   const connection = new AbortController();
-  const stop = () => {
-    clearTimeout(timer);
-    connection.abort(stopped.reason);
-  };
+  const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
   const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
   let heard = Date.now();
@@ -1160,7 +1191,10 @@ async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, 
     if (Date.now() - heard > silenceMs / 2)
       silence();
   });
-  try {
+  const aborted = new Promise((_, reject) => {
+    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+  });
+  const read = async () => {
     const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
@@ -1181,6 +1215,9 @@ async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, 
       timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
+  };
+  try {
+    await Promise.race([read(), aborted]);
   } catch (error) {
     if (connection.signal.aborted)
       throw connection.signal.reason;
@@ -1286,7 +1323,8 @@ function webSocket(client) {
         return current;
       }
     };
-    const stop = client.subscribe({ query: operation().query, variables }, {
+    const { query, extensions = {} } = operation();
+    const stop = client.subscribe({ query, variables, extensions }, {
       next: (answer) => once(() => receiver.next([answer])),
       error: (error) => end(fromWebSocket(error)),
       complete: () => end()
@@ -1524,8 +1562,8 @@ function webSocketLinks(url, Implementation, silenceMs) {
     let pinged = false;
     const say = (message) => socket.send(JSON.stringify(message));
     const subscribe = (id) => {
-      const { query, variables } = operation(id);
-      say({ id, type: "subscribe", payload: { query, variables } });
+      const { query, variables, extensions } = operation(id);
+      say({ id, type: "subscribe", payload: { query, variables, extensions } });
       listener.sent(id);
     };
     const ended = () => {
@@ -1684,18 +1722,19 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
-  const transport = transportOf(options, endpoint, backoff);
-  async function send2(query, variables, { signal, onWarnings }) {
-    const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  const seen = new SeenBasis();
+  const transport = seen.over(transportOf(options, endpoint, backoff));
+  async function send2(operation, { signal, onWarnings }) {
+    const { data, warnings } = await answerOf(await post(endpoint, operation, ACCEPT, signal), signal);
     if (warnings.length > 0)
       onWarnings?.(warnings);
     return data;
   }
-  async function repeated(query, variables, { signal, onRetry = options.onRetry }, retryMs) {
+  async function repeated(operation, { signal, onRetry = options.onRetry }, retryMs) {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send2(query, variables, { signal });
+        return await send2(operation, { signal });
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
@@ -1717,21 +1756,31 @@ function createClient(options) {
         ...more.with === void 0 ? {} : { with: String(more.with) },
         ...more.argsEdn === void 0 && args.length > 0 ? { args: jsonArguments(args) } : {}
       };
-      return (await repeated(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
+      const { basis, after: after2, with: speculative } = more;
+      const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
+      const least = isNewest ? seen.t : void 0;
+      const operation = { query: QUERY, variables };
+      const { q } = await repeated(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      if (speculative === void 0)
+        seen.saw(q.basisT, least);
+      return q;
     },
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
+      const least = more.idempotencyKey === void 0 ? seen.t : void 0;
+      const { transact } = await repeated({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      seen.saw(transact.t, least);
+      return transact;
     },
     live(query, args = [], live = {}) {
       return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2, FOR_GOOD)).database.basisT);
+      const from = options2.from ?? after((await repeated(seen.onto({ query: "{ database { basisT } }", variables: {} }), options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
     graphql(document, variables = {}, options2 = {}) {
-      return send2(document, variables, options2);
+      return send2(seen.onto({ query: document, variables }), options2);
     }
   };
 }

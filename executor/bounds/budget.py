@@ -26,8 +26,6 @@ _PIECE: Final = 1 << 20
 
 
 class Holder(Protocol):
-    """What has a budget: a query's cancel flag."""
-
     budget: Budget
 
 
@@ -53,8 +51,7 @@ class Memory:
         return Lent(query, self.budget())
 
     def draw(self, nbytes: int, *, is_first: bool = False) -> None:
-        """Takes bytes for a query, its first piece also from the reserve. Raises RATE_LIMITED, retryable, where
-        others hold them."""
+        """Takes bytes, a first piece also from the reserve. Raises RATE_LIMITED where others hold them."""
         most = self.total if is_first else self.total - self.reserve
         with self._lock:
             if self.held + self.beside.others() + nbytes > most:
@@ -65,7 +62,6 @@ class Memory:
             self.beside.tell(self.held)
 
     def put_back(self, nbytes: int) -> None:
-        """Returns what a query has drawn."""
         with self._lock:
             self.held -= nbytes
             self.beside.tell(self.held)
@@ -159,7 +155,6 @@ class Held:
             self.grow(nbytes)
 
     def grow(self, nbytes: int) -> None:
-        """Takes more."""
         if nbytes:
             self._budget.take(nbytes)
             self.nbytes += nbytes

@@ -82,8 +82,7 @@ class Cancel:
             self.turn.cancelled()
 
     def check(self) -> None:
-        """Raises what it was cancelled with, or TIMEOUT, when the query should stop; lets others go first when it
-        is their turn."""
+        """Raises its reason, or TIMEOUT, when the query should stop; lets others go first when it is their turn."""
         now = time.monotonic()
         self.check_flag(now)
         turn = self.turn

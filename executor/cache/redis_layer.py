@@ -108,8 +108,7 @@ class RedisLayer:
     # Looking up
 
     def get(self, key: bytes) -> CacheEntry | None:
-        """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis does not answer in
-        time."""
+        """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis is slower."""
         future = self._asked(key)
         if future is None:
             return None
@@ -176,8 +175,7 @@ class RedisLayer:
     # Writing, and looking whether it is back
 
     def put(self, key: bytes, make: Callable[[], CacheEntry], seconds: float) -> None:
-        """Writes an entry in the background, if fetching it will cost less than the seconds that it took to
-        compute. Never waits."""
+        """Writes an entry in the background if fetching it costs less than computing it did. Never waits."""
         if not self.usable:
             return
         try:

@@ -110,7 +110,6 @@ class Binding:
 
     @property
     def _check(self) -> Callable[[], None]:
-        """Raises when the run should stop."""
         return self.run.cancel.check
 
     def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
@@ -126,7 +125,6 @@ class Binding:
         return Conjunction(parts) if parts else HOLDS
 
     def extender(self, node: logical.Node) -> Bound:
-        """The extender of one node of the tree."""
         match node:
             case logical.DatomAtom():
                 return self._pattern(node)
@@ -239,7 +237,6 @@ class Binding:
         return Call(node.name, self._values(node.args), self._applied(node, access), self, node.position)
 
     def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
-        """Variables by name, constants as codes."""
         given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
         return tuple(each if isinstance(each, str) else self._code(each) for each in given)
 
@@ -347,7 +344,6 @@ class Binding:
 
 
 def _nth(value: Any, index: int) -> Any:
-    """Element `index` of a vector or list."""
     if not isinstance(value, tuple):
         raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or a list, not {write(value)}")
     if index >= len(value):

@@ -46,8 +46,7 @@ class Compiler:
         return plan
 
     def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> FeedsPlan:
-        """The plan for many questions that differ only in their arguments, of which this is one. `sizes`: of the
-        relations of arguments."""
+        """The plan for many questions that differ only in arguments. `sizes`: of the relations of arguments."""
         key = ("together", *_key(question, sizes))
         known = self.plans.get(key)
         if isinstance(known, FeedsPlan):

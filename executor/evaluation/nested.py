@@ -161,7 +161,6 @@ class NestedCall:
         return [known[each] for each in tuples]
 
     def _codes(self, tuples: Sequence[tuple[int, ...]]) -> list[int]:
-        """The code of the value for each argument tuple."""
         with Held(self.run.cancel.budget) as held:
             return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples)
 

@@ -152,8 +152,7 @@ class MaintainedView:
                 self._reactions.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
-        question = feed.question.at(at, cancel.check)
-        feed.inputs, given = self._reactions.settled(question, cancel.check)
+        feed.inputs, given = self._reactions.settled(feed.question.at(at, cancel.check), cancel.check)
         self._feeds[number] = feed
         if self._may_name(feed.question):
             self._naming[number] = feed
@@ -347,7 +346,6 @@ class MaintainedView:
     # What it reads
 
     def _leaves(self) -> Iterable[object]:
-        """The leaves of the query's body, and of its rules'."""
         bodies: list[AndNode] = [self.maintenance.body]
         if self.maintenance.rules is not None:
             strata = self.maintenance.rules.program.strata
@@ -363,7 +361,6 @@ class MaintainedView:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:
-        """The attributes of lookup refs among the arguments."""
         return [name for question in self._asking() for name in question.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
@@ -390,7 +387,6 @@ def _constant(term: str | int | None) -> int | None:
 
 
 def _lookups_of(term: object) -> Iterator[Keyword]:
-    """The attributes of the lookup refs in a term."""
     if isinstance(term, LookupRef):
         yield term.attribute.value
         yield from _lookups_of(term.value)

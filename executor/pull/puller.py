@@ -135,7 +135,6 @@ class Puller:
         return [level.maps[i] for i in at.tolist()], level.sizes[at], level.height
 
     def _decoded(self, codes: Ids) -> list[Value]:
-        """The values of codes, held."""
         if len(codes) <= _ASSIGNED:
             return self._snapshot.codes.decode_many(codes)
         values: list[Value] = decoded(codes, self._snapshot.codes, self._cancel, self._held).tolist()

@@ -109,7 +109,6 @@ def rules_text(pairs: Matched) -> str | None:
 
 
 def relations_of(pairs: Matched) -> frozenset[str]:
-    """The sources that are given as lists of tuples."""
     return frozenset(
         each.name
         for each, value in pairs[1:]
@@ -119,8 +118,7 @@ def relations_of(pairs: Matched) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SettledArguments:
-    """`args`: values of the language, snapshots for database sources, None for rules. `databases`: by their
-    names."""
+    """`args`: values of the language, snapshots for sources, None for rules. `databases`: by their names."""
 
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]

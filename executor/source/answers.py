@@ -38,7 +38,6 @@ def schema_of(place: DataFolder, query: str) -> types.StructType:
 
 
 def _types(query: ast.Query, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The name and type of each column."""
     bound = _bound(query.where, snapshot)
     names = query.find.keys or [element.label for element in query.find.elements]
     return [
@@ -77,7 +76,6 @@ def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
 
 
 def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
-    """The type of a place of a pattern."""
     if place in _FIXED:
         return _FIXED[place]
     named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None

@@ -62,8 +62,6 @@ class EntityRange:
 
 
 class DatomPartition(InputPartition):
-    """What one task reads."""
-
     def __init__(self, parts: tuple[EntityRange, ...]) -> None:
         super().__init__(parts)
         self.parts = parts
@@ -123,7 +121,6 @@ class DatomsReader(DataSourceReader):
                 yield EntityRange(attribute.id, start, end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The datoms of a partition."""
         snapshot = self._place.open()
         kinds = to_arrow_schema(self._schema, timezone="UTC")
         parts = partition.parts if isinstance(partition, DatomPartition) else ()

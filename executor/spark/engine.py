@@ -79,7 +79,6 @@ class SparkEngine:
 
     @property
     def cluster(self) -> ClusterCapacity:
-        """What it is like now, for predictions."""
         cores = max(1, self.session.cores)
         return ClusterCapacity(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
 
@@ -89,7 +88,6 @@ class SparkEngine:
         return self.session.wait(timeout)
 
     def close(self) -> None:
-        """Ends the session and what runs in it."""
         self.session.close()
 
     def run_join(
@@ -117,15 +115,13 @@ class SparkEngine:
         bounds = most, cancel.left_ms
         job = Job(uuid.uuid4().hex, plan, *given, *bounds, live.cancellation.address, ordered)
         if output is None or ways is None:
-            tasks = self._tasks(live, job, parts.shares, cancel)
-            return gathered(plan, parts, tasks, run.values, most, cancel)
+            return gathered(plan, parts, self._tasks(live, job, parts.shares, cancel), run.values, most, cancel)
         return self._written(live, replace(job, output=output), parts, ways, run)
 
     def _written(
         self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: QueryRun
     ) -> JoinOutcome:
-        """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
-        go."""
+        """A run whose answer tasks write: those of the join, or of one job more for each way that rows go."""
         plan, output, cancel = job.plan, job.output, run.cancel
         assert output is not None
         shares = parts.shares

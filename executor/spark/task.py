@@ -235,7 +235,6 @@ class TaskAnswer:
     error: AdalogError | None
 
     def rows(self) -> Batch:
-        """Its rows, in columns of their own."""
         return from_bytes(self.answer)[0]
 
 

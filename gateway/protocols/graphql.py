@@ -11,6 +11,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import orjson
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, quoted
@@ -36,7 +37,6 @@ from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, internal
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
@@ -149,7 +149,7 @@ class GraphQLEndpoint:
         sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
-        context = Context(self.answering.services)
+        context = self.answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
@@ -211,7 +211,7 @@ class GraphQLEndpoint:
             self.answering.introduce(principal, scope)
             asked = await self.answering.read(request, principal)
             if asked.kind is None:
-                answer = await self.answering.answer(asked, Context(self.answering.services))
+                answer = await self.answering.answer(asked, self.answering.context(asked))
                 raise RefusedError(answer.body["errors"])
             if not asked.subscribes:
                 raise _NO_SUBSCRIPTION
@@ -265,7 +265,7 @@ class GraphQLEndpoint:
                 asked = await self.answering.read(request, principal)
                 if asked.subscribes:
                     raise _NO_EVENTS
-                context = Context(self.answering.services)
+                context = self.answering.context(asked)
                 sending.callback(context.budget.close)
                 answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
                 body.extend(chunks(answer))
@@ -333,6 +333,12 @@ def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
         return refused.status, refused.headers
     status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
+
+
+def refusal_answer(refused: AdalogError) -> JSONResponse:
+    """The whole answer to such a request."""
+    status, headers = refusal(refused)
+    return JSONResponse({"errors": [describe(refused)]}, status, {"Cache-Control": "no-store", **headers})
 
 
 def _retry_after(seconds: int | None) -> dict[str, str]:

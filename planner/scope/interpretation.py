@@ -253,7 +253,6 @@ def unknown_entity(database: Snapshot, value: Any) -> UnknownName | None:
 
 
 def expected(held: PlaceContent, *, json: bool) -> str:
-    """How such a value is written, for a message."""
     if isinstance(held, Attribute):
         written = WRITTEN.get(str(held.kind.value_type))
         return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"

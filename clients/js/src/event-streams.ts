@@ -75,8 +75,8 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
         if (current === stream) act();
       };
       const operations = [...ids].map((id) => {
-        const { query, variables } = operation(id);
-        return { query, variables, extensions: { operationId: id } };
+        const { query, variables, extensions } = operation(id);
+        return { query, variables, extensions: { ...extensions, operationId: id } };
       });
       const receive = (events: readonly StreamEvent[]) => {
         const answers = new Map<string, Answer<unknown>[]>();
@@ -166,11 +166,7 @@ async function receiveEvents(
   opened: () => void,
 ): Promise<void> {
   const connection = new AbortController();
-  const stop = () => {
-    // A body that ended in the same moment may never be read to its end.
-    clearTimeout(timer);
-    connection.abort(stopped.reason);
-  };
+  const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
   const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
   let heard = Date.now();
@@ -179,7 +175,11 @@ async function receiveEvents(
   const stopListening = onWake(() => {
     if (Date.now() - heard > silenceMs / 2) silence();
   });
-  try {
+  // A body that has ended in the moment of an abort may never be read to its end.
+  const aborted = new Promise<never>((_, reject) => {
+    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+  });
+  const read = async () => {
     const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
@@ -198,6 +198,9 @@ async function receiveEvents(
       timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
+  };
+  try {
+    await Promise.race([read(), aborted]);
   } catch (error) {
     // A stream that was aborted fails in words of its own.
     if (connection.signal.aborted) throw connection.signal.reason;

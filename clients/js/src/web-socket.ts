@@ -48,8 +48,8 @@ export function webSocketLinks(url: string, Implementation: WebSocketImplementat
 
     const say = (message: Message) => socket.send(JSON.stringify(message));
     const subscribe = (id: string) => {
-      const { query, variables } = operation(id);
-      say({ id, type: "subscribe", payload: { query, variables } });
+      const { query, variables, extensions } = operation(id);
+      say({ id, type: "subscribe", payload: { query, variables, extensions } });
       listener.sent(id);
     };
     const ended = () => {

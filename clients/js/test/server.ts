@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 export interface Request {
   readonly query: string;
   readonly variables: Record<string, unknown>;
-  readonly extensions?: { readonly operationId: string };
+  readonly extensions?: Record<string, unknown>;
 }
 
 /** A request that came; what a test answers. Of an array, what is said is about its last operation. */
@@ -32,7 +32,7 @@ export class Exchange {
   }
 
   get id(): string {
-    return this.body.extensions!.operationId;
+    return String(this.body.extensions!["operationId"]);
   }
 
   answer(body: unknown, status = 200, headers: Record<string, string> = {}): void {

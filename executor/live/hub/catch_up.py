@@ -85,8 +85,7 @@ class AnswerCatchUp:
     def gap(
         self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
-        """What lies between the state after transaction `since` and a moment, or a first part of it. Raises
-        OverError."""
+        """What lies between the state after `since` and a moment, or its beginning. Raises OverError."""
         at = now.as_of(since) if private is None else private.at
         view = self._view(at, now, cancel) if private is None else private.view
         times = self._times(view, at, now)

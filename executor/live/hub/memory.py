@@ -13,13 +13,11 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 class FullError(AdalogError):
-    """RATE_LIMITED because other live queries hold the memory, for as long as they like: a retry at once is
-    useless."""
+    """RATE_LIMITED because other live queries hold the memory, however long: a retry at once is useless."""
 
 
 class LiveMemory:
-    """Bytes that may be held together. Thread-safe. `held`: those that are, in this process. `beside`: and in
-    others."""
+    """Bytes that may be held together. Thread-safe. `held`: in this process. `beside`: in others."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -67,8 +65,7 @@ class MemoryShare:
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class SnapshotChunks:
-    """A snapshot in one form, shared by the subscribers that begin at its moment, and counted until all have read
-    it."""
+    """A snapshot in one form for all subscribers that begin at its moment, counted until all have read it."""
 
     messages: list[Message]
     holding: MemoryShare

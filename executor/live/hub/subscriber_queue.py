@@ -225,8 +225,7 @@ class SubscriberQueue:
             self._go_on(subscriber, made.reached)
 
     def _join(self, subscriber: Subscriber, t: int) -> bool:
-        """Has a subscriber that knows the state after transaction t follow from there, where what came since is
-        kept."""
+        """A subscriber that knows the state after t follows from there, where what came since is kept."""
         feed = subscriber.feed
         backlog = feed.since(t)
         messages = None if backlog is None else self._written(backlog, subscriber.form)

@@ -33,7 +33,7 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
-from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal
+from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal_answer
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
@@ -41,7 +41,7 @@ from adalog.schema.documents.operations import Operations
 from adalog.schema.request.budget import Responses
 from adalog.schema.request.context import Services
 from adalog.schema.request.cursor import Cursors
-from adalog.schema.request.errors import describe, internal
+from adalog.schema.request.errors import internal
 from adalog.schema.surface import build_schema
 
 # The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
@@ -185,8 +185,7 @@ class _Probes:
         try:
             await self.tokens.asking(request.scope)
         except AdalogError as error:
-            status, headers = refusal(error)
-            return JSONResponse({"errors": [describe(error)]}, status, headers)
+            return refusal_answer(error)
         # What is counted may take a while: the bytes of all attributes, for one.
         if self.workers is None:
             text = await asyncio.to_thread(self.metrics.text)

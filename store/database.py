@@ -161,10 +161,6 @@ class Database:
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
-    def stop(self) -> None:
-        """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
-        self.writer.stop()
-
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
         if self._following is not None:

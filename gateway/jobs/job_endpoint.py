@@ -11,11 +11,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded
@@ -30,11 +29,9 @@ from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
 from adalog.gateway.jobs.outbox import LAST, Outbox
 from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
 from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
-from adalog.gateway.protocols.graphql import refusal
+from adalog.gateway.protocols.graphql import refusal_answer
+from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.errors import describe
-
-_NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,10 @@ class JobEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
         if request.method != "POST":
-            error = invalid_argument(f"{request.method} is not for {kind.path}; use POST")
-            await _refusal(error, 405, {"Allow": "POST"})(scope, receive, send)
+            wrong = BadRequestError(
+                405, f"{request.method} is not for {kind.path}; use POST", headers={"Allow": "POST"}
+            )
+            await refusal_answer(wrong)(scope, receive, send)
             return
         try:
             principal = await self._answering.tokens.asking(scope)
@@ -77,7 +76,7 @@ class JobEndpoint:
                 meter.admit(REQUEST_UNITS)
             outbox = await kind.begin(await self._body(request), principal, scope)
         except AdalogError as error:
-            await _refusal(error)(scope, receive, send)
+            await refusal_answer(error)(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -189,10 +188,3 @@ async def _events(outbox: Outbox, seconds: float, gone: asyncio.Future[None]) ->
 def _framed(kind: str, said: Any) -> bytes:
     """One event. JSON written by orjson has no line break, so that one line of data is enough."""
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
-
-
-def _refusal(error: AdalogError, status: int | None = None, more: Mapping[str, str] = _NOTHING) -> Response:
-    """The answer to a request that is refused. more: headers."""
-    usual, headers = refusal(error)
-    headers = {"Cache-Control": "no-store", **more, **headers}
-    return JSONResponse({"errors": [describe(error)]}, status or usual, headers)

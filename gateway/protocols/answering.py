@@ -116,6 +116,9 @@ class Answering:
             check_write(principal)
         return asked
 
+    def context(self, asked: ReadRequest) -> Context:
+        return Context(self.services, asked.request.min_basis_t)
+
     async def answer(self, asked: ReadRequest, context: Context, gone: Gone | None = None) -> Answer:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
@@ -145,7 +148,7 @@ class Answering:
         the last event that the client has, where its transport tells."""
         started = perf_counter()
         request = asked.request
-        given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
+        given = asked.prepared, self.context(asked), request.variables, request.operation_name, resume
         try:
             with tracing.span("graphql.subscribe", _about(asked)):
                 begun = self.operations.subscribe_at_once(*given)

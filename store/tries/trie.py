@@ -226,7 +226,8 @@ class Trie:
                 if place < stop and level.values[place] == value:
                     return bool(level.added[place])
         row = self.base.row(key)
-        return row is not None and _among(row, value)
+        place = 0 if row is None else int(row.searchsorted(value))
+        return row is not None and place < len(row) and bool(row[place] == value)
 
     def mentions(self, key: int) -> bool:
         """Whether the key has, or lately had, values. Makes no index of the base."""
@@ -464,11 +465,6 @@ class Trie:
             csr = self.__dict__.get(name)
             written += 0 if csr is None or csr is self.base else csr.nbytes()
         return sum(level.nbytes() for level in self.levels) + written
-
-
-def _among(row: CodeColumn, value: int) -> bool:
-    at = int(row.searchsorted(value))
-    return at < len(row) and bool(row[at] == value)
 
 
 def _merged(row: CodeColumn, values: CodeColumn, added: Bools) -> CodeColumn:

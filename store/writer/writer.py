@@ -156,7 +156,7 @@ class Writer:
             self.waiting -= 1
 
     def stop(self) -> None:
-        """Refuse what is queued and not begun. Does not wait."""
+        """Refuse what is queued and not begun, so that `close` is quick. Does not wait."""
         self.is_stopped = True
 
     def close(self) -> None:

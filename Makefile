@@ -25,7 +25,7 @@ help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
-	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
+	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; ADALOG_DRAIN_SECONDS=$${ADALOG_DRAIN_SECONDS-0} exec $(BIN)/adalog serve
 
 setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
 

@@ -34,7 +34,7 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
-from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal
+from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal_answer
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
@@ -94,7 +94,7 @@ def create_app(
     answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
+    probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -161,6 +161,7 @@ class _Probes:
     pool: Pool
     tokens: Tokens
     metrics: Metrics
+    wire: Wire
     prepared: Callable[[], bool]
     workers: Workers | None
 
@@ -169,6 +170,9 @@ class _Probes:
 
     async def ready(self, request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
+        if self.wire.is_draining:
+            why = "the server stops soon: everything is still answered"
+            return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         try:
             t = self.database.snapshot().t
         except AdalogError as error:
@@ -196,8 +200,7 @@ class _Probes:
         try:
             await self.tokens.asking(request.scope)
         except AdalogError as error:
-            status, headers = refusal(error)
-            return JSONResponse({"errors": [describe(error)]}, status, headers)
+            return refusal_answer(error)
         # What is counted may take a while: the bytes of all attributes, for one.
         if self.workers is None:
             text = await asyncio.to_thread(self.metrics.text)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,14 @@ import uvicorn
 from rich.console import Console
 from starlette.applications import Starlette
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.observe.logs import start_logging
 from adalog.gateway.observe.telemetry import traces
 from adalog.gateway.process import descriptors
+from adalog.gateway.process.backlog import SETTLE_SECONDS, is_readable, refuse_new
 from adalog.gateway.process.shutdown import CUT, FINISH, LET_GO, Shutdown
 from adalog.gateway.process.trimming import MemoryTrimming
 from adalog.gateway.settings.config import Settings
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
 _SWITCH_SECONDS = 0.0005
+# In which the event loop accepts what waits at a port that is closed; one is enough where no new connection begins.
+_MOST_TURNS = 100
+
+_log = logging.getLogger("adalog.server")
 
 
 class Entrance:
@@ -52,7 +59,7 @@ class Entrance:
         """The event loop runs, and connections are taken from now on."""
 
     def close(self) -> None:
-        """No more."""
+        """No more, once those that wait are taken."""
 
     def counted(self, connections: int) -> None:
         """So many connections are open."""
@@ -73,7 +80,7 @@ class HandedConnections(Entrance):
             self._beginning.add(task)
             task.add_done_callback(self._beginning.discard)
 
-        self._post.open(take)
+        self._post.open(take, server.drain)
 
     def close(self) -> None:
         self._post.close()
@@ -140,13 +147,14 @@ def _address(settings: Settings) -> str:
 def _serve(
     settings: Settings, entrance: Entrance, siblings: ProcessGroup | None = None, workers: Workers | None = None
 ) -> None:
-    ending, trimming = Shutdown(), MemoryTrimming()
+    # A worker is told by its supervisor when the drain begins, and stops at the first signal.
+    ending, trimming = Shutdown(settings.drain_seconds if workers is None else 0.0), MemoryTrimming()
     start = Startup(settings, entrance.rehearsed, siblings, workers)
     server = Server(start.front, settings, entrance)
     # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
     ending.install()
     ending.kill = lambda: start.kill()
-    ending.tell(server.handle_exit)
+    ending.tell(server.drain, server.give_up)
 
     def opened() -> None:
         entrance.opened()
@@ -214,10 +222,23 @@ class Server(uvicorn.Server):
         )  # type: ignore[call-arg]
         return made
 
+    def drain(self) -> bool:
+        """Has balancers send nothing more, while everything is answered. Returns False if nothing is served yet."""
+        if isinstance(self._app, StartupApp) and not self._app.is_open:
+            return False
+        # A signal may interrupt the answer to a request, which the line does not belong to.
+        Context().run(_log.info, "the server stops soon: /readyz is 503, and everything is still answered")
+        self._wire.is_draining = True
+        return True
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets what runs finish for a moment, then has it answered that the server stops."""
         self._wire.stop()
+        self._wire.is_draining = True
+        for connection in tuple(self.server_state.connections):
+            connection.shutdown()
         self._entrance.close()
+        await self._close_ports(sockets or [])
         loop = asyncio.get_running_loop()
         loop.call_later(FINISH, self._app.state.stop.begin)
         loop.call_later(LET_GO, self._wire.let_go)
@@ -227,8 +248,19 @@ class Server(uvicorn.Server):
             connection.transport.abort()
         await asyncio.sleep(0)
 
+    async def _close_ports(self, listeners: list[socket.socket]) -> None:
+        """Returns when the event loop has accepted what waited; uvicorn closes the sockets."""
+        for listener in listeners:
+            refuse_new(listener)
+        if listeners:
+            await asyncio.sleep(SETTLE_SECONDS)
+        for _ in range(_MOST_TURNS):
+            if not any(is_readable(listener.fileno()) for listener in listeners):
+                break
+            await asyncio.sleep(0)
+
     def give_up(self) -> None:
-        """Ends, as nothing can be served. On any thread."""
+        """Ends in order. On any thread."""
         self.should_exit = True
 
     @contextmanager
@@ -250,10 +282,9 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=1024)
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}; "
-            "--port takes another one (0: any free)",
+            "--port takes another one (0: any free)"
         ) from None
     with listener:
         yield listener

@@ -82,6 +82,11 @@ class StartupApp:
         """That of the app, and before there is one `wire` and `stop`."""
         return self._starting if self._app is None else self._app.state
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the app answers."""
+        return self._app is not None
+
     def begin(self) -> None:
         """Gives up what is not opened yet: the server stops."""
         self._progress.stop()

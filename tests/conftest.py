@@ -34,6 +34,9 @@ turn_records.install()
 # Seconds of a turn on a machine at rest. What was found to hold a loop took seconds; a tenth of this is usual.
 _LONGEST_TURN = 0.3
 
+# What a test stops has no balancer in front of it.
+os.environ["ADALOG_DRAIN_SECONDS"] = "0"
+
 # Files that take longest come first, so that at the end no process has one of them while others have nothing.
 _FIRST = (
     "tests/gateway/process/test_shutdown.py",

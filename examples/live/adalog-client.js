@@ -890,6 +890,40 @@ function after(t) {
   return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
 }
 
+// dist/seen-basis.js
+var SeenBasis = class {
+  #t;
+  get t() {
+    return this.#t;
+  }
+  /** The operation with what has been seen. */
+  onto(operation) {
+    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
+  }
+  /**
+   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
+   * is of another database, a restored one for example, and starts anew.
+   */
+  saw(t, least) {
+    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
+      this.#t = t;
+  }
+  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
+  over(transport) {
+    return (operation, receiver) => transport(() => this.onto(operation()), {
+      ...receiver,
+      next: (answers) => {
+        for (const { data } of answers) {
+          const t = data?.live?.basisT ?? data?.transactions?.t;
+          if (t !== void 0)
+            this.saw(t);
+        }
+        receiver.next(answers);
+      }
+    });
+  }
+};
+
 // dist/event-stream.js
 function eventStream() {
   let rest = "";
@@ -1006,7 +1040,8 @@ function webSocket(client) {
         return current;
       }
     };
-    const stop = client.subscribe({ query: operation().query, variables }, {
+    const { query, extensions = {} } = operation();
+    const stop = client.subscribe({ query, variables, extensions }, {
       next: (answer) => once(() => receiver.next([answer])),
       error: (error) => end(fromWebSocket(error)),
       complete: () => end()
@@ -1051,18 +1086,19 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
-  const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
-  async function send2(query, variables, { signal, onWarnings }) {
-    const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  const seen = new SeenBasis();
+  const transport = seen.over(options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket));
+  async function send2(operation, { signal, onWarnings }) {
+    const { data, warnings } = await answerOf(await post(endpoint, operation, ACCEPT, signal), signal);
     if (warnings.length > 0)
       onWarnings?.(warnings);
     return data;
   }
-  async function repeated(query, variables, { signal, onRetry = options.onRetry }, retryMs) {
+  async function repeated(operation, { signal, onRetry = options.onRetry }, retryMs) {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send2(query, variables, { signal });
+        return await send2(operation, { signal });
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
@@ -1084,21 +1120,31 @@ function createClient(options) {
         ...more.with === void 0 ? {} : { with: String(more.with) },
         ...more.argsEdn === void 0 && args.length > 0 ? { args: jsonArguments(args) } : {}
       };
-      return (await repeated(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
+      const { basis, after: after2, with: speculative } = more;
+      const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
+      const least = isNewest ? seen.t : void 0;
+      const operation = { query: QUERY, variables };
+      const { q } = await repeated(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      if (speculative === void 0)
+        seen.saw(q.basisT, least);
+      return q;
     },
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
+      const least = more.idempotencyKey === void 0 ? seen.t : void 0;
+      const { transact } = await repeated({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      seen.saw(transact.t, least);
+      return transact;
     },
     live(query, args = [], live = {}) {
       return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2, FOR_GOOD)).database.basisT);
+      const from = options2.from ?? after((await repeated(seen.onto({ query: "{ database { basisT } }", variables: {} }), options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
     graphql(document, variables = {}, options2 = {}) {
-      return send2(document, variables, options2);
+      return send2(seen.onto({ query: document, variables }), options2);
     }
   };
 }

@@ -32,6 +32,7 @@ from adalog.gateway.connections.wire import (
     Wire,
 )
 from adalog.gateway.identity.peer import counted_address
+from adalog.gateway.process.backlog import is_readable
 
 # Of one request. Each costs some microseconds, so that a read full of empty ones would hold up everybody.
 _MOST_FIELDS: Final = 256
@@ -286,9 +287,19 @@ class Connection(HttpToolsProtocol):
             self._sender.writable()
 
     def shutdown(self) -> None:
-        super().shutdown()
+        """Ends the connection once its requests are answered."""
+        if not self._is_awaited:
+            super().shutdown()
         if self._sender is not None:
             self._sender.leave()
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether a request may be on the way."""
+        if not self.is_idle or self.transport.is_closing():
+            return False
+        is_young = not self._heads and self.loop.time() - self.since < limits.FIRST_REQUEST_SECONDS
+        return is_young or is_readable(self.transport.get_extra_info("socket").fileno())
 
     def _detach(self) -> None:
         if self._sender is not None:
@@ -330,6 +341,8 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
+        if self.wire.is_draining:
+            cycle.keep_alive = False
         super()._start_asgi_task(cycle, app)
 
     def make_room(self) -> None:
@@ -338,6 +351,8 @@ class Connection(HttpToolsProtocol):
     def let_go(self) -> None:
         if self._sender is not None or self.transport.is_closing():
             self.transport.abort()
+        elif self.is_idle:
+            self.transport.close()
 
     def check(self, now: float) -> None:
         """Ends the connection if the client has taken too long for what it does."""

@@ -11,6 +11,8 @@ HEAD_BYTES: Final = 64 * 1024
 """Of a request's first line and headers: four times what proxies pass on by default."""
 HEAD_SECONDS: Final = 10.0
 """Until a request's headers are here: enough for a mobile network, too short to hold many connections."""
+FIRST_REQUEST_SECONDS: Final = 1.0
+"""Until the first bytes of a new connection, for which a server that stops waits."""
 BODY_SECONDS: Final = 60.0
 """Until a body is here: the largest request at 140 KiB a second."""
 SEND_SECONDS: Final = 60.0

@@ -117,6 +117,8 @@ class Wire:
         self.messages: Counter[str] = Counter()
         self.closed: Counter[str] = Counter()
         self.body_bytes = 0
+        # Whether the server stops soon: each HTTP response is the last one of its connection.
+        self.is_draining = False
         self.connections: set[Peer] = set()
         # Called with the number of open connections.
         self.counted: Callable[[int], None] = lambda connections: None

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum, auto
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -52,7 +53,7 @@ class StoppedAnswers:
         for task in self.reading:
             task.cancel()
         self._hub.stop()
-        self._database.stop()
+        self._database.writer.stop()
         self._pool.stop()
 
     def told(self) -> asyncio.Future[None]:
@@ -69,32 +70,66 @@ class StoppedAnswers:
         waiting.cancel()
 
 
-class Shutdown:
-    """Takes SIGTERM and SIGINT: the first ends the process in order and in time, the second at once."""
+class Step(Enum):
+    """How far the end of a process is."""
 
-    def __init__(self) -> None:
-        self.begun = False
+    SERVING = auto()
+    DRAINING = auto()
+    STOPPING = auto()
+    ENDING = auto()
+
+
+def after_signal(step: Step, number: int, *, drains: bool) -> Step:
+    """The next step. SIGTERM drains first, if that is wanted; SIGINT comes from a person who waits."""
+    if step is Step.SERVING and number == signal.SIGTERM and drains:
+        return Step.DRAINING
+    return Step.STOPPING if step in (Step.SERVING, Step.DRAINING) else Step.ENDING
+
+
+class Shutdown:
+    """Takes SIGTERM and SIGINT. The first SIGTERM begins the drain. Its end, another signal, or SIGINT stops the
+    process in order and in time; a further signal ends it at once."""
+
+    def __init__(self, drain_seconds: float = 0.0) -> None:
+        self._step = Step.SERVING
+        self._drain_seconds = drain_seconds
         self.kill: Callable[[], None] = lambda: None
-        self._first: Callable[[int, FrameType | None], None] = lambda number, frame: None
+        self._drain: Callable[[], bool] = lambda: False
+        self._stop: Callable[[], object] = lambda: None
 
     def install(self) -> None:
         """From now on; in the main thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)
 
-    def tell(self, first: Callable[[int, FrameType | None], None]) -> None:
-        """Sets the callback of the first signal; called at once if the signal came before."""
-        self._first = first
-        if self.begun:
-            first(signal.SIGTERM, None)
+    def tell(self, drain: Callable[[], bool], stop: Callable[[], object]) -> None:
+        """Sets the callbacks; `stop` is called at once if a signal came before. drain: returns False if nothing is
+        served yet."""
+        self._drain, self._stop = drain, stop
+        if self._step is not Step.SERVING:
+            stop()
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if self.begun:
+        self._step = after_signal(self._step, number, drains=self._drain_seconds > 0)
+        if self._step is Step.DRAINING and not self._drain():
+            self._step = Step.STOPPING
+        if self._step is Step.ENDING:
             self._in(0, 128 + number)
-            return
-        self.begun = True
+        elif self._step is Step.STOPPING:
+            self._begin()
+        else:
+            timer = threading.Timer(self._drain_seconds, self._drained)
+            timer.daemon = True
+            timer.start()
+
+    def _drained(self) -> None:
+        if self._step is Step.DRAINING:
+            self._step = Step.STOPPING
+            self._begin()
+
+    def _begin(self) -> None:
         self._in(GONE, 0)
-        self._first(number, frame)
+        self._stop()
 
     def _in(self, seconds: float, code: int) -> None:
         timer = threading.Timer(seconds, self._end, (code,))

@@ -130,6 +130,12 @@ class Settings:
         1_250, "Connections open at once from one address.", is_divided=True
     )
     idle_seconds: types.Seconds = setting(75.0, "Seconds until a connection without a request is closed.")
+    drain_seconds: types.Span = setting(
+        3.0,
+        "Seconds after SIGTERM in which `/readyz` is 503, so that a balancer sends nothing more, and everything is "
+        "still answered; 0: none.",
+        "operations.md",
+    )
     request_bytes: int = setting(
         8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
     )
@@ -279,6 +285,11 @@ class Settings:
     def responses_bytes(self) -> int:
         """What all large responses may have that are not sent yet."""
         return _RESPONSES_AT_ONCE * self.result_bytes
+
+    @property
+    def segments_place(self) -> str | None:
+        """Where gateways on a server share files, with the keys of the address."""
+        return None if self.segments is None else self.segments.get_secret_value()
 
     @property
     def spark_properties(self) -> dict[str, str]:

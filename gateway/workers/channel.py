@@ -19,6 +19,8 @@ CALLING: Final = b"q"
 """The line to the worker that was to be called."""
 NOBODY: Final = b"n"
 """There is no such worker now; without a descriptor."""
+DRAIN: Final = b"d"
+"""The server stops soon; without a descriptor."""
 
 OPENED: Final = "opened"
 """The database is open, and all that stands on it."""

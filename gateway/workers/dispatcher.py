@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from adalog.gateway.process.backlog import SETTLE_SECONDS, refuse_new
 from adalog.gateway.workers import channel
 from adalog.gateway.workers.process import Process
 
@@ -22,6 +23,8 @@ _QUIET_SECONDS: Final = 2.0
 _ACCEPTED_AT_ONCE: Final = 64
 # Until the next try where the kernel gives none: there may be too many open files, say.
 _REST_SECONDS: Final = 1.0
+# Between looks at a port that is closed.
+_PAUSE_SECONDS: Final = 0.005
 
 _log = logging.getLogger("adalog.server")
 
@@ -72,7 +75,13 @@ class Dispatcher:
         self.turn()
 
     def close(self) -> None:
-        """Takes nothing more; a client that was not served sees the connection end."""
+        """Hands over what waits, and takes nothing more; a client that was not served sees the connection end."""
+        refuse_new(self.listener)
+        until = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < until:
+            self.accept()
+            time.sleep(_PAUSE_SECONDS)
+        self.accept()
         self._closed = True
         self._drop()
         self.turn()

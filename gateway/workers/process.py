@@ -94,6 +94,10 @@ class Process:
         """Its exit code, or below zero the signal that ended it; None while it runs."""
         return self._process.poll()
 
+    def drain(self) -> None:
+        """Has it say that it is not ready, and answer everything. One that serves nothing yet is left alone."""
+        channel.give(self.channel, channel.DRAIN, None)
+
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
 

@@ -11,6 +11,7 @@ import selectors
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.process.cursor_key import cursor_key
-from adalog.gateway.process.shutdown import GONE
+from adalog.gateway.process.shutdown import GONE, Step, after_signal
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers import channel
 from adalog.gateway.workers.board import Board
@@ -103,8 +104,11 @@ class Supervisor:
         self._seats = [_Seat(number) for number in range(settings.workers)]
         self._served = False
         self._failure: AdalogError | SettingError | None = None
+        self._step = Step.SERVING
+        # When the drain ends; when all is over.
+        self._drained: float | None = None
         self._stopping: float | None = None
-        self._signals: list[int] = []
+        self._signals: deque[int] = deque()
         self._restarts = 0
         self._looked = time.monotonic()
         self._bell, self._ring = socket.socketpair()
@@ -141,10 +145,18 @@ class Supervisor:
                 self._reap()
                 self._look()
                 self._door.turn()
-                if self._signals and self._stopping is None:
+                while self._signals:
+                    number = self._signals.popleft()
+                    drains = self._served and self._share.drain_seconds > 0
+                    self._step = after_signal(self._step, number, drains=drains)
+                    if self._step is Step.ENDING:
+                        return self._end_at_once(number)
+                    if self._step is Step.DRAINING:
+                        self._drain()
+                    else:
+                        self._stop()
+                if self._step is Step.DRAINING and time.monotonic() > (self._drained or 0):
                     self._stop()
-                if len(self._signals) > 1:
-                    return self._end_at_once()
                 if self._stopping is not None:
                     if not self._processes():
                         break
@@ -176,7 +188,7 @@ class Supervisor:
     def _start_due(self) -> None:
         now = time.monotonic()
         for seat in self._seats:
-            if seat.due is not None and now >= seat.due and self._stopping is None:
+            if seat.due is not None and now >= seat.due and self._step is Step.SERVING:
                 seat.due = None
                 try:
                     settings, alone = own(self._share, seat.number), not self._processes()
@@ -240,7 +252,7 @@ class Supervisor:
             seat.process = None
             self._board.forget(seat.number)
             self._count()
-            if self._stopping is None:
+            if self._step is Step.SERVING:
                 self._restart(seat, process, code or 0, now)
             self._door.hold(left)
 
@@ -316,7 +328,14 @@ class Supervisor:
 
     # The end
 
+    def _drain(self) -> None:
+        """Has all workers say that they are not ready, while everything is answered."""
+        self._drained = time.monotonic() + self._share.drain_seconds
+        for process in self._processes():
+            process.drain()
+
     def _stop(self) -> None:
+        self._step = Step.STOPPING
         self._stopping = time.monotonic() + GONE + _MARGIN
         self._door.close()
         for seat in self._seats:
@@ -324,7 +343,7 @@ class Supervisor:
             if seat.process is not None:
                 seat.process.stop()
 
-    def _end_at_once(self) -> int:
+    def _end_at_once(self, number: int) -> int:
         for process in self._processes():
             process.stop()
         until = time.monotonic() + _MARGIN
@@ -332,7 +351,7 @@ class Supervisor:
             if time.monotonic() > until:
                 break
             time.sleep(0.01)
-        return 128 + self._signals[1]
+        return 128 + number
 
     def _kill(self, why: str | None) -> None:
         left = [seat for seat in self._seats if seat.process is not None]

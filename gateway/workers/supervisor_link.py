@@ -49,6 +49,7 @@ class SupervisorLink:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turned = True
         self._take: Taker = lambda connection: connection.close()
+        self._drain: Callable[[], object] = lambda: None
         end.setblocking(False)
         threading.Thread(target=self._beat, name="adalog-beat", daemon=True).start()
 
@@ -97,15 +98,17 @@ class SupervisorLink:
 
     # Connections
 
-    def open(self, take: Taker) -> None:
-        """Has connections taken, on the running event loop."""
-        self._take, self._loop = take, asyncio.get_running_loop()
+    def open(self, take: Taker, drain: Callable[[], object]) -> None:
+        """Has connections taken, on the running event loop. drain: called when the server stops soon."""
+        self._take, self._drain, self._loop = take, drain, asyncio.get_running_loop()
         self._loop.add_reader(self._end, self._heed)
         self.say(channel.UP)
 
     def close(self) -> None:
         if self._loop is not None:
             self._loop.remove_reader(self._end)
+            # The supervisor hands over nothing more, and what it did is to be answered.
+            self._heed()
             self._loop = None
             self.say(channel.DOWN)
 
@@ -125,6 +128,8 @@ class SupervisorLink:
                     target=self.answer, args=(Line(descriptor),), name="adalog-call", daemon=True
                 )
                 thread.start()
+            elif what == channel.DRAIN:
+                self._drain()
             elif what in (channel.CALLING, channel.NOBODY):
                 self._got(call, descriptor)
             elif descriptor is not None:

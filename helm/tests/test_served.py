@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -57,8 +56,6 @@ class Pod:
 
     def end(self) -> int:
         """Stops it as the kubelet does; its exit code."""
-        (program, *_) = self.container["lifecycle"]["preStop"]["exec"]["command"]
-        assert shutil.which(program)
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
@@ -96,7 +93,7 @@ def started(
             for here, there in {**mounts, **(replaced or {})}.items():
                 text = text.replace(here, there)
             given[each["name"]] = text
-    given |= {"ADALOG_HOST": "127.0.0.1", "ADALOG_PORT": "0"}
+    given |= {"ADALOG_HOST": "127.0.0.1", "ADALOG_PORT": "0", "ADALOG_DRAIN_SECONDS": "0"}
     with subprocess.Popen(
         [ROOT / "helm" / "image" / "entrypoint.sh", *container["args"]],
         env={**environ, **given},

@@ -341,9 +341,10 @@ def test_the_lines_of_tokens(tmp_path: Any) -> None:
 def test_there_is_time_to_end() -> None:
     made = rendered(TOKENS)
     spec = made.one("Deployment")["spec"]["template"]["spec"]
-    (command,) = (each["lifecycle"]["preStop"]["exec"]["command"] for each in spec["containers"])
-    assert command[0] == "sleep"
-    assert int(command[1]) + shutdown.GONE < spec["terminationGracePeriodSeconds"]
+    (variables,) = (each["env"] for each in spec["containers"])
+    (drain,) = (each["value"] for each in variables if each["name"] == "ADALOG_DRAIN_SECONDS")
+    assert int(drain) >= 5
+    assert int(drain) + shutdown.GONE < spec["terminationGracePeriodSeconds"]
 
 
 def test_streams_pass_the_ingress() -> None:

@@ -49,7 +49,7 @@ from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
-from adalog.schema.request.transaction_wait import caught_up
+from adalog.schema.request.transaction_wait import caught_up, missed
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
@@ -324,7 +324,7 @@ class Operations:
                 selected = self._selected(prepared, context, variables, operation_name)
             else:
                 selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
-            await caught_up(context.services.database)
+            await caught_up(context.services.database, context.min_basis_t)
             return await subscribed(context.services, selected, resume)
         except AdalogError as error:
             raise RefusedError([_located(error, selected)]) from None
@@ -340,7 +340,7 @@ class Operations:
         resume: str | None = None,
     ) -> Subscription | None:
         """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
-        if not _is_light(variables) or context.services.database.missed is not None:
+        if not _is_light(variables) or missed(context.services.database, context.min_basis_t) is not None:
             return None
         selected: SelectedField | None = None
         try:
@@ -425,7 +425,7 @@ class Operations:
             return Answer({"errors": self._wrong_variables(executor, document, variables)}, executed=False)
         if operation is None or operation.operation is not OperationType.MUTATION:
             try:
-                await caught_up(context.services.database)
+                await caught_up(context.services.database, context.min_basis_t)
             except AdalogError as error:
                 return Answer({"errors": [describe(error)]}, executed=False)
         outcome: Any = executor.execute_operation()

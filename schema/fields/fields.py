@@ -10,7 +10,7 @@ import strawberry
 
 from adalog.datalog import edn
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.arguments import BasisArgument
@@ -96,7 +96,7 @@ def _check_first(first: int | None, most: int) -> None:
     if first is None:
         return
     if first < 0:
-        raise AdalogError(Code.ARG_INVALID, f"first is {first}; a page has 0 rows or more")
+        raise invalid_argument(f"first is {first}; a page has 0 rows or more")
     if first > most:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
@@ -104,7 +104,7 @@ def _check_first(first: int | None, most: int) -> None:
 def _within(asked: int | None, most: int) -> Cancel:
     """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
     if asked is not None and asked <= 0:
-        raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
+        raise invalid_argument(f"timeoutMs is {asked}; give at least 1")
     return Cancel.after(most if asked is None else min(asked, most))
 
 
@@ -280,7 +280,7 @@ class QueryFields:
         within = _within(timeout_ms, services.limits.timeout_ms)
         if components is not None and len(components) > len(index.value):
             message = f"{len(components):,} components; an index has {len(index.value)} places"
-            raise AdalogError(Code.ARG_INVALID, message)
+            raise invalid_argument(message)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
         told: list[Diagnostic] = []
         snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)

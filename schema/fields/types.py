@@ -26,9 +26,8 @@ from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
 from adalog.schema.writing.rows import PART_BYTES, Page
 from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
-from adalog.store.database import Datom, TxReport
 from adalog.store.snapshot.index import DatomSpan
-from adalog.store.values.datom import nothing_to_tell
+from adalog.store.values.datom import Datom, TxReport, nothing_to_tell
 
 
 @strawberry.enum(name="Engine", description="Where a query runs. AUTO lets the planner's cost estimate choose.")

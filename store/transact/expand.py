@@ -5,7 +5,7 @@ Reads the database as it was before the transaction and knows nothing of tempids
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from adalog.datalog.edn.writer import write
@@ -119,20 +119,14 @@ class Expansion:
 
     def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
         attribute = self._used(key, number, (*path, 2), (*path, 3))
-        self._check_single(attribute, ":db.fn/inc", path)
-        if attribute.kind.value_type not in NUMERIC:
-            message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.kind.value_type}s"
-            raise invalid(message, (*path, 2))
+        self._check_single(attribute, ":db.fn/inc", path, NUMERIC, "adds numbers")
         if type_name(number) not in NUMERIC:
             raise invalid(f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
         return ops.Update("inc", e, attribute, number, path)
 
     def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
         attribute = self._used(key, False, (*path, 2), (*path, 2))
-        self._check_single(attribute, ":db.fn/toggle", path)
-        if attribute.kind.value_type != "boolean":
-            message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.kind.value_type}s"
-            raise invalid(message, (*path, 2))
+        self._check_single(attribute, ":db.fn/toggle", path, ("boolean",), "needs a boolean")
         return ops.Update("toggle", e, attribute, None, path)
 
     def _default(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
@@ -141,11 +135,15 @@ class Expansion:
         for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
             yield ops.Update("default", e, attribute, self._value(attribute, item, item_path), path)
 
-    def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
+    def _check_single(
+        self, attribute: Attribute, function: str, path: Path, types: Collection[str] = VALUE_TYPES, does: str = ""
+    ) -> None:
+        """Refuses an attribute with many values, and one of none of the types. does: what the function does."""
+        ident, held = attribute.ident, attribute.kind.value_type
         if attribute.is_many:
-            raise invalid(
-                f"{function} needs an attribute of cardinality one, and {attribute.ident} has many", (*path, 2)
-            )
+            raise invalid(f"{function} needs an attribute of cardinality one, and {ident} has many", (*path, 2))
+        if held not in types:
+            raise invalid(f"{function} {does}, and {ident} holds {held}s", (*path, 2))
 
     def _check_by_hand(self, attribute: Attribute, path: Path) -> None:
         if attribute.kind.tuple_attrs is not None:
@@ -181,7 +179,7 @@ class Expansion:
 
     def _entry(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, key_path, path)
-        for item, item_path in self._several.of_map(attribute, value, path):
+        for item, item_path in self._several.of(attribute, value, path, several=attribute.is_many):
             yield from self._one(e, attribute, item, item_path)
 
     def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
@@ -193,7 +191,7 @@ class Expansion:
                 f"{attribute.kind.value_type}s",
                 key_path,
             )
-        for item, item_path in self._several.of_reverse(attribute, value, path):
+        for item, item_path in self._several.of(attribute, value, path, several=True):
             if isinstance(item, EdnMap):
                 other: Term = self._nested_id(item, item_path)
                 yield from self._map(item, item_path, other)

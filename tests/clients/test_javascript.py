@@ -13,6 +13,7 @@ import pytest
 
 from tests.clients.npm import CLIENT, ROOT, needs_node, run
 from tests.gateway.process.test_shutdown import serving
+from tests.postgres_servers import PostgresServer
 
 PACKAGE: dict[str, Any] = json.loads((CLIENT / "package.json").read_text("utf-8"))
 LOCK: dict[str, Any] = json.loads((CLIENT / "package-lock.json").read_text("utf-8"))
@@ -94,6 +95,14 @@ def test_against_a_server_that_is_killed_in_between(tmp_path: Path) -> None:
             client.kill()
             client.communicate()
     assert [client.returncode for client in clients] == [0, 0], "\n".join(errors)
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_a_client_reads_its_own_writes_on_each_of_two_gateways(postgres: PostgresServer) -> None:
+    database = postgres.new_database()
+    with serving(database) as one, serving(database) as other:
+        run("node", "build/alternating.js", one.address, other.address)
 
 
 def script(*command: str) -> subprocess.Popen[str]:

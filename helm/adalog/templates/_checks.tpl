@@ -90,12 +90,12 @@
 {{- fail "metrics.serviceMonitor.enabled is set, and /metrics asks for a token: set metrics.serviceMonitor.tokenSecret to a Secret with one that may read" -}}
 {{- end -}}
 
-{{- $least := add (int64 $v.preStopSeconds) 10 -}}
+{{- $least := add (int64 $v.drainSeconds) 10 -}}
 {{- if lt (int64 $v.terminationGracePeriodSeconds) $least -}}
-{{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for preStopSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for drainSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
 {{- end -}}
 
-{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" "jwt_algorithms" "auth.jwt" "jwt_keys_url" "auth.jwt" "jwt_key" "auth.jwt" "jwt_secret" "auth.jwt.signingSecret" "jwt_issuer" "auth.jwt" "jwt_audience" "auth.jwt" "jwt_roles_claim" "auth.jwt" "jwt_roles" "auth.jwt" "backup_folders" "backup" "segments" "segments" "segments_copy" "segments" -}}
+{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "drain_seconds" "drainSeconds" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" "jwt_algorithms" "auth.jwt" "jwt_keys_url" "auth.jwt" "jwt_key" "auth.jwt" "jwt_secret" "auth.jwt.signingSecret" "jwt_issuer" "auth.jwt" "jwt_audience" "auth.jwt" "jwt_roles_claim" "auth.jwt" "jwt_roles" "auth.jwt" "backup_folders" "backup" "segments" "segments" "segments_copy" "segments" -}}
 {{- range $name, $_ := $v.settings -}}
 {{- if hasKey $own $name -}}
 {{- fail (printf "settings.%s is for the chart to set: use %s" $name (index $own $name)) -}}

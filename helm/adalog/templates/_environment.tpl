@@ -14,6 +14,8 @@
   value: {{ .Values.service.bind | quote }}
 - name: ADALOG_PORT
   value: "8080"
+- name: ADALOG_DRAIN_SECONDS
+  value: {{ int64 .Values.drainSeconds | quote }}
 {{ include "adalog.databaseEnvironment" . }}
 {{- include "adalog.authEnvironment" . }}
 {{- include "adalog.segmentsEnvironment" . }}

@@ -32,8 +32,7 @@ class RemoteBackend:
 
     def __init__(self, url: str, token: str | None) -> None:
         url = f"127.0.0.1{url}" if url.startswith(":") else url
-        base = (url if "://" in url else f"http://{url}").rstrip("/")
-        self._base = base.removesuffix("/graphql")
+        self._base = (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/graphql")
         self._url = self._base + "/graphql"
         self._token = token
 

@@ -181,8 +181,7 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             batch = reader.read_next_batch()
         batch.validate(full=True)
-        kinds = [name.partition(" ")[2] for name in batch.schema.names]
-        pairs = zip(kinds, batch.columns, strict=True)
+        pairs = zip([name.partition(" ")[2] for name in batch.schema.names], batch.columns, strict=True)
         columns = tuple(StoredColumn(kind, _checked(kind, array)) for kind, array in pairs)
         metadata = batch.schema.metadata or {}
         engine = metadata[b"engine"].decode()

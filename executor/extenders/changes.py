@@ -112,6 +112,5 @@ def fact_rows(atom: RelationAtom, columns: Sequence[Column]) -> Batch:
     """Distinct rows of an atom's variables, from some rows of the relation that it reads."""
     if not len(columns[0]):
         return _NO_ROWS
-    terms = [term if isinstance(term, str) else None for term in atom.terms]
-    named, size = selected(terms, columns)
+    named, size = selected([term if isinstance(term, str) else None for term in atom.terms], columns)
     return Batch(size, named).distinct() if size else _NO_ROWS

@@ -413,8 +413,7 @@ class MaintainedExtender(UnionExtender):
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
             return batch
-        columns = [batch.columns[name] for name in self.names]
-        return batch.keep(self.facts.accepts(columns, self.version, batch))
+        return batch.keep(self.facts.accepts([batch.columns[name] for name in self.names], self.version, batch))
 
 
 _NONE: Final = np.empty(0, np.int64)

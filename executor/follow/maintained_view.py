@@ -152,8 +152,7 @@ class MaintainedView:
                 self._reactions.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
-        question = feed.question.at(at, cancel.check)
-        feed.inputs, given = self._reactions.settled(question, cancel.check)
+        feed.inputs, given = self._reactions.settled(feed.question.at(at, cancel.check), cancel.check)
         self._feeds[number] = feed
         if self._may_name(feed.question):
             self._naming[number] = feed

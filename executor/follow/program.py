@@ -127,8 +127,7 @@ class MaintainedProgram:
                 if given and len(given[0]):
                     self._kept[name].add(given)
             self.relations = {**relations, **self._kept}
-            moments = {name: Moments(each, each) for name, each in databases.items()}
-            step = self._step(moments, run, constants)
+            step = self._step({name: Moments(each, each) for name, each in databases.items()}, run, constants)
             for each in self._strata:
                 each.afresh(step)
             self._settle()
@@ -257,8 +256,7 @@ class Derivation(MaintainedProgram):
 
     def changed(self, atom: RelationAtom) -> list[Column]:
         """The rows of a derived relation that came or went, as the atom's version says."""
-        came = atom.version is Version.CAME
-        return self.came(atom.relation) if came else self.went(atom.relation)
+        return self.came(atom.relation) if atom.version is Version.CAME else self.went(atom.relation)
 
     def read_at(self, body: AndNode, at: Snapshot) -> AndNode:
         """A planned body with what is derived at one of the two moments."""

@@ -114,8 +114,7 @@ class RecomputedView:
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:
     """The rows that only one of two answers shows, or None where both show the same."""
-    places = [_places(old, new, i) for i in range(len(old.columns))]
-    group, first = group_rows(stack(places), check)
+    group, first = group_rows(stack([_places(old, new, i) for i in range(len(old.columns))]), check)
     was, now = np.zeros(len(first), np.bool_), np.zeros(len(first), np.bool_)
     was[group[: len(old)]] = True
     now[group[len(old) :]] = True

@@ -129,8 +129,7 @@ class MaintainedStratum:
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    heads = self._joined(start, batch, step)
-                    pending.add(rule.target, facts.holding(facts.find(heads)))
+                    pending.add(rule.target, facts.holding(facts.find(self._joined(start, batch, step))))
         gone = self._taken_away(step, pending)
         for rule in self.rules:
             for start in rule.entering:

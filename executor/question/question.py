@@ -144,8 +144,7 @@ class Questions:
         outline = self._outlines.get(key)
         if outline is None:
             with watching(cancel.check):
-                complete = query if rules is None else parse_query(text, rules)
-                outline = outline_of(complete, relations)
+                outline = outline_of(query if rules is None else parse_query(text, rules), relations)
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
 

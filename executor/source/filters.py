@@ -48,8 +48,7 @@ class NumberRange:
             return None
         above, below = _BOUNDS[type(filter_)]
         first = self.first if above is None else max(self.first, value + above)
-        last = self.last if below is None else min(self.last, value + below)
-        return replace(self, first=first, last=last)
+        return replace(self, first=first, last=self.last if below is None else min(self.last, value + below))
 
     def of(self, numbers: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
         if self.first > self.last:

@@ -115,8 +115,7 @@ class SparkEngine:
         bounds = most, cancel.left_ms
         job = Job(uuid.uuid4().hex, plan, *given, *bounds, live.cancellation.address, ordered)
         if output is None or ways is None:
-            tasks = self._tasks(live, job, parts.shares, cancel)
-            return gathered(plan, parts, tasks, run.values, most, cancel)
+            return gathered(plan, parts, self._tasks(live, job, parts.shares, cancel), run.values, most, cancel)
         return self._written(live, replace(job, output=output), parts, ways, run)
 
     def _written(

@@ -115,11 +115,9 @@ class RemoteSpark:
         known = len(values.made())
         databases = {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()}
         given = databases, inputs.relations, inputs.start, values.made(), run.strict, run.threads
-        sent = RemoteJoin(plan, *given, most, cancel.left_ms, ordered, output)
-        back = self._back(sent, cancel)
+        back = self._back(RemoteJoin(plan, *given, most, cancel.left_ms, ordered, output), cancel)
         if back.rows.size:
-            numbers = range(known, known + len(back.made))
-            collector(translated(back.rows, numbers, back.made, values))
+            collector(translated(back.rows, range(known, known + len(back.made)), back.made, values))
         levels, strata, tasks = list(back.levels), list(back.strata), list(back.tasks)
         parts = None if back.parts is None else list(back.parts)
         return JoinOutcome(collector.rows(), levels, strata, tasks, parts, back.dropped)

@@ -146,9 +146,9 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     try:
         content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(
-            400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        place = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        hint = "; a line break in a string is written \\n" if "control character" in error.msg else ""
+        raise BadRequestError(400, f"the request is not JSON: {place}{hint}") from None
     if isinstance(content, list):
         raise BadRequestError(
             400, "batches are not taken: send one object with `query`, `variables`, `operationName`"
@@ -183,7 +183,8 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
     if content.get("query") is None:
-        raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
+        given = f"; there is {', '.join(map(quoted, list(content)[:4]))}" if content else ""
+        raise BadRequestError(400, f"`query` is missing: the text of a GraphQL document{given}")
     for name, kind, what in _PARAMETERS:
         value = content.get(name)
         if value is not None and not isinstance(value, kind):

@@ -31,8 +31,7 @@ def settled(tree: Tree) -> Tree:
         for branch in predicate.branches:
             given = frozenset(branch.given).union(branch.head[i] for i in predicate.required)
             check_safe(branch.body, given, frozenset(branch.head), tree)
-    body = _annotated(tree.body, required)
-    return replace(tree, body=body, predicates=tuple(predicates.values()))
+    return replace(tree, body=_annotated(tree.body, required), predicates=tuple(predicates.values()))
 
 
 def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode:

@@ -222,8 +222,7 @@ class Scoping:
         if len(bodies) == 1 and not required:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}
-        choice = self.disjunction(bodies, required, known, clause.position)
-        return [*nodes, replace(choice, rule=clause.name)]
+        return [*nodes, replace(self.disjunction(bodies, required, known, clause.position), rule=clause.name)]
 
     def passed(self, argument: ast.Term, scope: Scope, source: str, nodes: list[Node]) -> str | None:
         """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.
@@ -263,8 +262,7 @@ class Scoping:
                 equal.append(logical.FunctionAtom("identity", (known,), term, rule.position))
         names = frozenset(mine)
         self.rename(rule.clauses, mine)
-        body = self.conjunction(rule.clauses, mine, names, source)
-        return AndNode((*body.items, *equal))
+        return AndNode((*self.conjunction(rule.clauses, mine, names, source).items, *equal))
 
     def predicates(self) -> tuple[RulePredicate, ...]:
         """The rules that became relations, in the order in which they were first called."""

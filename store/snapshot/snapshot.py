@@ -326,7 +326,7 @@ class Snapshot:
         if type(value) is not tuple or len(value) != 2:
             raise invalid_argument(
                 f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
-                '[:person/email "ada@example.org"]'
+                f'[:person/email "ada@example.org"]{_unquoted(value)}'
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
         if attribute is None:
@@ -443,3 +443,8 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
     for ids in parts:
         seen[ids - first] = True
     return int(np.count_nonzero(seen))
+
+
+def _unquoted(value: Any) -> str:
+    """The proposal for an ident that is written as a string."""
+    return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

@@ -100,8 +100,7 @@ class FirstAnswers:
     def ask(self, opening: FirstAnswer) -> None:
         followed = opening.feed.followed
         assert followed is not None, "the log has no snapshot"
-        queue = self._queues.setdefault(followed, _Queue())
-        queue.waiting.add(opening.client.principal, opening)
+        self._queues.setdefault(followed, _Queue()).waiting.add(opening.client.principal, opening)
         self._due[followed] = None
 
     def begin(self) -> None:

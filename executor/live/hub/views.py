@@ -361,8 +361,7 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        back = partial(self._back, work)
-        followed.job = PoolJob(followed.client, work.do, back, cost, purpose)
+        followed.job = PoolJob(followed.client, work.do, partial(self._back, work), cost, purpose)
         self._parts.pool_jobs.send(followed.job)
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:

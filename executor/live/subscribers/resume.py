@@ -47,8 +47,7 @@ class ResumeTokens:
         self._database = database
         self._key = key
         # What another release has told of an answer may not be what this one would have.
-        owner = f"{RELEASE} {database.log.identity}".encode()
-        self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
+        self._owner = hmac.digest(key, f"{RELEASE} {database.log.identity}".encode(), "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
     def write(self, name: str, position: StreamPosition) -> str:

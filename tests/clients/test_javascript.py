@@ -63,7 +63,7 @@ _RESOLUTIONS = (("esnext", "bundler"), ("nodenext", "nodenext"), ("node16", "nod
 @needs_node
 @pytest.mark.usefixtures("built")
 def test_in_a_project_of_its_own(tmp_path: Path) -> None:
-    """Installed from the file that is packed, by import and require, and with the types of each way to find them."""
+    """Installed from the packed file: by import, by require, and with its types in each way to find them."""
     for name, text in _PROJECT.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     packed = run("npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={tmp_path}").strip()

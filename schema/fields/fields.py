@@ -131,33 +131,16 @@ def _basis_name(basis: BasisInput | None) -> object:
 
 @strawberry.type(name="Query")
 class QueryFields:
-    @strawberry.field(description="Run an EDN Datalog query.")
+    @strawberry.field
     async def q(
         self,
         info: Info,
         query: EDN,
-        args: Annotated[
-            list[JSON] | None,
-            strawberry.argument(
-                description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
-                'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
-                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text. "
-                '{"#edn": "…"} is an argument as argsEdn has it.'
-            ),
-        ] = None,
-        args_edn: Annotated[
-            list[EDN] | None,
-            strawberry.argument(
-                description="The same as EDN, when JSON cannot say it; a basis is {:basis {:as-of 5}}. At most one "
-                "of args, argsEdn."
-            ),
-        ] = None,
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
-        first: Annotated[
-            int | None,
-            strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
-        ] = None,
+        first: int | None = None,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
         engine: types.EngineOption | None = types.EngineOption.AUTO,
@@ -198,7 +181,7 @@ class QueryFields:
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
 
-    @strawberry.field(description="The plan of a query, and with `analyze` what running it did.")
+    @strawberry.field
     async def explain(
         self,
         info: Info,
@@ -229,10 +212,7 @@ class QueryFields:
             text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
         )
 
-    @strawberry.field(
-        description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "
-        "it shows nothing or there is no such entity."
-    )
+    @strawberry.field
     async def pull(
         self,
         info: Info,
@@ -247,7 +227,7 @@ class QueryFields:
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
-    @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
+    @strawberry.field
     async def pull_many(
         self,
         info: Info,
@@ -261,7 +241,7 @@ class QueryFields:
         made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms)
         return cast(list[JSON | None], made)
 
-    @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
+    @strawberry.field
     async def datoms(
         self,
         info: Info,
@@ -310,7 +290,7 @@ class QueryFields:
             page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
         )
 
-    @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
+    @strawberry.field
     async def transactions(
         self,
         info: Info,
@@ -353,10 +333,7 @@ class QueryFields:
 
 @strawberry.type(name="Mutation")
 class MutationFields:
-    @strawberry.mutation(
-        description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
-        "having happened since; the same `idempotencyKey` is applied once."
-    )
+    @strawberry.mutation
     async def transact(
         self,
         info: Info,

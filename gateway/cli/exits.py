@@ -28,9 +28,7 @@ _OTHER_OPTIONS: Final = {
     **dict.fromkeys(("--param", "--var", "--variable", "--variables"), "arguments are --arg JSON or --arg-edn EDN"),
     **dict.fromkeys(("--json", "--csv", "--edn", "--output-format"), "write --format json, csv or edn"),
     **dict.fromkeys(("--t", "--basis", "--at", "--asof"), "a past state is --as-of T"),
-    **dict.fromkeys(
-        ("--file", "--query", "--query-file"), "the EDN, or its file, stands without option"
-    ),
+    **dict.fromkeys(("--file", "--query", "--query-file"), "the EDN, or its file, stands without option"),
 }
 """Options of other programs, and what to write."""
 

@@ -19,7 +19,7 @@ PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
-.PHONY: help run test setup bench check format clean
+.PHONY: help run test setup bench client check format clean
 
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ format: $(STAMPS)/test ## put the code into shape
 
 bench: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/bench ## the benchmarks against their peers; tables and plots in bench/
 	@source scripts/java-home.sh; $(BIN)/python -m bench
+
+client: $(STAMPS)/javascript ## the package for JavaScript, build/adalog-client-….tgz
+	@command -v npm >/dev/null || { echo "the package needs Node.js 20 or newer, with npm" >&2; exit 1; }
+	@mkdir -p build
+	@source scripts/caches.sh; cd clients/js && npm run --silent build \
+		&& echo "build/$$(npm pack --silent --ignore-scripts --pack-destination ../../build)"
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
 	rm -rf $(STAMPS) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -17,7 +17,7 @@ import numpy as np
 
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.files.segment import sync_folder
+from adalog.store.files.segment import synced
 
 SCHEMA = """[
  {:db/ident :item/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
@@ -159,7 +159,7 @@ def measured(folder: Path) -> list[Row]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sync_folder(folder)
+        synced(folder)
         for what, figure in measured(folder):
             print(f"{what:50} {figure}")
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-__all__ = ["SCHEMES", "check_address", "file_system_at", "is_address", "reporting_errors", "shown"]
 
 SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Of the file systems that PyArrow has."""

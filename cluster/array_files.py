@@ -1,49 +1,39 @@
-"""Files between the tasks of several jobs: named arrays, mapped by their readers, removed with their folder."""
+"""Files between the tasks of several jobs: named arrays laid out as in segments but without a checksum, mapped by
+their readers, removed with their folder.
+"""
 
 from __future__ import annotations
 
-import json
 import mmap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adalog.store.files.permissions import opener
+from adalog.store.files.segment import arrays_of, header_of
 
 Arrays = dict[str, NDArray[Any]]
-
-_ALIGNMENT: Final = 64
-_LENGTH: Final = 8
 
 
 def write_arrays(folder: str, stem: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     """The path of a new file, under a name that no other attempt at the same task has."""
     path = Path(folder) / f"{stem}-{uuid4().hex}"
-    described, at = {}, 0
-    for name, array in arrays.items():
-        described[name] = (array.dtype.str, len(array), at)
-        at += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-    header = json.dumps(described).encode()
-    start = -(-(_LENGTH + len(header)) // _ALIGNMENT) * _ALIGNMENT
+    header, places = header_of(arrays)
     with open(path, "wb", opener=opener) as file:
-        file.write(len(header).to_bytes(_LENGTH, "little"))
         file.write(header)
         for name, array in arrays.items():
-            file.seek(start + described[name][2])
+            file.seek(places[name])
             file.write(np.ascontiguousarray(array).view(np.uint8).data)
-        file.truncate(start + at)
+        # An empty array may begin where the file ends.
+        file.truncate(max((places[name] + array.nbytes for name, array in arrays.items()), default=len(header)))
     return str(path)
 
 
 def read_arrays(path: str) -> Arrays:
     """The arrays of a file, mapped."""
     with open(path, "rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    length = int.from_bytes(mapped[:_LENGTH], "little")
-    described = json.loads(mapped[_LENGTH : _LENGTH + length])
-    start = -(-(_LENGTH + length) // _ALIGNMENT) * _ALIGNMENT
-    return {name: np.frombuffer(mapped, kind, size, start + at) for name, (kind, size, at) in described.items()}
+        return arrays_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)))

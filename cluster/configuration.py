@@ -57,9 +57,11 @@ def configuration(
     defaults: Mapping[str, str],
     warm_up: Callable[[], None] = nothing,
 ) -> dict[str, str]:
-    """Spark's properties, by name. Writes the files that some of them name into the folder. given: what was set for
-    adalog; it goes before the defaults of all programs here, which go before ours. warm_up: called before the code
-    is packed for workers elsewhere, which would else compile it each for itself."""
+    """Spark's properties, by name. Writes the files that some of them name into the folder.
+
+    given: what was set for adalog; it goes before the defaults of all programs here, which go before ours. warm_up:
+    called before the code is packed for workers elsewhere, which would else compile it each for itself.
+    """
     quiet, fair = folder / "log4j2.properties", folder / "fair.xml"
     quiet.write_text(_QUIET)
     fair.write_text(_FAIR)
@@ -154,8 +156,10 @@ def python_of(properties: Mapping[str, str], master: str) -> str:
 
 
 def set_environment(java_home: str, python: str, properties: Path) -> None:
-    """What PySpark reads from the environment alone. properties: the file of them. A command line, where PySpark
-    itself would write them, is for everybody on this machine to read."""
+    """What PySpark reads from the environment alone. properties: the file of them.
+
+    A command line, where PySpark itself would write them, is for everybody on this machine to read.
+    """
     os.environ["JAVA_HOME"] = java_home
     os.environ["PYSPARK_PYTHON"] = python
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {shlex.quote(str(properties))} pyspark-shell"

@@ -25,8 +25,9 @@ from uuid import uuid4
 
 from pyarrow import fs
 
-from adalog.cluster.addresses import file_system_at, reporting_errors, shown
+from adalog.cluster.addresses import file_system_at, reporting_errors
 from adalog.datalog.errors import unavailable
+from adalog.store.files.addresses import shown
 from adalog.store.files.leases import hold, remove_unheld
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import DamagedSegment, Segment
@@ -57,8 +58,10 @@ class Depot:
         self._closed = False
 
     def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
-        """Each segment under its name there. check: called again and again during uploads. Raises what `check`
-        raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails."""
+        """Each segment under its name there. check: called again and again during uploads.
+
+        Raises what `check` raises, ARG_INVALID for a wrong address, and BACKEND_UNAVAILABLE if writing fails.
+        """
         uploads = {segment: self._upload(segment) for segment in segments}
         while True:
             check()

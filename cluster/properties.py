@@ -47,8 +47,10 @@ _LINE: Final = re.compile(r"^\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*$")
 
 
 def parsed(text: str) -> dict[str, str]:
-    """The properties of ADALOG_SPARK_CONF: `spark.a=x,spark.b=y`, or a JSON object. Raises ValueError for text that
-    is neither, and for a property that is not the user's to set."""
+    """The properties of ADALOG_SPARK_CONF: `spark.a=x,spark.b=y`, or a JSON object.
+
+    Raises ValueError for text that is neither, and for a property that is not the user's to set.
+    """
     given = _object(text) if text.lstrip().startswith("{") else _pairs(text)
     for name, value in given.items():
         if not name.startswith("spark."):
@@ -90,8 +92,10 @@ def _object(text: str) -> dict[str, str]:
 
 
 def spark_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """The properties of `spark-defaults.conf` in SPARK_CONF_DIR, else in SPARK_HOME/conf, if there is one. Those
-    that adalog sets for itself are left out."""
+    """The properties of `spark-defaults.conf` in SPARK_CONF_DIR, else in SPARK_HOME/conf, if there is one.
+
+    Those that adalog sets for itself are left out.
+    """
     folder = environ.get("SPARK_CONF_DIR") or os.path.join(environ.get("SPARK_HOME", ""), "conf")
     if not os.path.isabs(folder):
         return {}

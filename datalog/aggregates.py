@@ -5,7 +5,7 @@ lists it for users. An entry needs a name and a function over a group's values, 
 parser knows the name, and every engine decodes the values of a group and calls the function. The other fields of
 `Aggregate` say what else holds of it, so that engines may do better: a compiled `Reduction`, live groups moved by
 differences, partial results on Spark, recursion. No other file names an aggregate
-(`tests/datalog/test_one_table_of_aggregates.py`).
+(`tests/datalog/test_one_table_of_aggregates.py`), and `tests/engine/test_every_aggregate.py` runs each entry.
 """
 
 from __future__ import annotations

@@ -145,6 +145,11 @@ def invalid_argument(message: str, position: Position | None = None) -> AdalogEr
     return AdalogError(Code.ARG_INVALID, message, position)
 
 
+def limit_exceeded(message: str, position: Position | None = None) -> AdalogError:
+    """LIMIT_EXCEEDED."""
+    return AdalogError(Code.LIMIT_EXCEEDED, message, position)
+
+
 def unavailable(message: str, *, retryable: bool | None = None) -> AdalogError:
     """BACKEND_UNAVAILABLE."""
     return AdalogError(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)

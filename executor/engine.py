@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import tracing
 from adalog.datalog.ast import FindAggregate, FindPull, Query
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
@@ -41,7 +41,7 @@ from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
     from adalog.executor.slow_queries import SlowQueries
-    from adalog.executor.spark.backend import SparkBackend
+    from adalog.executor.spark.remote import SparkBackend
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.
@@ -100,8 +100,7 @@ class QueryEngine:
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
     ) -> tuple[list[EdnMap | None], int, PullPattern]:
-        """(a map for each entity in order, or None if it has nothing of the pattern; the number of values; the
-        pattern)."""
+        """(a map for each entity, or None if it has nothing of the pattern; the values; the pattern)."""
         with self.memory.lent(cancel):
             puller = Puller(snapshot, cancel, strict=self.means.strict)
             parsed = read_pull(pattern)
@@ -137,9 +136,7 @@ class QueryEngine:
             return Place.LOCAL, "asked for"
         if request.engine == "SPARK":
             if spark is None:
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
-                )
+                raise unavailable("this gateway runs without Spark; ask for engine LOCAL or AUTO")
             return Place.SPARK, "asked for"
         work = _work(request, plan)
         small = self.prediction.small(work)
@@ -259,9 +256,8 @@ class QueryEngine:
             result.dropped = result.dropped if own is None else {QUERY: own, **result.dropped}
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         if request.max_rows is not None and len(result) > request.max_rows:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
+            raise limit_exceeded(
+                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit"
             )
         return result
 

@@ -37,7 +37,7 @@ from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adalog.executor.spark.backend import SparkBackend
+    from adalog.executor.spark.remote import SparkBackend
 
 T = TypeVar("T")
 
@@ -140,7 +140,6 @@ class Pool:
         self.turns.stop()
 
     def close(self) -> None:
-        """Stops what runs and waits for its end."""
         self.stop()
         if self.spark is not None:
             self.spark.close()
@@ -167,8 +166,7 @@ class Pool:
         return self.answers.run(question, cancel)
 
     def write(self, request: QueryRequest, folder: str, cancel: Cancel | None = None) -> list[ParquetPart]:
-        """Writes the rows of a query into a folder as Parquet, on the calling thread; the files. Raises as `run`
-        does, and OSError."""
+        """Writes a query's rows into a folder as Parquet, on the calling thread. Raises as `run`, and OSError."""
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)
@@ -216,7 +214,6 @@ class Pool:
         return tuple(dropped_duplicates(question.outline, question.databases, dropped)) if dropped else ()
 
     async def afound_out(self, question: Question, dropped: Mapping[str, DroppedRows]) -> tuple[Diagnostic, ...]:
-        """The same for an event loop."""
         if not dropped:
             return ()
         return await self.threaded(Cancel(question.deadline), lambda _: self.found_out(question, dropped))
@@ -234,7 +231,6 @@ class Pool:
         return Explanation(text_of(shown), shown, diagnostics)
 
     async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:
-        """`explain` on the pool's threads, likewise."""
         cancel = Cancel.after(request.timeout_ms)
         return await self.threaded(cancel, lambda cancel: self.explain(request, analyze, cancel))
 
@@ -269,7 +265,6 @@ class Pool:
         return await self.turns.threaded(cancel, work, cost)
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
-        """`threaded` as a future."""
         return self.turns.submit(cancel, work, cost)
 
 

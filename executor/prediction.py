@@ -81,10 +81,6 @@ class Prediction:
         """The cost, corrected by what runs really took."""
         return work.cost * self._multiple(Place.LOCAL, work.text)
 
-    def on_spark(self, work: EstimatedWork, cluster: ClusterCapacity) -> float:
-        """Seconds on Spark, from the question to its rows."""
-        return sum(self._parts(work, cluster))
-
     def choose(self, work: EstimatedWork, cluster: ClusterCapacity) -> tuple[Place, str]:
         """(where to run a query that both may run, why)."""
         here, parts = self.here(work), self._parts(work, cluster)

@@ -27,7 +27,6 @@ class SlowQueries:
         self.seconds = seconds
 
     def ran(self, explain: Explain, question: Question, cancel: Cancel, seconds: float, rows: int) -> None:
-        """A query came to so many rows."""
         # It waited before it began, too; later waiting is within the seconds.
         if max(seconds, cancel.waited) >= self.seconds:
             self._tell(explain, question, cancel, seconds, {"rows": rows, "code": "OK"})
@@ -35,7 +34,6 @@ class SlowQueries:
     def failed(
         self, explain: Explain, question: Question, cancel: Cancel, seconds: float, error: AdalogError
     ) -> None:
-        """A query did not get to its end."""
         if seconds >= self.seconds:
             self._tell(explain, question, cancel, seconds, {"rows": None, "code": error.code.value})
 

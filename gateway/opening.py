@@ -41,7 +41,7 @@ def open_database(
         attributes=settings.attributes,
         keys=KeyMemory(seconds=settings.idempotency_seconds),
         siblings=siblings,
-        segments=None if settings.segments is None else settings.segments.get_secret_value(),
+        segments=settings.segments_place,
         copy=settings.segments_copy,
         progress=progress,
     )

@@ -18,7 +18,7 @@ import uvicorn
 from rich.console import Console
 from starlette.applications import Starlette
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import Wire
@@ -282,10 +282,9 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=1024)
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
+        raise unavailable(
             f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}; "
-            "--port takes another one (0: any free)",
+            "--port takes another one (0: any free)"
         ) from None
     with listener:
         yield listener

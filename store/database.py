@@ -40,7 +40,7 @@ from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import Transaction, resolve
-from adalog.store.values.datom import Datom, TxReport
+from adalog.store.values.datom import TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
 from adalog.store.writer.exclusive import ExclusiveWriter, answered_by
@@ -160,10 +160,6 @@ class Database:
         """What a backup is made from: all that is durable now. Used until the database is closed."""
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
-
-    def stop(self) -> None:
-        """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
-        self.writer.stop()
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
@@ -368,8 +364,10 @@ class Database:
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
-        """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
-        a database in memory, which has no place for files."""
+        """A folder for segments to be adopted; what was not adopted by the end goes with it.
+
+        Raises ARG_INVALID for a database in memory, which has no place for files.
+        """
         if isinstance(self.log, ServerLog) and self.log.keep is None:
             raise invalid_argument(
                 "an import's files are to be where all gateways on a server see them, and no such place is named: "
@@ -495,6 +493,3 @@ class Database:
     def entity_count(self, snapshot: Snapshot) -> int:
         """Entities with a datom in one of its recent snapshots. Costs what was written since the last call."""
         return self._census.entities(snapshot)
-
-
-__all__ = ["Database", "Datom", "TxReport"]

@@ -21,6 +21,7 @@ from adalog.store.log.log import Log
 from adalog.store.log.publication import Publication
 from adalog.store.log.server import ServerLog, unusable
 from adalog.store.log.shared_log import SharedFileLog
+from adalog.store.log.sqlite import opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,10 @@ def in_folder(
     folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
     undo.callback(folder.close)
     folder.check_log()
-    log = (
-        SharedFileLog.in_shared_file(folder.log, folder.peers, keys, folder.imported)
-        if folder.is_shared
-        else Log.in_file(folder.log, keys, folder.imported)
-    )
+    if folder.is_shared:
+        log: Log = opened(folder.log, lambda engine: SharedFileLog(engine, folder.peers, keys, folder.imported))
+    else:
+        log = Log.in_file(folder.log, keys, folder.imported)
     undo.callback(log.close)
     is_alone = siblings.alone if siblings is not None else not folder.is_shared
     if is_alone:

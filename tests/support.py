@@ -19,7 +19,8 @@ from adalog.executor.answer.result import Result
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
-from adalog.store.database import Database, TxReport
+from adalog.store.database import Database
+from adalog.store.values.datom import TxReport
 
 MARK = "‸"
 

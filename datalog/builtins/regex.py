@@ -15,7 +15,7 @@ from re2 import _re2  # type: ignore[import-untyped]
 
 from adalog.datalog.builtins.builtin import Builtin, refuse, shown, text_of
 from adalog.datalog.builtins.regex_syntax import MissingError, for_re2
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import Value
 from adalog.datalog.watched import look
 
@@ -132,7 +132,7 @@ def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
             look()
         if number > MAX_MATCHES:
             times = f"more than {MAX_MATCHES:,} times in {shown(text.decode())}"
-            raise AdalogError(Code.LIMIT_EXCEEDED, f"{shown(pattern.source)} matches {times}")
+            raise limit_exceeded(f"{shown(pattern.source)} matches {times}")
         yield pattern.found(text, spans)
         start, at = spans[0]
         if start == at:

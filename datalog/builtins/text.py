@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import Keyword, Symbol, Value, type_name
 
 MAX_CHARACTERS = 1 << 20
@@ -39,10 +39,9 @@ def _str(*args: Value) -> str:
     whole = "".join(map(text, args))
     # A rule that calls itself may double a string in every round, far faster than any deadline is looked at.
     if len(whole) > MAX_CHARACTERS:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED,
+        raise limit_exceeded(
             f"{shown_call('str', args)} has more than {MAX_CHARACTERS:,} characters, the most that `str` makes; "
-            "in a recursion, say with a clause where it ends",
+            "in a recursion, say with a clause where it ends"
         )
     return whole
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.store.database import Database, TxReport
+from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import SCHEMA_BASE
+from adalog.store.values.datom import TxReport
 
 Entities = NDArray[np.int64]
 Progress = Callable[[int, int], None]

@@ -571,13 +571,20 @@ var LiveQuery = class {
   };
   /** The first state with all rows; rejects where there will be none. */
   ready() {
+    return this.#until(() => this.#set !== void 0);
+  }
+  /** The first state with all that transaction `t` changed, and those before it; rejects likewise. */
+  reached(t) {
+    return this.#until(() => this.#basisT !== void 0 && !isAfter(t, this.#basisT));
+  }
+  #until(isSo) {
     return new Promise((resolve, reject) => {
       const settled = () => {
         if (this.#status === "failed")
           reject(this.#error);
         else if (this.#status === "closed")
           reject(this.#closedReason());
-        else if (this.#set !== void 0)
+        else if (isSo())
           resolve(this.getState());
         else
           return false;
@@ -622,6 +629,15 @@ var LiveQuery = class {
       this.close();
     }
   }
+  /** Opens a live query again that has failed, and goes on from its rows. */
+  retry = () => {
+    if (this.#status !== "failed")
+      return;
+    this.#become(this.#set === void 0 ? "loading" : "stale", void 0);
+    this.#options.signal?.addEventListener("abort", this.close, { once: true });
+    this.#connection.open();
+    this.#notify();
+  };
   /** Ends the subscription; the rows stay as they are. */
   close = () => {
     if (this.#isOver())
@@ -890,6 +906,40 @@ function after(t) {
   return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
 }
 
+// dist/seen-basis.js
+var SeenBasis = class {
+  #t;
+  get t() {
+    return this.#t;
+  }
+  /** The operation with what has been seen. */
+  onto(operation) {
+    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
+  }
+  /**
+   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
+   * is of another database, a restored one for example, and starts anew.
+   */
+  saw(t, least) {
+    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
+      this.#t = t;
+  }
+  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
+  over(transport) {
+    return (operation, receiver) => transport(() => this.onto(operation()), {
+      ...receiver,
+      next: (answers) => {
+        for (const { data } of answers) {
+          const t = data?.live?.basisT ?? data?.transactions?.t;
+          if (t !== void 0)
+            this.saw(t);
+        }
+        receiver.next(answers);
+      }
+    });
+  }
+};
+
 // dist/event-stream.js
 function eventStream() {
   let rest = "";
@@ -1006,7 +1056,8 @@ function webSocket(client) {
         return current;
       }
     };
-    const stop = client.subscribe({ query: operation().query, variables }, {
+    const { query, extensions = {} } = operation();
+    const stop = client.subscribe({ query, variables, extensions }, {
       next: (answer) => once(() => receiver.next([answer])),
       error: (error) => end(fromWebSocket(error)),
       complete: () => end()
@@ -1051,18 +1102,19 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
-  const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
-  async function send2(query, variables, { signal, onWarnings }) {
-    const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  const seen = new SeenBasis();
+  const transport = seen.over(options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket));
+  async function send2(operation, { signal, onWarnings }) {
+    const { data, warnings } = await answerOf(await post(endpoint, operation, ACCEPT, signal), signal);
     if (warnings.length > 0)
       onWarnings?.(warnings);
     return data;
   }
-  async function repeated(query, variables, { signal, onRetry = options.onRetry }, retryMs) {
+  async function repeated(operation, { signal, onRetry = options.onRetry }, retryMs) {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send2(query, variables, { signal });
+        return await send2(operation, { signal });
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
@@ -1084,21 +1136,31 @@ function createClient(options) {
         ...more.with === void 0 ? {} : { with: String(more.with) },
         ...more.argsEdn === void 0 && args.length > 0 ? { args: jsonArguments(args) } : {}
       };
-      return (await repeated(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
+      const { basis, after: after2, with: speculative } = more;
+      const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
+      const least = isNewest ? seen.t : void 0;
+      const operation = { query: QUERY, variables };
+      const { q } = await repeated(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      if (speculative === void 0)
+        seen.saw(q.basisT, least);
+      return q;
     },
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
+      const least = more.idempotencyKey === void 0 ? seen.t : void 0;
+      const { transact } = await repeated({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      seen.saw(transact.t, least);
+      return transact;
     },
     live(query, args = [], live = {}) {
       return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2, FOR_GOOD)).database.basisT);
+      const from = options2.from ?? after((await repeated(seen.onto({ query: "{ database { basisT } }", variables: {} }), options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
     graphql(document, variables = {}, options2 = {}) {
-      return send2(document, variables, options2);
+      return send2(seen.onto({ query: document, variables }), options2);
     }
   };
 }
@@ -1107,6 +1169,87 @@ var ACCEPT = "application/graphql-response+json, application/json;q=0.9";
 function randomKey() {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(16).padStart(8, "0")).join("");
 }
+
+// dist/optimistic.js
+var HOLD_MS = 100;
+var OptimisticRows = class {
+  #live;
+  #initial;
+  #listeners = /* @__PURE__ */ new Set();
+  #changes = [];
+  /** The live query's state, under the changes. */
+  #base;
+  #state;
+  #held;
+  constructor(live, initial) {
+    this.#live = live;
+    this.#initial = initial;
+    this.#base = this.#current();
+    live.subscribe(() => {
+      const waits = this.#changes.some(({ t }) => t === void 0) && live.rows !== this.#base.rows;
+      if (waits)
+        this.#held ??= setTimeout(this.#show, HOLD_MS);
+      else
+        this.#show();
+    });
+  }
+  /** The state now; the same object until something changes. */
+  getState = () => {
+    return this.#state ??= {
+      ...this.#base,
+      rows: this.#changes.reduce((rows, { change }) => change(rows), this.#base.rows),
+      resume: this.#changes.length > 0 ? void 0 : this.#base.resume,
+      pending: this.#changes.length
+    };
+  };
+  /** Calls back after the state has changed. Returns what ends that. */
+  subscribe = (listener) => {
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  };
+  /**
+   * Shows a change, and makes it: `commit` is the transaction, whose report is returned. If it is refused the change is
+   * taken back, and the error thrown.
+   */
+  mutate = async (change, commit) => {
+    const made = { change, t: void 0 };
+    this.#changes = [...this.#changes, made];
+    try {
+      this.#changed();
+      const report = await commit();
+      made.t = report.t;
+      return report;
+    } catch (error) {
+      this.#changes = this.#changes.filter((each) => each !== made);
+      throw error;
+    } finally {
+      this.#show();
+    }
+  };
+  /** Shows the live query as it is, with the changes that it has not come to. */
+  #show = () => {
+    clearTimeout(this.#held);
+    this.#held = void 0;
+    this.#base = this.#current();
+    const { basisT } = this.#base;
+    this.#changes = this.#changes.filter(({ t }) => t === void 0 || basisT === void 0 || isAfter(t, basisT));
+    this.#changed();
+  };
+  #changed() {
+    this.#state = void 0;
+    this.getState();
+    for (const listener of [...this.#listeners])
+      listener();
+  }
+  #current() {
+    const state = this.#live.getState();
+    if (this.#initial === void 0 || state.basisT !== void 0)
+      return state;
+    const { rows, columns, basisT } = this.#initial;
+    return { ...state, rows, columns, basisT, status: state.status === "loading" ? "stale" : state.status };
+  }
+};
 
 // node_modules/graphql-ws/dist/common-CGW11Fyb.js
 function extendedTypeof(val) {
@@ -1817,6 +1960,7 @@ function isWebSocket(val) {
 export {
   AdalogError,
   Edn,
+  OptimisticRows,
   createClient,
   createClient2 as createWebSocketClient,
   decimal,

@@ -96,7 +96,6 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
 
 
 def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
-    """Plain numbers as codes."""
     if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
         return values.intern_many(numbers.tolist())
     return numbers
@@ -144,7 +143,6 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
 
 
 def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
-    """The numbers of doubles and floats."""
     if (tags_of(codes) == TAG_DOUBLE).all():
         return values.doubles(codes)
     return np.array(values.decode_many(codes), np.float64)

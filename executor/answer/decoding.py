@@ -33,7 +33,6 @@ def decoded(codes: Column, values: Coder, cancel: Cancel, held: Held) -> NDArray
 
 
 def decoded_distinct(codes: Column, values: Coder, cancel: Cancel, held: Held) -> list[Any]:
-    """The values of codes that are all different."""
     held.grow(8 * len(codes))
     if len(codes) > _PIECE and not tags_of(codes).any():
         held.grow(_LONG * len(codes))
@@ -57,7 +56,6 @@ def _piece(codes: Column, values: Coder, held: Held) -> list[Any]:
 
 
 def weight(value: Any) -> int:
-    """About the bytes of a value."""
     size = sys.getsizeof(value)
     return 6 * size if isinstance(value, tuple) else size
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from adalog.datalog.ast import Const
 from adalog.executor.join.batch import Batch
+from adalog.executor.join.level import LevelCounts
 from adalog.planner.model.logical import DatomAtom
 from adalog.planner.model.multiplicity import DroppedRows, Multiplicity
 from adalog.planner.scope.resolve import attribute_of
@@ -18,19 +19,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 _LOOKED_UP: Final = 1 << 16
 
 
-class Counts(Protocol):
-    """What happened at a level of a join."""
-
-    @property
-    def prefixes(self) -> int: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def skipped(self) -> int: ...
-
-
 def dropped(
-    how: Multiplicity | None, levels: Sequence[Counts], rows: Batch, databases: Mapping[str, Snapshot]
+    how: Multiplicity | None, levels: Sequence[LevelCounts], rows: Batch, databases: Mapping[str, Snapshot]
 ) -> DroppedRows | None:
     """What fell together into these rows, which are distinct; None where nothing did, or nobody knows."""
     if how is None or not rows.size:
@@ -47,7 +37,6 @@ def dropped(
 
 
 def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot]) -> DroppedRows | None:
-    """The owners of the rows' values, less one each."""
     snapshot = databases.get(pattern.source)
     if snapshot is None or not isinstance(pattern.attribute, Const) or not isinstance(pattern.value, str):
         return None

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.other_processes import NO_OTHERS
 
@@ -26,14 +26,16 @@ _PIECE: Final = 1 << 20
 
 
 class Holder(Protocol):
-    """What has a budget: a query's cancel flag."""
-
     budget: Budget
 
 
 class Memory:
-    """What the queries of one server may hold together. Thread-safe. `share`: what one of them may hold. `held`:
-    what those of this process have drawn. `beside`: what those of others have, never more than `total` together."""
+    """What the queries of one server may hold together. Thread-safe.
+
+    `share`: what one of them may hold. `reserve`: what is kept for the first piece of each query, so that a light
+    one is answered beside the largest. `held`: what the queries of this process have drawn. `beside`: what those
+    of others have, never more than `total` together.
+    """
 
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total
@@ -53,8 +55,7 @@ class Memory:
         return Lent(query, self.budget())
 
     def draw(self, nbytes: int, *, is_first: bool = False) -> None:
-        """Takes bytes for a query, its first piece also from the reserve. Raises RATE_LIMITED, retryable, where
-        others hold them."""
+        """Takes bytes, a first piece also from the reserve. Raises RATE_LIMITED where others hold them."""
         most = self.total if is_first else self.total - self.reserve
         with self._lock:
             if self.held + self.beside.others() + nbytes > most:
@@ -65,7 +66,6 @@ class Memory:
             self.beside.tell(self.held)
 
     def put_back(self, nbytes: int) -> None:
-        """Returns what a query has drawn."""
         with self._lock:
             self.held -= nbytes
             self.beside.tell(self.held)
@@ -97,10 +97,9 @@ class Budget:
     def _draw(self, wanted: int) -> None:
         share = self._memory.share
         if wanted > share:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the query would hold more than {share:,} bytes at once, the share of one query; narrow it, "
-                "aggregate in smaller groups, or use :limit",
+                "aggregate in smaller groups, or use :limit"
             )
         if not self._closed:
             piece = min(share - self._drawn, max(_PIECE, wanted - self._drawn))
@@ -160,7 +159,6 @@ class Held:
             self.grow(nbytes)
 
     def grow(self, nbytes: int) -> None:
-        """Takes more."""
         if nbytes:
             self._budget.take(nbytes)
             self.nbytes += nbytes

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.bounds.budget import Budget
 from adalog.executor.bounds.client import Client
 from adalog.executor.bounds.meter import Charge
@@ -82,8 +82,7 @@ class Cancel:
             self.turn.cancelled()
 
     def check(self) -> None:
-        """Raises what it was cancelled with, or TIMEOUT, when the query should stop; lets others go first when it
-        is their turn."""
+        """Raises its reason, or TIMEOUT, when the query should stop; lets others go first when it is their turn."""
         now = time.monotonic()
         self.check_flag(now)
         turn = self.turn
@@ -177,4 +176,4 @@ def timed_out() -> AdalogError:
 
 def stopping() -> AdalogError:
     """The error of a request to a server that is shutting down."""
-    return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")
+    return unavailable("the server is shutting down; ask again in a moment")

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError, Code
@@ -106,25 +106,20 @@ class OwnFills:
             del self._full[min(oldest, key=self._full.__getitem__)]
 
 
+@dataclass(eq=False)
 class Buckets:
     """The buckets of all principals. Thread-safe. `rate`: units a second; `burst`: of a full bucket. What costs
-    more than half of that wants a bucket half full."""
+    more than half of that wants a bucket half full. `fills`: None where no other process has them."""
 
-    def __init__(
-        self,
-        rate: float,
-        burst: float,
-        threads: int,
-        clock: Callable[[], float] = time.monotonic,
-        fills: Fills | None = None,
-    ) -> None:
-        """fills: None where no other process has them."""
-        self.rate = rate
-        self.burst = burst
-        self.threads = threads
-        self.refused = 0
-        self._clock = clock
-        self._lock = threading.Lock()
+    rate: float
+    burst: float
+    threads: int
+    clock: Callable[[], float] = time.monotonic
+    fills: InitVar[Fills | None] = None
+    refused: int = field(default=0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self, fills: Fills | None) -> None:
         self._fills = OwnFills() if fills is None else fills
 
     def __len__(self) -> int:
@@ -137,14 +132,14 @@ class Buckets:
     def take(self, principal: str, units: float) -> None:
         """Takes units that there may not be."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             self._put(principal, self._level(principal, now) - units, now)
 
     def take_if_there(self, principal: str, units: float, taken: float = 0.0) -> None:
         """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise. `taken`: by the same
         request before, which will take them again when it comes again."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             level = self._level(principal, now)
             needed = min(units, self.burst / 2)
             if level < needed - _ROUNDING:

@@ -85,7 +85,6 @@ def fetched_maps(entry: CacheEntry, size: int) -> CachedValue | None:
 
 
 def weight(value: Any) -> int:
-    """About how many bytes a value takes."""
     return _Scale().weigh(value)
 
 

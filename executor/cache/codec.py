@@ -99,7 +99,6 @@ class CacheEntry:
 
 
 def entry_of(result: Result) -> CacheEntry:
-    """A result's columns without what its pulls show."""
     columns = []
     for codes in result.codes:
         kind = type_of(codes)
@@ -113,7 +112,6 @@ def entry_of(result: Result) -> CacheEntry:
 
 
 def stored(kind: str, values: Values) -> StoredColumn:
-    """A column of values of one type, or of any."""
     write = _KINDS[kind].write
     written = values if write is None else list(map(write, values))
     return StoredColumn(kind, pa.array(written, _KINDS[kind].storage))
@@ -183,8 +181,7 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             batch = reader.read_next_batch()
         batch.validate(full=True)
-        kinds = [name.partition(" ")[2] for name in batch.schema.names]
-        pairs = zip(kinds, batch.columns, strict=True)
+        pairs = zip([name.partition(" ")[2] for name in batch.schema.names], batch.columns, strict=True)
         columns = tuple(StoredColumn(kind, _checked(kind, array)) for kind, array in pairs)
         metadata = batch.schema.metadata or {}
         engine = metadata[b"engine"].decode()

@@ -143,8 +143,7 @@ class CacheKeys:
         return begun
 
     def pull_key(self, asked: KeyedQuestion, result: Result, place: int) -> CacheKey | None:
-        """The key of what one pull shows, which does not depend on the query that found the entities. None if the
-        pull will be refused."""
+        """The key of what one pull shows, whatever query found the entities. None if the pull will be refused."""
         question = asked.question
         element = question.query.find.elements[place]
         assert isinstance(element, ast.FindPull)

@@ -326,6 +326,5 @@ def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] |
 
 
 def _shows_whole(asked: PullAttribute, attribute: Attribute) -> bool:
-    """Whether the entity that the attribute refers to is shown in full: a component without a pattern of its
-    own."""
+    """Whether the entity that the attribute refers to is shown in full: a component without its own pattern."""
     return attribute.kind.component and asked.sub is None and not asked.reverse

@@ -23,7 +23,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.executor.cache.codec import UNSIGNED, CacheEntry, NotAnEntryError, Signature, decode, encode
 from adalog.executor.cache.settings import RedisSettings
 from adalog.executor.cache.tally import Tally
@@ -108,8 +108,7 @@ class RedisLayer:
     # Looking up
 
     def get(self, key: bytes) -> CacheEntry | None:
-        """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis does not answer in
-        time."""
+        """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis is slower."""
         future = self._asked(key)
         if future is None:
             return None
@@ -176,8 +175,7 @@ class RedisLayer:
     # Writing, and looking whether it is back
 
     def put(self, key: bytes, make: Callable[[], CacheEntry], seconds: float) -> None:
-        """Writes an entry in the background, if fetching it will cost less than the seconds that it took to
-        compute. Never waits."""
+        """Writes an entry in the background if fetching it costs less than computing it did. Never waits."""
         if not self.usable:
             return
         try:
@@ -290,4 +288,4 @@ def _client(url: str) -> redis.Redis:
     except ValueError:
         # What was given stays unsaid: there may be a password in it.
         message = "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
-        raise AdalogError(Code.ARG_INVALID, message) from None
+        raise invalid_argument(message) from None

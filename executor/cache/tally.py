@@ -18,9 +18,6 @@ class Tally:
         with self._lock:
             self._counts[layer, outcome] += count
 
-    def __getitem__(self, what: tuple[str, str]) -> int:
-        return self._counts[what]
-
     def all(self) -> Mapping[tuple[str, str], int]:
         with self._lock:
-            return dict(self._counts)
+            return self._counts.copy()

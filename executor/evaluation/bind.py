@@ -15,7 +15,7 @@ import numpy as np
 from adalog.datalog.ast import Const, LookupRef, Source
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
@@ -110,7 +110,6 @@ class Binding:
 
     @property
     def _check(self) -> Callable[[], None]:
-        """Raises when the run should stop."""
         return self.run.cancel.check
 
     def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
@@ -126,7 +125,6 @@ class Binding:
         return Conjunction(parts) if parts else HOLDS
 
     def extender(self, node: logical.Node) -> Bound:
-        """The extender of one node of the tree."""
         match node:
             case logical.DatomAtom():
                 return self._pattern(node)
@@ -175,10 +173,8 @@ class Binding:
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}",
-                atom.position,
+            raise invalid_argument(
+                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}", atom.position
             )
         if all(term is None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
@@ -241,7 +237,6 @@ class Binding:
         return Call(node.name, self._values(node.args), self._applied(node, access), self, node.position)
 
     def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
-        """Variables by name, constants as codes."""
         given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
         return tuple(each if isinstance(each, str) else self._code(each) for each in given)
 
@@ -255,10 +250,8 @@ class Binding:
         if node.version is not Version.ALL:
             return self.moments[name].at(node.version)
         if name not in self.databases:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                f"({node.name} …) looks into a database, but {name} was given a list of tuples",
-                node.position,
+            raise invalid_argument(
+                f"({node.name} …) looks into a database, but {name} was given a list of tuples", node.position
             )
         return self.databases[name]
 
@@ -351,7 +344,6 @@ class Binding:
 
 
 def _nth(value: Any, index: int) -> Any:
-    """Element `index` of a vector or list."""
     if not isinstance(value, tuple):
         raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or a list, not {write(value)}")
     if index >= len(value):

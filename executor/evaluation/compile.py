@@ -46,8 +46,7 @@ class Compiler:
         return plan
 
     def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> FeedsPlan:
-        """The plan for many questions that differ only in their arguments, of which this is one. `sizes`: of the
-        relations of arguments."""
+        """The plan for many questions that differ only in arguments. `sizes`: of the relations of arguments."""
         key = ("together", *_key(question, sizes))
         known = self.plans.get(key)
         if isinstance(known, FeedsPlan):
@@ -63,7 +62,7 @@ def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
     """What a plan depends on: text, schemas, and sizes by their order of magnitude."""
     magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
     databases = question.databases.items()
-    states = tuple((name, each.statistics_epoch, each.schema_key, each.is_history) for name, each in databases)
+    states = tuple((name, each.statistics_epoch, each.schema.key, each.is_history) for name, each in databases)
     return question.text, question.rules, question.request.options, question.relations, magnitudes, states
 
 

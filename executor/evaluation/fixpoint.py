@@ -112,7 +112,6 @@ class Fixpoint:
         return self.relations
 
     def binding(self, rank: dict[str, int]) -> Binding:
-        """The plan bound to what is derived by now."""
         return Binding(self.plan, self.inputs.databases, self.relations, self.run, rank=rank, derive=derived)
 
     def domain(self, sharing: ShareVariable) -> Column:
@@ -297,7 +296,6 @@ class _Rule:
         Driver(join, sink, own.run.cancel, own.run.threads).run(start)
 
     def _join(self, binding: Binding) -> GenericJoin | None:
-        """The join over the relations as they are now."""
         if self._bound is not None:
             join, readers = self._bound
             for reader in readers:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adalog.datalog.ast import FindAggregate, FindPull
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.answer.result import Result, ResultColumn, place_of, sorted_rows, type_of
@@ -67,10 +67,7 @@ class Collector:
         if self.enough is not None and known >= self.enough:
             return False
         if self.most is not None and known > self.most:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit",
-            )
+            raise limit_exceeded(f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit")
         return True
 
     def _due(self) -> bool:

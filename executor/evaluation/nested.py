@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adalog.datalog import ast
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
@@ -71,8 +71,7 @@ class Gathered:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         whole = concatenate(self.batches).distinct()
         if whole.size > self.most:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the query within the query has more than {self.most:,} rows; aggregate there, or write its "
                 "clauses among those outside",
                 self.position,
@@ -162,7 +161,6 @@ class NestedCall:
         return [known[each] for each in tuples]
 
     def _codes(self, tuples: Sequence[tuple[int, ...]]) -> list[int]:
-        """The code of the value for each argument tuple."""
         with Held(self.run.cancel.budget) as held:
             return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples)
 

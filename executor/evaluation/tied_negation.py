@@ -50,7 +50,6 @@ class TiedJoin:
         return GenericJoin(Conjunction([relation, *self.ties]), [level], budget=self.budget, check=whole.check)
 
     def _column(self, run: QueryRun) -> Column:
-        """The distinct values, sorted."""
         parts: list[Column] = []
 
         def gather(found: Batch) -> bool:

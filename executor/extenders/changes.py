@@ -18,8 +18,8 @@ from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.version import Version
 from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
-from adalog.store.values.attribute import Attribute
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.layout import FALSE, TRUE
 
 _NO_ROWS: Final = Batch(0, {})
@@ -112,6 +112,5 @@ def fact_rows(atom: RelationAtom, columns: Sequence[Column]) -> Batch:
     """Distinct rows of an atom's variables, from some rows of the relation that it reads."""
     if not len(columns[0]):
         return _NO_ROWS
-    terms = [term if isinstance(term, str) else None for term in atom.terms]
-    named, size = selected(terms, columns)
+    named, size = selected([term if isinstance(term, str) else None for term in atom.terms], columns)
     return Batch(size, named).distinct() if size else _NO_ROWS

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from adalog.datalog.values import Keyword
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
-from adalog.store.values.attribute import Attribute
+from adalog.store.values.attribute import TX_BASE, Attribute
 
 
 class SnapshotAccess:

@@ -226,8 +226,7 @@ class UnnestExtender(AtLevel):
         runs = self._runs(batch)
         lengths = np.fromiter((len(run) for run in runs), np.int64, count=batch.size)
         parent = np.repeat(np.arange(batch.size), lengths)
-        value = np.concatenate(runs) if runs else np.empty(0, np.int64)
-        return batch.extend(parent, self.out, value)
+        return batch.extend(parent, self.out, np.concatenate(runs) if runs else np.empty(0, np.int64))
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         runs = self._runs(batch)

@@ -81,8 +81,7 @@ def _with_touched(trie: Trie, keys: Column, touched: NDArray[np.int64], ranges: 
         trie.written += int(ends[-1])
         return trie.rows_of(wanted)[1]
 
-    over = Unwritten(int(ends[-1]), write)
-    return Ranges(ranges.base, over, ranges.src, ranges.lo, ranges.hi, ranges.span)
+    return Ranges(ranges.base, Unwritten(int(ends[-1]), write), ranges.src, ranges.lo, ranges.hi, ranges.span)
 
 
 def touched_rows(trie: Trie, keys: Column) -> Csr:
@@ -102,7 +101,6 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
 
 
 def keys_hold(trie: Trie, keys: Column) -> Mask:
-    """Mask of the keys that have values."""
     mask = range_kernels.contains_key(trie.base.keys, trie.base.dense, keys)
     for level in reversed(trie.levels):
         range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)

@@ -24,10 +24,10 @@ from adalog.executor.join.protocol import Extender
 from adalog.executor.kernels import range_kernels
 from adalog.planner.model.logical import DatomAtom, Term
 from adalog.planner.scope.resolve import attribute_of, entity_code, unknown_attribute, value_code
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
-from adalog.store.values.attribute import Attribute
+from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.layout import FALSE, NIL, TRUE
 
 DEAD = False

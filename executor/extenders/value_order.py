@@ -21,18 +21,8 @@ from numpy.typing import NDArray
 from adalog.datalog.values import NUMERIC, order_among, type_name
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Column
+from adalog.store.values import layout
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import (
-    LONG_MAX,
-    LONG_MIN,
-    TAG_BIGDEC,
-    TAG_BIGINT,
-    TAG_DOUBLE,
-    TAG_FLOAT,
-    TAG_INSTANT,
-    TAG_LONG,
-    tags_of,
-)
 
 NUMBER: Final = "number"
 
@@ -46,7 +36,7 @@ _DOUBLE_BYTES: Final = 24
 _OBJECT_BYTES: Final = 200
 # Prefixes for which it is worth sorting objects.
 _WORTH: Final = 4
-NUMBERS: Final = (0, TAG_DOUBLE, TAG_FLOAT, TAG_LONG, TAG_BIGINT, TAG_BIGDEC)
+NUMBERS: Final = (0, layout.TAG_DOUBLE, layout.TAG_FLOAT, layout.TAG_LONG, layout.TAG_BIGINT, layout.TAG_BIGDEC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,6 @@ class Places:
         return Places(*(np.zeros(n, np.int64) for _ in range(4)))
 
     def put(self, rows: NDArray[np.int64], start: Any, below: Any, above: Any, end: Any) -> None:
-        """Sets those of some rows."""
         self.start[rows], self.below[rows], self.above[rows], self.end[rows] = start, below, above, end
 
 
@@ -90,18 +79,18 @@ class _Longs(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = tags_of(probes)
+        tags = layout.tags_of(probes)
         end = len(self.codes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
             if tag == 0:
                 below = self.codes.searchsorted(probes[rows])
                 found.put(rows, 0, below, self.codes.searchsorted(probes[rows], side="right"), end)
-            elif tag == TAG_DOUBLE:
+            elif tag == layout.TAG_DOUBLE:
                 numbers = values.doubles(probes[rows])
                 rows, numbers = rows[~np.isnan(numbers)], numbers[~np.isnan(numbers)]
                 # Nothing of a column of these is as large as what is left of it by the bounds.
-                whole = np.floor(np.clip(numbers, 2.0 * LONG_MIN, 2.0 * LONG_MAX))
+                whole = np.floor(np.clip(numbers, 2.0 * layout.LONG_MIN, 2.0 * layout.LONG_MAX))
                 below, above = self._around(whole.astype(np.int64), whole == numbers)
                 found.put(rows, 0, below, above, end)
             elif tag in NUMBERS:
@@ -121,10 +110,10 @@ class _Longs(ValueOrder):
 
 def _floor(value: Any) -> tuple[int, bool]:
     """(the integer at or below a number, within twice the range of longs; whether it is the number)."""
-    if value > LONG_MAX:
-        return 2 * LONG_MAX, False
-    if value < LONG_MIN:
-        return 2 * LONG_MIN, False
+    if value > layout.LONG_MAX:
+        return 2 * layout.LONG_MAX, False
+    if value < layout.LONG_MIN:
+        return 2 * layout.LONG_MIN, False
     whole = floor(value)
     return whole, whole == value
 
@@ -138,7 +127,7 @@ class _Instants(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        rows = np.flatnonzero(tags_of(probes) == TAG_INSTANT)
+        rows = np.flatnonzero(layout.tags_of(probes) == layout.TAG_INSTANT)
         first = self.codes.searchsorted(probes[rows])
         found.put(rows, 0, first, self.codes.searchsorted(probes[rows], side="right"), len(self.codes))
         return found
@@ -158,10 +147,10 @@ class _Doubles(ValueOrder):
 
     def places(self, probes: Column, values: Scratch) -> Places:
         found = Places.nowhere(len(probes))
-        tags = tags_of(probes)
+        tags = layout.tags_of(probes)
         for tag in present(tags):
             rows = np.flatnonzero(tags == tag)
-            if tag == TAG_DOUBLE:
+            if tag == layout.TAG_DOUBLE:
                 numbers = values.doubles(probes[rows])
                 rows, numbers = rows[~np.isnan(numbers)], numbers[~np.isnan(numbers)]
                 below = self._numbers.searchsorted(numbers)
@@ -230,7 +219,6 @@ def _ordered(value: Any) -> tuple[str, Any] | None:
 
 
 def present(tags: NDArray[np.int8]) -> list[int]:
-    """The tags that there are."""
     found: list[int] = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
     return found
 
@@ -254,10 +242,10 @@ def _order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bo
     values, take = run.values, run.cancel.budget.take
     if are_longs(column):
         return _Longs(column)
-    kinds = present(tags_of(column))
-    if kinds == [TAG_INSTANT]:
+    kinds = present(layout.tags_of(column))
+    if kinds == [layout.TAG_INSTANT]:
         return _Instants(column)
-    if kinds == [TAG_DOUBLE]:
+    if kinds == [layout.TAG_DOUBLE]:
         take(_DOUBLE_BYTES * len(column))
         return _Doubles(column, values.doubles(column))
     if len(column) > MOST_OBJECTS or prefixes < _WORTH:
@@ -268,7 +256,7 @@ def _order_of(column: Column, run: QueryRun, prefixes: int, *, numbers_alone: bo
 
 def are_longs(column: Column) -> bool:
     """Whether a sorted column has nothing but longs that are their own codes."""
-    return not len(column) or bool(column[0] >= LONG_MIN and column[-1] <= LONG_MAX)
+    return not len(column) or bool(column[0] >= layout.LONG_MIN and column[-1] <= layout.LONG_MAX)
 
 
 def _objects(column: Column, values: Scratch, check: Callable[[], None], *, numbers_alone: bool) -> _Objects | None:

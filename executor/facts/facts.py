@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.pairs import touched_rows
@@ -60,8 +60,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveRule:
-    """A rule within a recursion: `derive` adds what it derives to its facts. `delta`: the relation whose recent
-    rows it reads, if any."""
+    """`derive` adds to the rule's facts. `delta`: the relation whose recent rows it reads, if any."""
 
     delta: str | None
     derive: Callable[[], None]
@@ -101,7 +100,6 @@ class FactRows:
         return known
 
     def made(self) -> list[Levels]:
-        """The levels that were asked for so far."""
         return list(self._levels.values())
 
 
@@ -135,9 +133,8 @@ def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
 def check_size(rows: int) -> None:
     """Refuses a relation of more rows than memory is likely to have room for."""
     if rows > MOST_ROWS:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED,
-            f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting",
+        raise limit_exceeded(
+            f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting"
         )
 
 
@@ -179,7 +176,6 @@ class RowTable:
         self._taken = 2 * self.rows.nbytes + self.table.nbytes + 64 * self.beside
 
     def has_room(self, more: int) -> bool:
-        """Whether so many more rows leave the table as it is."""
         return 2 * (self.count + more) <= len(self.table)
 
     def reserve_rows(self, more: int) -> None:
@@ -192,11 +188,9 @@ class RowTable:
             self.resize(capacity)
 
     def resize(self, capacity: int) -> None:
-        """Moves the rows to columns of another length."""
         self.rows = resized(self.rows, self.count, capacity)
 
     def reserve(self, more: int) -> None:
-        """Makes room for so many more rows."""
         self.reserve_rows(more)
         if not self.has_room(more):
             self.index(more)
@@ -233,8 +227,6 @@ def resized(array: NDArray[T], count: int, capacity: int) -> NDArray[T]:
 
 
 class RowFacts:
-    """A set of rows."""
-
     def __init__(self, arity: int, cancel: Cancel) -> None:
         self.arity = arity
         self._cancel = cancel
@@ -285,7 +277,6 @@ class RowFacts:
         return older if version is Version.OLDER or not len(self._recent) else [*older, self._recent]
 
     def whole(self) -> FactRows:
-        """Every row, in one part."""
         count = self._store.count
         known = next((rows for rows in self.parts(Version.ALL) if len(rows) == count), None)
         return FactRows(self._store.range(0, count)) if known is None else known

@@ -51,7 +51,6 @@ class DerivationClock:
     time: int = 0
 
     def tick(self) -> int:
-        """A time later than all before it."""
         self.time += 1
         return self.time
 
@@ -92,7 +91,6 @@ class MaintainedFacts(RowTable):
         return self._numbered, self.count
 
     def nbytes(self) -> int:
-        """Bytes held, sorted parts included."""
         parts = sum(
             each.nbytes for part in self._parts for levels in part.made() for each in levels.values + levels.offsets
         )
@@ -115,7 +113,6 @@ class MaintainedFacts(RowTable):
         return found
 
     def columns_of(self, rows: Column) -> list[Column]:
-        """The columns of rows by number."""
         return [column[rows] for column in self.rows]
 
     def times_of(self, rows: Column) -> Column:
@@ -128,7 +125,6 @@ class MaintainedFacts(RowTable):
         return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
-        """Those of some rows by number that do not hold now."""
         return rows[~self._marked(rows, NOW)]
 
     def _marked(self, rows: Column, mark: int) -> Mask:
@@ -137,18 +133,15 @@ class MaintainedFacts(RowTable):
         return marked
 
     def all_holding(self) -> Column:
-        """The numbers of all rows that hold now."""
         return np.flatnonzero(self._marks[: self.count] & NOW)
 
     # What holds
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Has rows hold."""
         if len(columns[0]):
             self.hold(self.missing(distinct(self.enter(columns))))
 
     def hold(self, rows: Column) -> None:
-        """Has rows by number, each once, hold that do not."""
         time = self.clock.tick()
         if len(rows):
             self._marks[rows] |= NOW
@@ -163,14 +156,12 @@ class MaintainedFacts(RowTable):
         return len(self.recent)
 
     def remove(self, rows: Column) -> None:
-        """Has rows, which hold, hold no more."""
         if len(rows):
             self._marks[rows] &= ~np.uint8(NOW)
             self.size -= len(rows)
             self._touch(rows)
 
     def clear(self) -> None:
-        """Has no row hold any more."""
         self.remove(self.all_holding())
         self._pending = []
 
@@ -180,7 +171,6 @@ class MaintainedFacts(RowTable):
         self._shown = NOW | LEAVING
 
     def forget(self, rows: Column) -> None:
-        """Ends that."""
         self._marks[rows] &= ~np.uint8(LEAVING)
         self._shown = NOW
 
@@ -263,7 +253,6 @@ class MaintainedFacts(RowTable):
     # Reading
 
     def parts(self, version: Version) -> list[FactRows]:
-        """The rows of a version, in one part."""
         numbers = self.recent
         if version is not Version.RECENT:
             numbers = np.flatnonzero(self._marks[: self.count] & _MARKS[version])
@@ -274,7 +263,6 @@ class MaintainedFacts(RowTable):
         self._limits = limits
 
     def extender(self, terms: Sequence[str | None], version: Version, rank: dict[str, int]) -> Bound:
-        """The extender of a pattern over a version."""
         names = [term for term in terms if term is not None]
         if len(set(names)) < len(terms):
             assert version is not Version.EARLIER, "the planner names every place"
@@ -425,8 +413,7 @@ class MaintainedExtender(UnionExtender):
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
             return batch
-        columns = [batch.columns[name] for name in self.names]
-        return batch.keep(self.facts.accepts(columns, self.version, batch))
+        return batch.keep(self.facts.accepts([batch.columns[name] for name in self.names], self.version, batch))
 
 
 _NONE: Final = np.empty(0, np.int64)

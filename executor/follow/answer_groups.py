@@ -125,7 +125,6 @@ class AnswerGroups:
             self._numbers[()] = self._counted(ask(Batch(1, {})), values, cancel).get((), self._nothing())
 
     def touched(self, *rows: Batch) -> Batch:
-        """The groups of some tuples, each once."""
         if not self.keys:
             return Batch(1, {})
         columns = {name: np.concatenate([each.columns[name] for each in rows]) for name in self.keys}
@@ -153,7 +152,6 @@ class AnswerGroups:
         return before, after
 
     def _shown(self, rows: Batch, values: Scratch, cancel: Cancel) -> dict[Key, Row]:
-        """What groups show whose tuples these are."""
         extra = [FindVar(Var(name)) for name in self.keys if name not in self._plain]
         columns = aggregated(rows, [*extra, *self.elements], values, cancel)
         places = {name: len(extra) + i for name, i in self._plain.items()}
@@ -194,11 +192,9 @@ class AnswerGroups:
         return before, after
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         return _BYTES * len(self._numbers)
 
     def drop(self, feed: int) -> None:
-        """Forgets the groups of a feed."""
         for key in self._of.pop(feed, ()):
             self._numbers.pop(key, None)
 
@@ -216,7 +212,6 @@ class AnswerGroups:
         return Numbers(0, tuple(Total() for _ in self.summed))
 
     def _counted(self, rows: Batch, values: Scratch, cancel: Cancel) -> dict[Key, Numbers]:
-        """The numbers of tuples, group by group."""
         if not rows.size:
             return {}
         weight = rows.weight
@@ -235,7 +230,6 @@ class AnswerGroups:
         return {key: Numbers(int(tuples[i]), tuple(total[i] for total in totals)) for i, key in enumerate(keys)}
 
     def _row(self, key: Key, numbers: Numbers, values: Scratch) -> Row | None:
-        """What a group shows, as codes."""
         shown: list[int] = []
         places = dict(zip(self.keys, key, strict=True))
         for element in self.elements:

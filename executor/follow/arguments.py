@@ -113,7 +113,6 @@ def _recoded_rows(columns: Sequence[Column], learned: dict[int, int]) -> list[Co
 
 
 def recoded(column: Column, learned: dict[int, int]) -> Column:
-    """The column with codes in the place of others."""
     made = column.copy()
     for own, code in learned.items():
         made[column == own] = code
@@ -149,7 +148,6 @@ class Arguments:
                 rows.add(feed, list(distinct.columns.values()), distinct.size)
 
     def drop(self, feed: int) -> None:
-        """Forgets the arguments of a feed."""
         for rows in self._rows.values():
             rows.drop(feed)
 
@@ -172,7 +170,6 @@ class Arguments:
         return learned
 
     def relations(self) -> dict[str, DerivedRelation]:
-        """The relations by their names."""
         return {name: rows.read() for name, rows in self._rows.items()}
 
     def asks_for(self, name: str, place: int, values: Column) -> Mask:
@@ -184,11 +181,9 @@ class Arguments:
         return found
 
     def columns(self) -> dict[str, list[Column]]:
-        """The same as columns."""
         return {name: list(rows.settled().columns) for name, rows in self._rows.items()}
 
     def widths(self) -> dict[str, int]:
-        """How many columns they have."""
         return {name: rows.width for name, rows in self._rows.items()}
 
     def taken(self) -> tuple[dict[str, list[Column]], dict[str, list[Column]]]:
@@ -198,7 +193,6 @@ class Arguments:
         return came, {name: rows for name, (_, rows) in found.items() if rows and len(rows[0])}
 
     def sizes(self) -> dict[str, int]:
-        """Their rows."""
         return {name: len(rows.settled()) for name, rows in self._rows.items()}
 
     def own(self, columns: Sequence[Column], given: Scratch) -> list[Column]:
@@ -206,7 +200,6 @@ class Arguments:
         return [self._own(column, given) for column in columns]
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         return sum(rows.nbytes() for rows in self._rows.values()) + 300 * len(self._unknown)
 
     def _own(self, column: Column, given: Scratch) -> Column:

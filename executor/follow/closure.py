@@ -23,8 +23,6 @@ from adalog.store.tries.trie import EMPTY, Trie, distinct
 
 
 class ClosureStratum(MaintainedStratum):
-    """The stratum of a `Closure` along a data pattern."""
-
     edges: Edges | None = None
     _relation: Relation | None = None
 
@@ -112,7 +110,6 @@ class ClosureStratum(MaintainedStratum):
             self.facts.gain(self.edges, step.run.cancel)
 
     def _pairs(self, start: DeltaJoin | None, changed: ChangedAtoms) -> tuple[Column, Column]:
-        """The edges that came or went, from start to end."""
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns
@@ -129,7 +126,6 @@ class ClosureStratum(MaintainedStratum):
         return None if attribute is None else moments.new.data_of(attribute).relation
 
     def _edges_of(self, step: Step) -> Edges:
-        """The edges at the second moment."""
         closure = self._closure
         assert isinstance(closure.step, DatomAtom)
         self._relation = self._relation_of(step)

@@ -86,8 +86,7 @@ class _Binding(Binding):
 
 
 class LastingJoins:
-    """The joins of one program or query. `go` begins a step and `rest` ends it; in between `join` gives the joins
-    of that step."""
+    """The joins of one program or query. `join` gives those of a step, between `go` and `rest`."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -104,11 +103,9 @@ class LastingJoins:
         self._relations: Mapping[str, Held] = {}
 
     def __len__(self) -> int:
-        """How many joins are kept."""
         return len(self._joins)
 
     def nbytes(self) -> int:
-        """Bytes kept, about."""
         parts = 0 if self._binding is None else self._binding.parts
         return _JOIN_BYTES * len(self._joins) + _PART_BYTES * parts
 
@@ -119,17 +116,16 @@ class LastingJoins:
         relations: Mapping[str, Held],
         run: QueryRun,
     ) -> None:
-        """Begins a step: the moments of the databases that move, those that do not, and what else there is to
-        read."""
+        """Begins a step: the databases that move, those that do not, and what else there is to read."""
         self._let_go()
-        self._lasts = all(each.old.schema_key == each.new.schema_key for each in moments.values())
+        self._lasts = all(each.old.schema.key == each.new.schema.key for each in moments.values())
         if not self._suits(moments, still, relations):
             self.forget()
         self._seen = {name: each.new.t for name, each in moments.items()}
         self._still, self._relations = still, relations
         binding = self._binding
         if binding is None:
-            self._schemas = {name: each.new.schema_key for name, each in moments.items()}
+            self._schemas = {name: each.new.schema.key for name, each in moments.items()}
             self._codes = {name: each.new.codes for name, each in moments.items()}
             self._binding = _Binding(self._plan, still, relations, run, moments=moments, derive=derived)
         else:
@@ -145,7 +141,7 @@ class LastingJoins:
             return False
         for name, each in moments.items():
             new = each.new
-            if self._schemas.get(name) != new.schema_key or new.codes is not self._codes.get(name):
+            if self._schemas.get(name) != new.schema.key or new.codes is not self._codes.get(name):
                 return False
             names = binding.names.get(name)
             if names:

@@ -21,7 +21,7 @@ import numpy as np
 
 from adalog.datalog import ast
 from adalog.datalog.ast import Const, LookupRef
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
@@ -152,8 +152,7 @@ class MaintainedView:
                 self._reactions.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
-        question = feed.question.at(at, cancel.check)
-        feed.inputs, given = self._reactions.settled(question, cancel.check)
+        feed.inputs, given = self._reactions.settled(feed.question.at(at, cancel.check), cancel.check)
         self._feeds[number] = feed
         if self._may_name(feed.question):
             self._naming[number] = feed
@@ -251,9 +250,8 @@ class MaintainedView:
                 elif len(change.added) > len(change.removed):
                     counted[number] = len(self._engine.rows(feed.question.at(tick.new, cancel.check), cancel))
                 if most is not None and counted.get(number, 0) > most:
-                    changes[number] = AdalogError(
-                        Code.LIMIT_EXCEEDED,
-                        f"the query has more than {most:,} rows by now; narrow it, aggregate, or use :limit",
+                    changes[number] = limit_exceeded(
+                        f"the query has more than {most:,} rows by now; narrow it, aggregate, or use :limit"
                     )
             except AdalogError as error:
                 if error.code in _OF_ALL:
@@ -292,7 +290,7 @@ class MaintainedView:
     def _means_something_else(self, tick: Moments) -> bool:
         """Whether an attribute that is read, or what a constant names, is another at the second moment."""
         old, new = tick.old, tick.new
-        if old.schema_key != new.schema_key:
+        if old.schema.key != new.schema.key:
             names = [*self._read.named, *self._lookups()]
             if self._read.whole or any(old.attribute(name) != new.attribute(name) for name in names):
                 return True
@@ -348,7 +346,6 @@ class MaintainedView:
     # What it reads
 
     def _leaves(self) -> Iterable[object]:
-        """The leaves of the query's body, and of its rules'."""
         bodies: list[AndNode] = [self.maintenance.body]
         if self.maintenance.rules is not None:
             strata = self.maintenance.rules.program.strata
@@ -364,7 +361,6 @@ class MaintainedView:
                 yield from looked_up(leaf)
 
     def _lookups(self) -> list[Keyword]:
-        """The attributes of lookup refs among the arguments."""
         return [name for question in self._asking() for name in question.lookups()]
 
     def _asking(self) -> list[UndatedQuestion]:
@@ -391,7 +387,6 @@ def _constant(term: str | int | None) -> int | None:
 
 
 def _lookups_of(term: object) -> Iterator[Keyword]:
-    """The attributes of the lookup refs in a term."""
     if isinstance(term, LookupRef):
         yield term.attribute.value
         yield from _lookups_of(term.value)

@@ -15,20 +15,23 @@ of any time derive them, and new facts are followed round by round (docs/adr/001
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.maintained import MaintainedFacts
+from adalog.executor.follow.arguments import Arguments
 from adalog.executor.follow.closure import ClosureStratum
 from adalog.executor.follow.rule_joins import ChangedAtoms, RuleJoins, Step
 from adalog.executor.follow.stratum import MaintainedStratum
 from adalog.executor.join.batch import Column, Mask
 from adalog.planner.delta.rules import Moving, refusal
-from adalog.planner.model.logical import DatomAtom
+from adalog.planner.delta.versions import is_derived
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, in_body
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
 from adalog.store.snapshot.snapshot import Snapshot
@@ -91,7 +94,6 @@ class MaintainedProgram:
         return list(self._kept[name].parts(version)[0].columns)
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         facts = sum(each.nbytes() for each in self._kept.values())
         return facts + sum(each.nbytes() for each in self._strata) + self._joins.nbytes()
 
@@ -117,7 +119,7 @@ class MaintainedProgram:
         LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once."""
         if self._pause:
             self._pause -= 1
-            raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
+            raise limit_exceeded(self._refused)
         try:
             self._empty()
             for name in self._inputs:
@@ -125,8 +127,7 @@ class MaintainedProgram:
                 if given and len(given[0]):
                     self._kept[name].add(given)
             self.relations = {**relations, **self._kept}
-            moments = {name: Moments(each, each) for name, each in databases.items()}
-            step = self._step(moments, run, constants)
+            step = self._step({name: Moments(each, each) for name, each in databases.items()}, run, constants)
             for each in self._strata:
                 each.afresh(step)
             self._settle()
@@ -140,7 +141,6 @@ class MaintainedProgram:
         self._refusals = 0
 
     def _empty(self) -> None:
-        """Keeps nothing."""
         self._kept.clear()
         self._joins.forget()
         self._values = None
@@ -209,3 +209,64 @@ class MaintainedProgram:
             kept.recode(is_own, change)
         own = {name: code for name, code in self._constants.items() if is_own(np.array([code]))[0]}
         self._constants |= {name: int(change(np.array([code]))[0]) for name, code in own.items()}
+
+
+class Derivation(MaintainedProgram):
+    """The program of a view's rules, for the arguments of all its feeds. `source`: the database that moves. A feed
+    that was added or dropped is an insert or a delete, made when the next step begins."""
+
+    def __init__(self, plan: Plan, arguments: Arguments, source: str) -> None:
+        super().__init__(plan, inputs=arguments.widths(), sources=frozenset((source,)))
+        self._arguments = arguments
+        self._source = source
+        self._begun = False
+        self._tick: Moments | None = None
+
+    def go(
+        self,
+        tick: Moments,
+        databases: Mapping[str, Snapshot],
+        lists: Mapping[str, Sequence[Column]],
+        run: QueryRun,
+        constants: Mapping[str, int],
+    ) -> None:
+        """Goes from one moment to the next. `databases`: at the first moment; `lists`: sources that are lists."""
+        self._tick = tick
+        begun, self._begun = self._begun, False
+        still = {name: Moments(each, each) for name, each in databases.items()}
+        came, went = self._arguments.taken()
+        if not begun:
+            self.begin(databases, {**lists, **self._arguments.columns()}, run, constants)
+        elif came or went:
+            self.step(still, run, constants, came, went)
+        if tick.old is not tick.new:
+            self.step({**still, self._source: tick}, run, constants)
+        self._begun = True
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        self._tick = None
+        super().rest()
+
+    def forget(self) -> None:
+        self._begun = False
+
+    def sizes(self) -> dict[str, int]:
+        return {name: len(held) for name, held in self.relations.items()}
+
+    def changed(self, atom: RelationAtom) -> list[Column]:
+        """The rows of a derived relation that came or went, as the atom's version says."""
+        return self.came(atom.relation) if atom.version is Version.CAME else self.went(atom.relation)
+
+    def read_at(self, body: AndNode, at: Snapshot) -> AndNode:
+        """A planned body with what is derived at one of the two moments."""
+        assert self._tick is not None
+        version = Version.NEW if at is self._tick.new else Version.OLD
+
+        def change(leaf: Leaf) -> Node:
+            if not is_derived(leaf):
+                return leaf
+            assert isinstance(leaf, RelationAtom)
+            return replace(leaf, version=version)
+
+        return in_body(body, change)

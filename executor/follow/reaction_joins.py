@@ -19,8 +19,8 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import Collector, collector_for
 from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
-from adalog.executor.follow.derivation import Derivation
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
@@ -98,13 +98,11 @@ class ReactionJoins:
         return replace(inputs, databases={}), given
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
-        """Reads the arguments of one feed more."""
         self._arguments.add(feed, inputs, given)
         self._feeds += 1
         self._lasting.forget()
 
     def drop(self, feed: int) -> None:
-        """Reads the arguments of a feed no more."""
         self._arguments.drop(feed)
         self._feeds -= 1
         self._lasting.forget()
@@ -116,19 +114,16 @@ class ReactionJoins:
             self._derivation.go(Moments(at, at), self._databases(at), self._lists, run, constants)
 
     def rest(self) -> None:
-        """Lets go of the moments of the last step."""
         self._lasting.rest()
         if self._derivation is not None:
             self._derivation.rest()
 
     def forget(self) -> None:
-        """Makes it anew with the next step."""
         self._lasting.forget()
         if self._derivation is not None:
             self._derivation.forget()
 
     def nbytes(self) -> int:
-        """Bytes kept."""
         derived = 0 if self._derivation is None else self._derivation.nbytes() - self._derivation.spare()
         return self._arguments.nbytes() + derived + self.spare()
 
@@ -157,7 +152,6 @@ class ReactionJoins:
         return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
     def heads(self, tick: Moments, run: QueryRun) -> Heads:
-        """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         if self._derivation is not None:
             databases = self._databases(tick.old)
@@ -198,7 +192,6 @@ class ReactionJoins:
         return fact_rows(atom, self._derivation.changed(atom))
 
     def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
-        """The codes of the constants of rule calls."""
         return constant_codes(self._plan, at, values)
 
     def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
@@ -264,8 +257,7 @@ class ReactionJoins:
         self._group_bodies = {}
 
     def _magnitudes(self, at: Snapshot) -> dict[Hashable, int]:
-        """The sizes that plans go by, as numbers of bits: of what the body reads, of the arguments, of what rules
-        derive."""
+        """The sizes that plans go by, in bits: of what the body reads, of arguments, of what rules derive."""
         sizes: dict[Hashable, int] = {"feeds": self._feeds}
         if self._derivation is not None:
             sizes.update(self._derivation.sizes())

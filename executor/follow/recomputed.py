@@ -82,7 +82,6 @@ class RecomputedView:
         self._feeds.pop(feed, None)
 
     def answer(self, feed: int) -> Result:
-        """The answer at the moment of the last step."""
         return self._feeds[feed].answer
 
     def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
@@ -115,8 +114,7 @@ class RecomputedView:
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:
     """The rows that only one of two answers shows, or None where both show the same."""
-    places = [_places(old, new, i) for i in range(len(old.columns))]
-    group, first = group_rows(stack(places), check)
+    group, first = group_rows(stack([_places(old, new, i) for i in range(len(old.columns))]), check)
     was, now = np.zeros(len(first), np.bool_), np.zeros(len(first), np.bool_)
     was[group[: len(old)]] = True
     now[group[len(old) :]] = True
@@ -141,7 +139,6 @@ def distinct(result: Result, check: Callable[[], None]) -> Result:
 
 
 def rows_of(result: Result, rows: Codes, t: int) -> Result:
-    """Some rows of an answer, as of a moment."""
     codes = [column[rows] for column in result.codes]
     pulled = {i: PulledColumn(0, [each.maps[row] for row in rows.tolist()]) for i, each in result.pulled.items()}
     columns = tuple(

@@ -69,7 +69,6 @@ class RuleJoins:
 
     @property
     def values(self) -> Scratch:
-        """The codes of the step."""
         assert self._run is not None
         return self._run.values
 
@@ -79,7 +78,6 @@ class RuleJoins:
         self._lasting.forget()
 
     def nbytes(self) -> int:
-        """Bytes kept from step to step."""
         return self._lasting.nbytes() + PLAN_BYTES * len(self._ready)
 
     def take(self, nbytes: int) -> None:
@@ -88,7 +86,6 @@ class RuleJoins:
         self._run.cancel.budget.take(nbytes)
 
     def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: QueryRun) -> None:
-        """Begins a step."""
         self._moments = moments
         self._relations = relations
         self._run = run.on_one_thread
@@ -96,15 +93,14 @@ class RuleJoins:
         self._lasting.go(moments, still, relations, self._run)
 
     def rest(self) -> None:
-        """Ends a step: lets go of its moments."""
         self._moments = {}
         self._run = None
         self._lasting.rest()
 
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
-        key = moments.new.schema_key
-        if key != moments.old.schema_key:
+        key = moments.new.schema.key
+        if key != moments.old.schema.key:
             return None
         known = self._attributes.get(id(atom))
         if known is None or known[0] != key:
@@ -131,7 +127,6 @@ class RuleJoins:
         return self.rows(joined, with_constants(Batch(1, {}), joined, step))
 
     def holds(self, joined: BodyJoin, batch: Batch) -> Mask:
-        """Which rows of a first batch a body holds for."""
         mask = np.zeros(batch.size, np.bool_)
 
         def sink(rows: Batch) -> bool:
@@ -200,12 +195,10 @@ class ChangedAtoms:
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
 
     def rows(self, start: DeltaJoin) -> Batch:
-        """The rows that a body begins with."""
         came, went = self.of(start.atom)
         return came if start.came else went
 
     def of(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
-        """The rows of an atom that came and those that went."""
         found = self._found.get(id(atom))
         if found is None:
             found = self._found[id(atom)] = self._rows(atom)
@@ -222,7 +215,6 @@ class ChangedAtoms:
 
 
 def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
-    """Facts by number, as rows of an atom."""
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -41,7 +41,7 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     plan, scalars = planned.plan, planned.scalars
     place, reason = engine.choose(request, plan)
     if place is not Place.LOCAL:
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"each has to be asked by itself: {reason}")
+        raise unavailable(f"each has to be asked by itself: {reason}")
     values = Scratch(snapshot.codes, take=cancel.budget.take)
     cancel.expect(plan.cost + sum(question.arguments_cost for question in questions))
     bound = [bind_inputs(plan, question.args, snapshot, values, cancel.check) for question in questions]

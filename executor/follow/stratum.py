@@ -43,7 +43,6 @@ class RowsByRelation:
             self._rows.setdefault(name, []).append(rows)
 
     def items(self) -> Iterable[tuple[str, Column]]:
-        """Each relation with its rows, once."""
         for name, parts in self._rows.items():
             yield name, parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
 
@@ -76,7 +75,6 @@ class MaintainedStratum:
         self._left: float | None = None
 
     def renew(self) -> None:
-        """Begins with nothing."""
         self._clock = DerivationClock()
         for each in self.stratum.relations:
             self._kept[each.name] = self._facts[each.name] = self._new(each)
@@ -85,7 +83,6 @@ class MaintainedStratum:
                 self._kept[groups.name] = self._facts[each.name] = groups.rows
 
     def nbytes(self) -> int:
-        """Bytes kept beside the facts."""
         return 0
 
     def _new(self, relation: RuleRelation) -> MaintainedFacts:
@@ -132,8 +129,7 @@ class MaintainedStratum:
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    heads = self._joined(start, batch, step)
-                    pending.add(rule.target, facts.holding(facts.find(heads)))
+                    pending.add(rule.target, facts.holding(facts.find(self._joined(start, batch, step))))
         gone = self._taken_away(step, pending)
         for rule in self.rules:
             for start in rule.entering:
@@ -144,8 +140,7 @@ class MaintainedStratum:
         self._complete(step)
 
     def _complete(self, step: Step) -> None:
-        """Runs rounds until they add nothing. A fact that was derived from a displaced value stays only if it has
-        another derivation."""
+        """Runs rounds until they add nothing. A fact from a displaced value needs another derivation to stay."""
         onward = [self._onward(rule, start, step) for rule in self.rules for start in rule.onward]
         while True:
             for _ in rounds(self._facts, onward, step.run.cancel.check):
@@ -174,8 +169,7 @@ class MaintainedStratum:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
 
     def _taken_away(self, step: Step, pending: RowsByRelation) -> RowsByRelation:
-        """Removes the pending facts that no earlier facts derive, and in turn what followed from them. Returns all
-        that it removed."""
+        """Removes, and returns, the pending facts that no earlier facts derive, and what followed from them."""
         gone = RowsByRelation()
         while pending:
             step.run.cancel.check()
@@ -241,8 +235,7 @@ class MaintainedStratum:
         held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
 
     def _again(self, step: Step, gone: RowsByRelation) -> None:
-        """Adds the removed facts that facts of any time derive; for a group that lost its value, the best of those
-        that are derived."""
+        """Adds removed facts that any facts derive; for a group that lost its value, the best of those."""
         for name, rows in gone.items():
             facts = self._facts[name]
             if isinstance(facts, BestMaintained):
@@ -258,7 +251,6 @@ class MaintainedStratum:
             facts.hold(rows[held])
 
     def _groups_lost(self, step: Step, rule: RuleBodies, rows: Column) -> Batch:
-        """A first batch with the groups of rows."""
         facts = self._facts[rule.target]
         columns = dict(zip(rule.head, facts.columns_of(rows), strict=True))
         fits = np.ones(len(rows), np.bool_)

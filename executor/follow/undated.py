@@ -34,13 +34,11 @@ class UndatedQuestion:
 
     @staticmethod
     def of(question: Question) -> UndatedQuestion:
-        """What is kept of a question."""
         request = replace(question.request, snapshot=None)
         return UndatedQuestion(request, question.rules, question.outline, question.arguments_cost)
 
     @property
     def query(self) -> ast.Query:
-        """With the rules given for `%`."""
         return self.outline.query
 
     def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
@@ -49,8 +47,7 @@ class UndatedQuestion:
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
-        """The same for a plan that all feeds of a view share: the variables of `:in` have no values, which cannot
-        be wrong then."""
+        """The same for a plan of all feeds of a view: the variables of `:in` have no values that could be wrong."""
         pairs = [(each, UNBOUND if isinstance(each, ast.BindingInput) else value) for each, value in self.matched()]
         return self._settled(pairs, snapshot, check)
 
@@ -61,11 +58,9 @@ class UndatedQuestion:
         return Question(*own, *given, snapshot, made.suspected, started, None, self.arguments_cost)
 
     def answer(self, engine: QueryEngine, at: Snapshot, cancel: Cancel) -> Result:
-        """The answer at a moment, with its pulls."""
         return engine.run(self.at(at, cancel.check), cancel)
 
     def matched(self) -> Matched:
-        """Each input with what was given for it."""
         return matched(self.query, self.request.args)
 
     def values(self) -> list[Any]:
@@ -84,7 +79,6 @@ class UndatedQuestion:
         return any(isinstance(value, BasisArgument) for _, value in self.matched())
 
     def lookups(self) -> list[Keyword]:
-        """The attributes of the lookup refs among them."""
         return [name for value in self.values() for name in lookups_in(value)]
 
 
@@ -105,8 +99,7 @@ def view_key(question: Question) -> Hashable:
 
 
 def feed_key(question: Question, shared: Hashable) -> Hashable:
-    """Equal for questions that have the same answer at every moment: the values given, too. `shared`: the key of
-    the view."""
+    """Equal for questions with the same answer at every moment, so with equal values. `shared`: the view's key."""
     return (shared, *(_key(value) for value in question.request.args))
 
 

@@ -42,8 +42,7 @@ class LiveView(Protocol):
         """Whether it is at a moment. Where not, a step was given up half way, and the view has to be made anew."""
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment, and none
-        comes that `names`."""
+        """The datoms that can touch it and its feeds until the schema changes, or one comes that `names`."""
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         """Follows the question's answer from a moment on; makes what has to be kept for that."""

@@ -20,8 +20,7 @@ _MOST_LEAVES: Final = 4_000
 
 
 def view_of(question: Question, engine: QueryEngine) -> LiveView:
-    """The view for a question and all that have its key, without feeds. Raises what planning the question
-    raises."""
+    """The view for all questions with this one's key, without feeds. Raises what planning the question raises."""
     chosen = chosen_for(question)
     if isinstance(chosen, str):
         return RecomputedView(UndatedQuestion.of(question), engine)

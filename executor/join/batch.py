@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.distinct_rows import first_rows
 
@@ -47,7 +47,6 @@ class Batch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its columns."""
         return 8 * self.size * (len(self.columns) + (self.weight is not None))
 
     def weights(self) -> Column:
@@ -65,13 +64,11 @@ class Batch:
         return self if len(rows) == self.size else self.take(rows)
 
     def keep(self, mask: Mask) -> Batch:
-        """The rows where mask is true."""
         if mask[0] if self.size == 1 else mask.all():
             return self
         return self.take(np.flatnonzero(mask))
 
     def slice(self, start: int, stop: int) -> Batch:
-        """Rows start to stop, as views."""
         if start == 0 and stop >= self.size:
             return self
         weight = None if self.weight is None else self.weight[start:stop]
@@ -89,14 +86,12 @@ class Batch:
         return Batch(len(value), columns, None if self.weight is None else self.weight[parent])
 
     def only(self, names: frozenset[str]) -> Batch:
-        """The columns among `names`."""
         if names.issuperset(self.columns):
             return self
         columns = {name: column for name, column in self.columns.items() if name in names}
         return Batch(self.size, columns, self.weight)
 
     def without(self, names: frozenset[str]) -> Batch:
-        """The columns that are not among `names`."""
         columns = {name: column for name, column in self.columns.items() if name not in names}
         return Batch(self.size, columns, self.weight)
 
@@ -123,9 +118,7 @@ def check_total(weight: Column, times: Column | None = None) -> None:
     numbers = weight.astype(np.float64)
     total = float((numbers if times is None else numbers * times).sum())
     if total >= _MOST:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED, f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it"
-        )
+        raise limit_exceeded(f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it")
 
 
 def run_starts(first: Column, second: Column) -> Mask:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, limit_exceeded
 from adalog.datalog.values import EdnMap, Value
 from adalog.executor.pull.steps import PullStep, Row
 
@@ -41,9 +41,9 @@ def enter(row: Row, step: PullStep, value: Value) -> None:
 
 def too_large(most: int) -> AdalogError:
     message = f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth"
-    return AdalogError(Code.LIMIT_EXCEEDED, message)
+    return limit_exceeded(message)
 
 
 def too_deep() -> AdalogError:
     message = f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}"
-    return AdalogError(Code.LIMIT_EXCEEDED, message)
+    return limit_exceeded(message)

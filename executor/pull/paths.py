@@ -31,8 +31,6 @@ Depths = tuple[int | None, ...]
 
 
 class AttributeReader(Protocol):
-    """What reads attributes: the puller."""
-
     def plain(self, node: PullNode, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops."""
 
@@ -70,8 +68,7 @@ class Paths:
         return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
 
     def level_below(self, parents: Ids, children: Ids) -> PullLevel:
-        """The maps of entities on paths that begin with others. parents: int64[n], ids. children: int64[n], places
-        among the entities."""
+        """The maps of entities on paths. parents: int64[n], ids. children: int64[n], places among the entities."""
         self._begin()
         places = np.searchsorted(self._known, self._entities)[children].tolist()
         before = np.minimum(np.searchsorted(self._known, parents), len(self._known) - 1)
@@ -84,7 +81,6 @@ class Paths:
         )
 
     def _begin(self) -> None:
-        """Reads what is within reach."""
         self._known, edges = self._reach()
         self._ids = self._known.tolist()
         self._rows, sizes, self._height = self._reader.plain(self._node, self._known)
@@ -136,7 +132,6 @@ class Paths:
         return np.searchsorted(known, parents), np.searchsorted(known, children)
 
     def _by_parent(self, parents: Ids, children: Ids) -> list[Sequence[int]]:
-        """The places of each entity's children."""
         order = np.argsort(parents, kind="stable")
         ends = np.cumsum(np.bincount(parents, minlength=len(self._ids)))
         listed = children[order].tolist()

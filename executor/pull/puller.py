@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap, Value
 from adalog.executor.answer.decoding import decoded
@@ -51,9 +51,8 @@ class Puller:
         self, snapshot: Snapshot, cancel: Cancel, *, strict: bool = False, most: int = MOST_VALUES
     ) -> None:
         if snapshot.is_history:
-            raise AdalogError(
-                Code.ARG_INVALID,
-                "pull shows entities as they were at one moment, and a history holds many; pull from asOf or since",
+            raise invalid_argument(
+                "pull shows entities as they were at one moment, and a history holds many; pull from asOf or since"
             )
         self._snapshot = snapshot
         self._cancel = cancel
@@ -136,7 +135,6 @@ class Puller:
         return [level.maps[i] for i in at.tolist()], level.sizes[at], level.height
 
     def _decoded(self, codes: Ids) -> list[Value]:
-        """The values of codes, held."""
         if len(codes) <= _ASSIGNED:
             return self._snapshot.codes.decode_many(codes)
         values: list[Value] = decoded(codes, self._snapshot.codes, self._cancel, self._held).tolist()

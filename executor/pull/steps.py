@@ -38,7 +38,6 @@ class PullStep:
 
     @property
     def key(self) -> Value:
-        """What the value is shown under."""
         return self.asked.key.value
 
     @property
@@ -51,7 +50,6 @@ class PullStep:
         return self.key_identity if self.number is None else _Slot(self.number)
 
     def transformed(self, value: Value) -> Value:
-        """The value after `:xform`, where there is one."""
         xform = self.asked.xform
         if xform is None:
             return value

@@ -15,7 +15,7 @@ from typing import Any, Final
 from adalog.datalog import ast
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.edn.writer import shown, write
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import Position, invalid_argument
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
@@ -82,9 +82,9 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
-            raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
+            raise invalid_argument(f"the query has no :in after $, but {were}; add :in to the query")
         message = f"the query takes {len(wanted)} after $ ({names}), but {were}"
-        raise AdalogError(Code.ARG_INVALID, message, wanted[0].position)
+        raise invalid_argument(message, wanted[0].position)
     return list(zip(inputs, (None, *args), strict=True))
 
 
@@ -99,7 +99,7 @@ def rules_text(pairs: Matched) -> str | None:
         if isinstance(value, BasisArgument):
             value = value.value
         if value is None or isinstance(value, Snapshot):
-            raise AdalogError(Code.ARG_INVALID, "% takes rules, but was given a basis", each.position)
+            raise invalid_argument("% takes rules, but was given a basis", each.position)
         text = None
         if isinstance(value, GivenArgument):
             text, value = value.text, value.value
@@ -109,7 +109,6 @@ def rules_text(pairs: Matched) -> str | None:
 
 
 def relations_of(pairs: Matched) -> frozenset[str]:
-    """The sources that are given as lists of tuples."""
     return frozenset(
         each.name
         for each, value in pairs[1:]
@@ -119,8 +118,7 @@ def relations_of(pairs: Matched) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SettledArguments:
-    """`args`: values of the language, snapshots for database sources, None for rules. `databases`: by their
-    names."""
+    """`args`: values of the language, snapshots for sources, None for rules. `databases`: by their names."""
 
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
@@ -157,7 +155,7 @@ def refusing(each: ast.Input) -> Iterator[None]:
     except NotAValueError as wrong:
         text = str(wrong)
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        raise AdalogError(Code.ARG_INVALID, f"{input_name(each)} takes a value: {shown}", each.position) from None
+        raise invalid_argument(f"{input_name(each)} takes a value: {shown}", each.position) from None
 
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
@@ -168,7 +166,7 @@ def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
         return value.open(snapshot) if isinstance(value, BasisArgument) else value
     if isinstance(value, Snapshot) or (isinstance(value, BasisArgument) and value.value is None):
         message = f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old"
-        raise AdalogError(Code.ARG_INVALID, message, each.position)
+        raise invalid_argument(message, each.position)
     return value.value if isinstance(value, BasisArgument) else value
 
 
@@ -323,6 +321,8 @@ class _Settling:
             self.suspected.append(PendingWarning(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
         wanted = _wanted(kinds, reading.json)
+        if reading.json and type(first.value) is str and reading(f":{first.value}")[1] is None:
+            wanted += f'; did you mean ":{first.value}"?'
         if isinstance(named, ast.Var) and type(first.value) is tuple:
             wanted += f"; the values of a list are bound by [{name} ...]"
         if reading.compared:

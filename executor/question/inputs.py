@@ -10,7 +10,7 @@ import numpy as np
 
 from adalog.datalog import ast
 from adalog.datalog.edn import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnSet, Keyword, type_name
 from adalog.datalog.watched import WatchedList
@@ -180,4 +180,4 @@ def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
     shown = write(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "…"
     message = f"{input_name(each)} takes {wanted}, but was given {shown} (a {type_name(value)})"
-    return AdalogError(Code.ARG_INVALID, message, each.position)
+    return invalid_argument(message, each.position)

@@ -65,7 +65,6 @@ class Question:
 
     @property
     def relations(self) -> frozenset[str]:
-        """The sources that are lists of tuples."""
         return self.outline.relations
 
 
@@ -145,8 +144,7 @@ class Questions:
         outline = self._outlines.get(key)
         if outline is None:
             with watching(cancel.check):
-                complete = query if rules is None else parse_query(text, rules)
-                outline = outline_of(complete, relations)
+                outline = outline_of(query if rules is None else parse_query(text, rules), relations)
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
 
@@ -154,5 +152,5 @@ class Questions:
 def _seen(question: Question) -> Any:
     """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
     databases = question.databases.items()
-    known = sorted((name, each.schema_key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
+    known = sorted((name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
     return (question.text, question.rules, question.relations, tuple(known))

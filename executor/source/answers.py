@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from adalog.datalog import ast, edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.terms import Const, Var
 from adalog.datalog.values import Keyword
@@ -38,7 +38,6 @@ def schema_of(place: DataFolder, query: str) -> types.StructType:
 
 
 def _types(query: ast.Query, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The name and type of each column."""
     bound = _bound(query.where, snapshot)
     names = query.find.keys or [element.label for element in query.find.elements]
     return [
@@ -77,7 +76,6 @@ def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
 
 
 def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
-    """The type of a place of a pattern."""
     if place in _FIXED:
         return _FIXED[place]
     named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None
@@ -100,7 +98,7 @@ class AnswerReader(DataSourceReader):
         known = schema_of(place, query).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
-                raise AdalogError(Code.ARG_INVALID, f"the query has no column {name}; it has {', '.join(known)}")
+                raise invalid_argument(f"the query has no column {name}; it has {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
         return [
@@ -132,6 +130,6 @@ def _column(result: Result, place: int, start: int, stop: int, value_type: str, 
         return arrow_column(result.values, result.codes_of(place, start, stop), value_type, kind)
     except (pa.ArrowInvalid, ValueError) as error:
         name = result.columns[place].name
-        raise AdalogError(
-            Code.ARG_INVALID, f"a value of {name} is no {value_type} as Spark has them ({error}); give .schema(…)"
+        raise invalid_argument(
+            f"a value of {name} is no {value_type} as Spark has them ({error}); give .schema(…)"
         ) from None

@@ -44,7 +44,6 @@ _FOUND: Final[Mapping[str, type[Any]]] = {
 
 
 def spark_type(value_type: str) -> types.DataType:
-    """Spark's type of a column."""
     return _SPARK.get(value_type, types.StringType)()
 
 

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.files.folder import check_is_folder
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.snapshot.transaction_ids import is_future
@@ -57,9 +57,8 @@ def moment(data: str, as_of: str | None) -> int:
         return int(as_of)
     instant = iso_instant(as_of)
     if instant is None:
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"asOf is {as_of!r}; it is a transaction's number, or an instant as 2024-05-01T12:00:00Z",
+        raise invalid_argument(
+            f"asOf is {as_of!r}; it is a transaction's number, or an instant as 2024-05-01T12:00:00Z"
         )
     if is_future(newest, instant):
         _LOGGER.warning("asOf is %s, in the future: the newest state is read, t = %d", as_of, newest.t)

@@ -11,7 +11,7 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.source import answers, datoms
 from adalog.executor.source.data_folder import DataFolder, moment
@@ -43,10 +43,10 @@ class AdalogSource(DataSource):
         """The folder, as of one transaction for all readers of this data frame."""
         unknown = [name for name in self.options if name.lower() not in _KNOWN]
         if unknown:
-            raise AdalogError(Code.ARG_INVALID, f"there is no option {unknown[0]}; there are {_SHOWN}")
+            raise invalid_argument(f"there is no option {unknown[0]}; there are {_SHOWN}")
         data = self.options.get("data")
         if data is None:
-            raise AdalogError(Code.ARG_INVALID, 'name the data folder: .option("data", "…")')
+            raise invalid_argument('name the data folder: .option("data", "…")')
         as_of = self.options.get("asOf")
         if as_of is None or not as_of.isdecimal():
             # Later reads see the transaction that is the newest now.
@@ -62,13 +62,13 @@ class AdalogSource(DataSource):
         except AdalogError:
             value = None
         if not isinstance(value, Keyword):
-            raise AdalogError(Code.ARG_INVALID, f"attribute is {text}; it is an ident such as :person/name")
+            raise invalid_argument(f"attribute is {text}; it is an ident such as :person/name")
         return value
 
     def _rows(self) -> int:
         text = self.options.get("rowsPerPartition", str(datoms.ROWS))
         if not text.isdecimal() or int(text) < 1:
-            raise AdalogError(Code.ARG_INVALID, f"rowsPerPartition is {text}; it is a number, at least 1")
+            raise invalid_argument(f"rowsPerPartition is {text}; it is a number, at least 1")
         return int(text)
 
 

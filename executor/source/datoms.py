@@ -13,7 +13,7 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
 from adalog.executor.source.data_folder import DataFolder
@@ -62,8 +62,6 @@ class EntityRange:
 
 
 class DatomPartition(InputPartition):
-    """What one task reads."""
-
     def __init__(self, parts: tuple[EntityRange, ...]) -> None:
         super().__init__(parts)
         self.parts = parts
@@ -81,7 +79,7 @@ class DatomsReader(DataSourceReader):
         known = schema_of(place, attribute).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
-                raise AdalogError(Code.ARG_INVALID, f"datoms have no column {name}; they have {', '.join(known)}")
+                raise invalid_argument(f"datoms have no column {name}; they have {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
         """Large attributes in several, small ones together."""
@@ -123,7 +121,6 @@ class DatomsReader(DataSourceReader):
                 yield EntityRange(attribute.id, start, end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The datoms of a partition."""
         snapshot = self._place.open()
         kinds = to_arrow_schema(self._schema, timezone="UTC")
         parts = partition.parts if isinstance(partition, DatomPartition) else ()

@@ -9,16 +9,12 @@ from typing import Any, Final
 import numpy as np
 from pyspark.sql import datasource
 
-from adalog.datalog.values import Keyword
+from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
 from adalog.executor.source.arrow_types import value_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
-
-LEAST: Final = -(1 << 63)
-MOST: Final = (1 << 63) - 1
-
 
 # What a filter adds to its value for the first and for the last number; None: it has no such bound.
 _BOUNDS: Final[Mapping[type, tuple[int | None, int | None]]] = {
@@ -34,8 +30,8 @@ _BOUNDS: Final[Mapping[type, tuple[int | None, int | None]]] = {
 class NumberRange:
     """Numbers from `first` to `last`, of which `among`, if it is given."""
 
-    first: int = LEAST
-    last: int = MOST
+    first: int = LONG_MIN
+    last: int = LONG_MAX
     among: frozenset[int] | None = None
 
     def narrowed(self, filter_: datasource.Filter) -> NumberRange | None:
@@ -52,16 +48,16 @@ class NumberRange:
             return None
         above, below = _BOUNDS[type(filter_)]
         first = self.first if above is None else max(self.first, value + above)
-        last = self.last if below is None else min(self.last, value + below)
-        return replace(self, first=first, last=last)
+        return replace(self, first=first, last=self.last if below is None else min(self.last, value + below))
 
     def of(self, numbers: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of the numbers are in the range."""
         if self.first > self.last:
             return np.zeros(len(numbers), np.bool_)
-        which = (numbers >= max(self.first, LEAST)) & (numbers <= min(self.last, MOST))
+        which = (numbers >= max(self.first, LONG_MIN)) & (numbers <= min(self.last, LONG_MAX))
         if self.among is not None:
-            which &= np.isin(numbers, np.array([each for each in self.among if LEAST <= each <= MOST], np.int64))
+            which &= np.isin(
+                numbers, np.array([each for each in self.among if LONG_MIN <= each <= LONG_MAX], np.int64)
+            )
         return which
 
 
@@ -117,11 +113,9 @@ class DatomFilter:
         return replace(self, codes=codes if self.codes is None else self.codes & codes)
 
     def takes(self, ident: Keyword) -> bool:
-        """Whether an attribute's datoms are wanted."""
         return self.attributes is None or str(ident) in self.attributes
 
     def of(self, columns: Columns) -> Columns:
-        """Those of the datoms that are wanted."""
         which = self.entities.of(columns.e) & self.transactions.of(columns.t)
         if self.codes is not None:
             which &= np.isin(columns.v, np.array(sorted(self.codes), np.int64))

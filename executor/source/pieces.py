@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -49,14 +49,12 @@ class SourceQuery:
     args: str
 
     def of(self, snapshot: Snapshot, cancel: Cancel) -> Question:
-        """The question that it is there."""
         args = edn.read(self.args)
         if type(args) is not tuple:
-            raise AdalogError(Code.ARG_INVALID, f"args is {self.args}; it is EDN of a vector of arguments")
+            raise invalid_argument(f"args is {self.args}; it is EDN of a vector of arguments")
         return Questions(_PLAN_BYTES).of(QueryRequest(self.query, args), snapshot, cancel)
 
     def answered(self, snapshot: Snapshot) -> Result:
-        """The whole answer."""
         cancel = Cancel()
         return QueryEngine(Means(1, None, strict=False), Memory(), _PLAN_BYTES).run(
             self.of(snapshot, cancel), cancel
@@ -65,15 +63,13 @@ class SourceQuery:
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """Prefixes with the variables of the first `depth` levels of the plan bound: numbers that are the same
-    everywhere, or values."""
+    """Prefixes with the first `depth` variables of the plan: numbers that are the same everywhere, or values."""
 
     plan: Plan
     depth: int
     prefixes: dict[str, Int64s | list[Any]]
 
     def answered(self, query: SourceQuery, snapshot: Snapshot) -> Result:
-        """The rows of the answer that begin so."""
         started, cancel = time.perf_counter(), Cancel()
         plan = self.plan
         with Memory().lent(cancel):
@@ -118,5 +114,4 @@ def pieces(query: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[Answer
 
 
 def _sent(codes: Column, values: Scratch) -> Int64s | list[Any]:
-    """A column for another process."""
     return codes if np.isin(layout.tags_of(codes), _INLINE).all() else values.decode_many(codes)

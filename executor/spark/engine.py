@@ -23,7 +23,7 @@ from adalog.cluster.cluster import TASKS_PER_CORE, Cluster
 from adalog.cluster.failures import is_out_of_space, out_of_space, session_ended
 from adalog.cluster.job import run_tasks
 from adalog.cluster.session import Session
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -79,7 +79,6 @@ class SparkEngine:
 
     @property
     def cluster(self) -> ClusterCapacity:
-        """What it is like now, for predictions."""
         cores = max(1, self.session.cores)
         return ClusterCapacity(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
 
@@ -89,7 +88,6 @@ class SparkEngine:
         return self.session.wait(timeout)
 
     def close(self) -> None:
-        """Ends the session and what runs in it."""
         self.session.close()
 
     def run_join(
@@ -117,15 +115,13 @@ class SparkEngine:
         bounds = most, cancel.left_ms
         job = Job(uuid.uuid4().hex, plan, *given, *bounds, live.cancellation.address, ordered)
         if output is None or ways is None:
-            tasks = self._tasks(live, job, parts.shares, cancel)
-            return gathered(plan, parts, tasks, run.values, most, cancel)
+            return gathered(plan, parts, self._tasks(live, job, parts.shares, cancel), run.values, most, cancel)
         return self._written(live, replace(job, output=output), parts, ways, run)
 
     def _written(
         self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: QueryRun
     ) -> JoinOutcome:
-        """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
-        go."""
+        """A run whose answer tasks write: those of the join, or of one job more for each way that rows go."""
         plan, output, cancel = job.plan, job.output, run.cancel
         assert output is not None
         shares = parts.shares
@@ -175,19 +171,15 @@ def query_error(error: Exception) -> AdalogError:
     """The error of a query whose tasks failed."""
     text = str(error)
     if "spark.driver.maxResultSize" in text:
-        return AdalogError(
-            Code.LIMIT_EXCEEDED,
-            "the answer is larger than Spark may bring together; narrow the query, or aggregate",
-        )
+        return limit_exceeded("the answer is larger than Spark may bring together; narrow the query, or aggregate")
     _log.error("a Spark job failed", exc_info=error)
     if _DIED.search(text):
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            "a Spark worker died twice at the same part of the query; it may need more memory than workers have",
+        return unavailable(
+            "a Spark worker died twice at the same part of the query; it may need more memory than workers have"
         )
     if "Traceback (most recent call last)" in text:
         return AdalogError(Code.INTERNAL, f"a task on Spark failed: {text.strip().splitlines()[-1]}")
-    return AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark could not run the query: {_cause(text)}")
+    return unavailable(f"Spark could not run the query: {_cause(text)}")
 
 
 def _cause(text: str) -> str:

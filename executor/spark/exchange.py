@@ -52,7 +52,6 @@ class ByHash:
     parts: int
 
     def arranged(self, rows: Batch, values: Scratch, cancel: Cancel) -> tuple[Batch, dict[str, NDArray[np.int64]]]:
-        """The rows part by part, and where each part starts."""
         mixed = np.zeros(rows.size, np.uint64)
         for name in self.names:
             mixed = (mixed ^ _hashed(rows.columns[name], values)) * _SPREAD
@@ -70,7 +69,6 @@ class ByOrder:
     keys: tuple[tuple[int, bool], ...]
 
     def arranged(self, rows: Batch, values: Scratch, cancel: Cancel) -> tuple[Batch, dict[str, NDArray[np.int64]]]:
-        """The rows in order."""
         return rows.take(sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)), {}
 
     def place(self, row: Sequence[Any]) -> list[Any]:
@@ -140,7 +138,6 @@ class ExchangedRows:
     edges: Batch
 
     def part(self, number: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The rows for one task, with repeats."""
         batches = []
         for path in self.files:
             cancel.check()
@@ -167,8 +164,6 @@ class ExchangedRows:
 
 
 class _File:
-    """A task's file."""
-
     def __init__(self, path: str) -> None:
         self.arrays = read_arrays(path)
         self._columns = {

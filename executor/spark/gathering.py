@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import Code, unavailable
 from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
@@ -89,9 +89,7 @@ def _check(tasks: Sequence[TaskAnswer]) -> None:
         if error.code is not Code.CANCELLED:
             raise error
     # The driver cancelled none of them, so the network failed.
-    raise AdalogError(
-        Code.BACKEND_UNAVAILABLE, "the tasks of the query lost their connection with the gateway; try again"
-    )
+    raise unavailable("the tasks of the query lost their connection with the gateway; try again")
 
 
 def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from adalog.cluster.shipping import Shipping
 from adalog.cluster.status import SessionStatus
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -115,11 +115,9 @@ class RemoteSpark:
         known = len(values.made())
         databases = {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()}
         given = databases, inputs.relations, inputs.start, values.made(), run.strict, run.threads
-        sent = RemoteJoin(plan, *given, most, cancel.left_ms, ordered, output)
-        back = self._back(sent, cancel)
+        back = self._back(RemoteJoin(plan, *given, most, cancel.left_ms, ordered, output), cancel)
         if back.rows.size:
-            numbers = range(known, known + len(back.made))
-            collector(translated(back.rows, numbers, back.made, values))
+            collector(translated(back.rows, range(known, known + len(back.made)), back.made, values))
         levels, strata, tasks = list(back.levels), list(back.strata), list(back.tasks)
         parts = None if back.parts is None else list(back.parts)
         return JoinOutcome(collector.rows(), levels, strata, tasks, parts, back.dropped)
@@ -140,7 +138,11 @@ class RemoteSpark:
             if error.code is Code.BACKEND_UNAVAILABLE:
                 self._away_until = time.monotonic() + _REST_SECONDS
             raise
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process that has Spark gave no answer; try again")
+        raise unavailable("the process that has Spark gave no answer; try again")
+
+
+SparkBackend = SparkEngine | RemoteSpark
+"""What the pool and its engine need of Spark: a session of this process, or of another one."""
 
 
 class _Watched(Cancel):

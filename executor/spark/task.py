@@ -19,7 +19,7 @@ import pyarrow as pa
 from adalog.cluster.cancellation import Address, CancellationChannel
 from adalog.cluster.refusals import TaskRefusal, error_of, error_values
 from adalog.cluster.shipping import ShippedSnapshot
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.executor.answer.parquet import Output, ParquetPart, write_part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -176,9 +176,8 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
         }
         answer = to_bytes(rows, said)
         if answer.size > _MOST_BYTES:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                "one part of the answer alone is larger than 2 GB; narrow the query, aggregate, or use :limit",
+            raise limit_exceeded(
+                "one part of the answer alone is larger than 2 GB; narrow the query, aggregate, or use :limit"
             )
     except AdalogError as error:
         if not cancel.line.connected:
@@ -222,10 +221,8 @@ def _writing(output: Output) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"the Spark worker on {_WORKER} cannot write into {output.folder}: {error.strerror}",
-            retryable=False,
+        raise unavailable(
+            f"the Spark worker on {_WORKER} cannot write into {output.folder}: {error.strerror}", retryable=False
         ) from None
 
 
@@ -238,7 +235,6 @@ class TaskAnswer:
     error: AdalogError | None
 
     def rows(self) -> Batch:
-        """Its rows, in columns of their own."""
         return from_bytes(self.answer)[0]
 
 

@@ -26,7 +26,6 @@ def arrays_of(batch: Batch) -> dict[str, Column]:
 
 
 def batch_of(size: int, arrays: dict[str, Column]) -> Batch:
-    """The batch of which these are the arrays."""
     weight = arrays.pop(_WEIGHT, None)
     return Batch(size, arrays, weight)
 

@@ -97,7 +97,6 @@ class FairQueue(Generic[T]):
         return requests[number].waiting[0], Client(name, number)
 
     def took(self, client: Client) -> None:
-        """An item of the client has got a slot."""
         principal, share = self._shares(client)
         principal.running += 1
         share.running += 1

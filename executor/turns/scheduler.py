@@ -81,7 +81,6 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """The queries that wait for a slot, in all lanes."""
         return sum(map(len, self._queues.values()))
 
     @property
@@ -129,7 +128,6 @@ class Scheduler:
             return True
 
     def came_back(self, ticket: Ticket[Any]) -> None:
-        """It needs a place again, as a heavy query."""
         with self._lock:
             self._away -= 1
             # What it did there was no waiting.
@@ -139,7 +137,6 @@ class Scheduler:
             self._fill(Lane.HEAVY)
 
     def forget(self, ticket: Ticket[Any]) -> None:
-        """The query was cancelled."""
         with self._lock:
             waiting = ticket.state is TicketState.WAITING
             if waiting:
@@ -204,8 +201,7 @@ class Scheduler:
         return number * self._lanes[lane].service / self._most[lane]
 
     def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
-        """The ticket to refuse if too many wait: the last one of the principal that has most. Raises if it is this
-        one."""
+        """The ticket to refuse if too many wait: the last of the principal with most. Raises if it is this one."""
         counts: Counter[str] = Counter()
         for each in self._queues.values():
             counts.update(each.waiting_by_principal())

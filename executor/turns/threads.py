@@ -45,7 +45,6 @@ class Threads(Generic[T]):
             self._ready.put(None)
 
     def join(self) -> None:
-        """Waits until all have ended. Without the lock."""
         if self._starter is not None:
             self._wanted.put(0)
             self._starter.join()

@@ -131,8 +131,7 @@ class Ticket(Generic[T]):
     def _stand_by(self) -> None:
         while self.state in (TicketState.PARKED, TicketState.LEAVING):
             if self.state is TicketState.LEAVING:
-                now = time.monotonic()
-                self.cancel.check_flag(now)
+                self.cancel.check_flag(time.monotonic())
                 raise StartAgain
             deadline = self.cancel.deadline
             left = None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument, unavailable
 from adalog.gateway.settings.config import Settings
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ def _json(variables: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(variables)
     except orjson.JSONEncodeError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request cannot be written as JSON: {error}") from None
+        raise invalid_argument(f"the request cannot be written as JSON: {error}") from None
 
 
 def _unreachable(message: str) -> AdalogError:
-    return AdalogError(Code.BACKEND_UNAVAILABLE, message)
+    return unavailable(message)
 
 
 def _is_graphql(answer: Any) -> bool:

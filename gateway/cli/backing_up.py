@@ -30,7 +30,7 @@ def run_backup(settings: Settings, to: str, keep: int | None) -> None:
     """Backs up a folder, also one that is served, and prints what was taken."""
     began = time.monotonic()
     place = place_of(to)
-    with source_of(settings.data, segments_of(settings)) as source, progress_bar() as bar:
+    with source_of(settings.data, settings.segments_place) as source, progress_bar() as bar:
         taken = take(source, place, keep, bar)
     _print(told(taken, time.monotonic() - began))
 
@@ -79,7 +79,7 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
     backups = place_of(place)
     with progress_bar() as bars:
         if is_address(settings.data):
-            segments = segments_of(settings)
+            segments = settings.segments_place
             restored = restore_to_server(
                 backups, settings.data, moment=when, number=number, segments=segments, watching=bars
             )
@@ -90,11 +90,6 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
     seconds = round(time.monotonic() - began, 2)
     said = {"backup": restored.number, "t": restored.t, "datoms": restored.datoms, "seconds": seconds}
     out.json(said)
-
-
-def segments_of(settings: Settings) -> str | None:
-    """Where gateways on a server share files, if the settings say."""
-    return None if settings.segments is None else settings.segments.get_secret_value()
 
 
 def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:
@@ -109,7 +104,7 @@ def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:
         if place is not None:
             checked = check_backups(place_of(place), tell, deep=deep, watching=watching)
         else:
-            segments = segments_of(settings)
+            segments = settings.segments_place
             checked = check_data(settings.data, tell, segments=segments, deep=deep, watching=watching)
     if checked.unread is not None:
         err.tell(f"adalog: {checked.unread}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.location import shown_path
 from adalog.store.files.folder import holds_database, is_address
@@ -28,7 +28,7 @@ def check_exists(settings: Settings) -> None:
     message = (
         f"there is no database to read: {shown_path(settings.data)} {what}, `adalog sample` one with data to try"
     )
-    raise AdalogError(Code.BACKEND_UNAVAILABLE, message, retryable=False)
+    raise unavailable(message, retryable=False)
 
 
 def _held(settings: Settings) -> bool:
@@ -39,8 +39,6 @@ def _held(settings: Settings) -> bool:
     try:
         return holds_database(Path(settings.data))
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"the data folder {settings.data} cannot be used: {error.strerror}",
-            retryable=False,
+        raise unavailable(
+            f"the data folder {settings.data} cannot be used: {error.strerror}", retryable=False
         ) from None

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from adalog.datalog import edn, values
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.gateway.cli.backend import RemoteBackend, data_of, error_of
 from adalog.gateway.cli.output import formats as output
 from adalog.gateway.cli.output import tables
@@ -77,10 +77,7 @@ def followed(
         left = lost_at + away - clock()
         if left <= 0:
             told = "" if last is None else f", and what is shown is of transaction {last}"
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"{why}. It has been so for {_span(away)}{told}; --away says how long to wait",
-            )
+            raise unavailable(f"{why}. It has been so for {_span(away)}{told}; --away says how long to wait")
         say(f"{why}; trying again")
         wait(min(patience, left))
         patience = min(2 * patience, _LONGEST_WAIT)

@@ -10,7 +10,7 @@ import orjson
 
 from adalog.cluster.addresses import is_address
 from adalog.datalog import edn, values
-from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.datalog.errors import invalid_argument, quoted, unavailable
 from adalog.gateway.cli.backend import Backend, LocalBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
@@ -105,21 +105,17 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Resu
 def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[ShownWarning]]:
     """Writes the answer's rows as Parquet; what is said of it as JSON, and what is suspicious about the query."""
     if not isinstance(backend, LocalBackend):
-        raise AdalogError(
-            Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
-        )
+        raise invalid_argument("--output writes where the data folder is: give --data, and leave out --url")
     if not folder or is_address(folder):
-        raise AdalogError(Code.ARG_INVALID, f"--output names a folder, and {quoted(folder)} is none")
+        raise invalid_argument(f"--output names a folder, and {quoted(folder)} is none")
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()):
-            raise AdalogError(Code.ARG_INVALID, f"{folder} is not empty; --output wants a folder for itself")
+            raise invalid_argument(f"{folder} is not empty; --output wants a folder for itself")
         rows, files, warnings = backend.write(variables, str(path.absolute()))
     except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{folder} cannot be written: {error.strerror}", retryable=False
-        ) from None
+        raise unavailable(f"{folder} cannot be written: {error.strerror}", retryable=False) from None
     said = orjson.dumps({"rows": rows, "files": files}).decode()
     return said, [ShownWarning(each.code, each.message, each.line, each.column) for each in warnings]
 

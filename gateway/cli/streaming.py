@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.cluster.cluster import Cluster
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.importing import RejectedFolder, wish_of
 from adalog.gateway.cli.output.console import err, out
@@ -42,9 +42,7 @@ def run_stream(
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
     if plan.datoms:
-        raise AdalogError(
-            Code.ARG_INVALID, f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it"
-        )
+        raise invalid_argument(f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it")
     with started_session(settings) as session:
         session.wait(_SPARK_SECONDS)
         live = session.live()
@@ -114,10 +112,9 @@ class _Server:
 
 def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
     if not outcome.accepted:
-        raise AdalogError(
-            Code.ARG_INVALID,
+        raise invalid_argument(
             f"{outcome.rejected:,} rows of a batch were rejected, and nothing of it was imported; {quarantine} has "
-            "them, with reasons. When they or the mapping are mended, or --max-errors is, the same command goes on",
+            "them, with reasons. When they or the mapping are mended, or --max-errors is, the same command goes on"
         )
     return outcome
 

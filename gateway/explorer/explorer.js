@@ -1,91 +1,154 @@
-// GraphiQL over this server's /graphql, opening with the example queries. No inline script: the CSP allows none.
-"use strict";
+/** GraphiQL over this server's /graphql. No inline script: the Content Security Policy allows none. */
 
-(function () {
-  const { createElement } = window.React;
-  const endpoint = new URL("graphql", document.baseURI).pathname;
-  const given = new URLSearchParams(window.location.search);
+import { examples } from "./examples.js";
+import { fields, overlay, place, problems } from "./edn.js";
+import { ask, endpoint, fetcher, token } from "./server.js";
 
-  // A subscription is answered with events, whatever else with JSON. GraphiQL takes either from one function.
-  async function fetcher(request, options) {
-    const streams = subscribes(options && options.documentAST, request.operationName);
-    const abort = new AbortController();
-    const response = await fetch(endpoint, {
-      method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        Accept: streams ? "text/event-stream" : "application/graphql-response+json, application/json;q=0.9",
-        ...((options && options.headers) || {}),
-      },
-      body: JSON.stringify(request),
-      credentials: "same-origin",
-      signal: abort.signal,
-    });
-    const type = response.headers.get("Content-Type") || "";
-    return type.startsWith("text/event-stream") ? results(response, abort) : response.json();
+const { createElement, useEffect, useState } = window.React;
+const { useEditorContext, usePluginContext } = window.GraphiQL.React;
+const EXAMPLES = "adalog:examples";
+const DEFAULT_QUERY = "# Queries are EDN Datalog within GraphQL.\n";
+const given = new URLSearchParams(window.location.search);
+
+/** What was run last and its answer; `onOutcome` is called with each. */
+let onOutcome = () => {};
+
+function shown(request, document, answer) {
+  const texts = new Map();
+  if (answer === undefined) onOutcome({ begins: true });
+  for (const [key, field] of answer?.data ? fields(document, request.operationName) : []) {
+    const text = field.name.value === "explain" && answer.data[key]?.text;
+    if (typeof text === "string") texts.set(key, text);
   }
+  if (answer === undefined) return undefined;
+  onOutcome({ request, answer, texts });
+  if (texts.size === 0) return answer;
+  const data = { ...answer.data };
+  for (const key of texts.keys()) data[key] = { ...data[key], text: "… below, as text" };
+  return { ...answer, data };
+}
 
-  function subscribes(document, name) {
-    const operations = ((document && document.definitions) || []).filter((each) => each.kind === "OperationDefinition");
-    const chosen = name ? operations.filter((each) => each.name && each.name.value === name) : operations;
-    return chosen.length === 1 && chosen[0].operation === "subscription";
-  }
+/** Below the answer: the text of `explain`. It also colours EDN and underlines what errors name, in GraphiQL's editors. */
+function Outcome() {
+  const { queryEditor, variableEditor } = useEditorContext({ nonNull: true });
+  const [texts, setTexts] = useState(new Map());
 
-  // The results in a stream of events (graphql-sse, distinct connections). Who stops waiting ends the request: a
-  // generator by itself would only hear of it after the next event.
-  function results(response, abort) {
-    const events = read(response, abort.signal);
-    return {
-      next: () => events.next(),
-      return: () => (abort.abort(), events.return()),
-      [Symbol.asyncIterator]() {
-        return this;
-      },
+  useEffect(() => {
+    const editors = [queryEditor, variableEditor].filter(Boolean);
+    for (const editor of editors) {
+      if (editor.adalogHasOverlay) continue;
+      editor.adalogHasOverlay = true;
+      editor.addOverlay(overlay());
+      editor.on("change", () => clear(editor));
+    }
+    onOutcome = ({ request, answer, texts: now = new Map(), begins }) => {
+      if (begins) editors.forEach(clear);
+      else problems(answer).forEach((problem) => underline(problem, request, queryEditor, variableEditor));
+      setTexts(now);
     };
-  }
+  }, [queryEditor, variableEditor]);
 
-  async function* read(response, signal) {
-    const reader = response.body.getReader();
-    const decoder = new TextDecoder();
-    let text = "";
-    for (;;) {
-      const { done, value } = await reader.read().catch((error) => {
-        if (signal.aborted) return { done: true };
-        throw error;
-      });
-      if (signal.aborted) return;
-      if (done) throw new Error("The server ended the stream. Run the subscription again.");
-      text += decoder.decode(value, { stream: true });
-      const blocks = text.split("\n\n");
-      text = blocks.pop();
-      for (const block of blocks) {
-        const lines = block.split("\n");
-        if (lines.includes("event: complete")) return;
-        const data = lines.find((line) => line.startsWith("data: "));
-        if (data) yield JSON.parse(data.slice(6));
-      }
-    }
-  }
+  return [...texts].map(([key, text]) => createElement("pre", { key, className: "adalog-text", tabIndex: 0, "aria-label": key }, text));
+}
 
-  function tabs() {
-    if (given.get("query")) {
-      return [{ query: given.get("query"), variables: given.get("variables") || "" }];
-    }
-    return window.ADALOG_EXAMPLES.map((query) => ({ query }));
-  }
+function clear(editor) {
+  for (const mark of editor.getAllMarks()) if (mark.className?.startsWith("adalog-problem")) mark.clear();
+}
 
-  const logo = createElement("a", { className: "adalog-logo", href: endpoint }, "adalog");
+function underline(problem, request, queryEditor, variableEditor) {
+  const at = place(problem, request, variableEditor?.getValue() ?? "");
+  if (at === undefined) return;
+  const editor = at.isVariable ? variableEditor : queryEditor;
+  const from = editor.posFromIndex(at.from);
+  const className = `adalog-problem adalog-${problem.isWarning ? "warning" : "error"}`;
+  editor.markText(from, editor.posFromIndex(at.to), { className, attributes: { title: problem.message } });
+  editor.scrollIntoView(from, 40);
+}
+
+const tokenPlugin = {
+  title: "Token",
+  icon: () =>
+    createElement(
+      "svg",
+      { viewBox: "0 0 24 24", fill: "none", stroke: "currentColor", strokeWidth: 1.8, strokeLinecap: "round" },
+      createElement("circle", { cx: 8, cy: 15, r: 5 }),
+      createElement("path", { d: "M12 11 L21 2 M17 6 L20 9" }),
+    ),
+  content: TokenForm,
+};
+let refusal;
+
+function TokenForm() {
+  const { setVisiblePlugin } = usePluginContext({ nonNull: true });
+  const use = (text) => {
+    token.set(text);
+    setVisiblePlugin(null);
+    window.location.reload();
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    use(event.target.elements.token.value.trim());
+  };
+  return createElement(
+    "form",
+    { className: "adalog-token", onSubmit: submit },
+    createElement("h2", null, "Token"),
+    createElement("p", { role: "status" }, status()),
+    createElement("label", { htmlFor: "adalog-token" }, "Bearer token"),
+    createElement("input", { id: "adalog-token", name: "token", type: "password", autoComplete: "off", required: true }),
+    createElement("button", { type: "submit", className: "graphiql-button" }, "Use this token"),
+    token.get() && createElement("button", { type: "button", className: "graphiql-button", onClick: () => use("") }, "Forget it"),
+    createElement("p", null, "It is kept in this tab until it is closed, and sent in the Authorization header."),
+  );
+}
+
+function status() {
+  if (needsToken() && !token.get()) return "This server requires a token.";
+  if (refusal) return `The server refused the request: ${refusal.message}`;
+  return token.get() ? "Requests are sent with a token." : "This server answers without a token.";
+}
+
+function needsToken() {
+  return ["UNAUTHENTICATED", "FORBIDDEN"].includes(refusal?.code);
+}
+
+/** The tabs of the last visit without the examples that were not edited, and the examples of today. */
+function tabs(texts, storage) {
+  if (given.get("query")) return { query: given.get("query"), variables: given.get("variables") ?? undefined };
+  const before = JSON.parse(storage.getItem(EXAMPLES) ?? "[]");
+  storage.setItem(EXAMPLES, JSON.stringify(texts));
+  const { tabs: last = [] } = JSON.parse(storage.getItem("graphiql:tabState") ?? "{}");
+  if (last.length > 0 && before.join() === texts.join()) return {};
+  for (const key of ["tabState", "query", "variables", "operationName"]) storage.removeItem(`graphiql:${key}`);
+  const kept = last.filter(({ query }) => query?.trim() && query !== DEFAULT_QUERY && !before.includes(query));
+  return { defaultTabs: [...kept.map(({ query, variables }) => ({ query, variables })), ...texts.map((query) => ({ query }))] };
+}
+
+async function start() {
+  const texts = await examples(ask).catch((error) => {
+    refusal = error;
+    return [];
+  });
+  const storage = window.localStorage;
+  const opened = refusal ? {} : tabs(texts, storage);
+  if (needsToken()) {
+    opened.visiblePlugin = tokenPlugin;
+    // GraphiQL prefers what it remembers of its panels.
+    for (const key of ["visiblePlugin", "docExplorerFlex"]) storage.removeItem(`graphiql:${key}`);
+  }
   const explorer = createElement(
     window.GraphiQL,
     {
-      fetcher,
-      defaultTabs: tabs(),
-      plugins: [window.GraphiQLPluginExplorer.explorerPlugin()],
-      variables: given.get("variables") || undefined,
+      fetcher: fetcher(shown),
+      ...opened,
+      plugins: [window.GraphiQLPluginExplorer.explorerPlugin(), tokenPlugin],
       shouldPersistHeaders: false,
-      defaultQuery: "# Ask with EDN Datalog: see the other tabs for examples.\n",
+      defaultQuery: DEFAULT_QUERY,
     },
-    createElement(window.GraphiQL.Logo, null, logo),
+    createElement(window.GraphiQL.Logo, null, createElement("a", { className: "adalog-logo", href: endpoint }, "adalog")),
+    createElement(window.GraphiQL.Footer, null, createElement(Outcome)),
   );
   window.ReactDOM.createRoot(document.getElementById("explorer")).render(explorer);
-})();
+}
+
+start();

@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.types import Scope
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.gateway.identity.principal import Principal
 from adalog.gateway.jobs.backups import Backups
 from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
@@ -31,9 +31,9 @@ def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         said = await elsewhere(lambda _: members(text, _MEMBERS, "a backup"))
         if not said["to"]:
-            raise AdalogError(Code.ARG_INVALID, f"`to` is {_MEMBERS['to'][1]}")
+            raise invalid_argument(f"`to` is {_MEMBERS['to'][1]}")
         if said.get("keep", 1) < 1:
-            raise AdalogError(Code.ARG_INVALID, f"`keep` is {_MEMBERS['keep'][1]}")
+            raise invalid_argument(f"`keep` is {_MEMBERS['keep'][1]}")
         to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
         return backups.begin(to, said.get("keep"))
 

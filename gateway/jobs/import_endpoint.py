@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from starlette.types import Scope
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.gateway.identity.principal import Principal
 from adalog.gateway.jobs.imports import ImportRequest, Imports
 from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
@@ -55,7 +55,7 @@ def _wish(text: bytes, places: ImportFolders) -> ImportRequest:
     plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
     sent = said.get("schema")
     if plan.schema is not None and sent is None:
-        raise AdalogError(Code.ARG_INVALID, f"the mapping names {plan.schema}: send its text as `schema`")
+        raise invalid_argument(f"the mapping names {plan.schema}: send its text as `schema`")
     plan = replace(plan, sent=sent)
     if "files" in said:
         plan = plan.of_files(said["files"])
@@ -66,10 +66,10 @@ def _wish(text: bytes, places: ImportFolders) -> ImportRequest:
 def _members(text: bytes) -> dict[str, Any]:
     given = members(text, _MEMBERS, "an import")
     if given.get("maxErrors", 0) < 0 or not all(isinstance(each, str) for each in given.get("paths", {}).values()):
-        raise AdalogError(Code.ARG_INVALID, "`maxErrors` is 0 or more, and each of `paths` is text")
+        raise invalid_argument("`maxErrors` is 0 or more, and each of `paths` is text")
     for listed in given.get("files", {}).values():
         if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
-            raise AdalogError(Code.ARG_INVALID, "each of `files` is a list of texts")
+            raise invalid_argument("each of `files` is a list of texts")
     return given
 
 

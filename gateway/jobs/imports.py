@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adalog.cluster.tasks import JobProgress
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.pool import Pool
 from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
@@ -95,9 +95,7 @@ class Imports:
     def begin(self, wish: ImportRequest, outbox: AnyOutbox) -> AnyOutbox:
         """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._spark_runner:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "this server has no Spark (ADALOG_SPARK is off)", retryable=False
-            )
+            raise unavailable("this server has no Spark (ADALOG_SPARK is off)", retryable=False)
         return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox)
 
     # On the job's thread
@@ -154,10 +152,9 @@ def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:
 
 
 def _broken() -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
+    return unavailable(
         "the process that did the import ended, and whether it was done is not known; asked for again, it writes "
-        "only what is not so already",
+        "only what is not so already"
     )
 
 

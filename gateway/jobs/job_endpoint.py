@@ -11,14 +11,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import Meter
@@ -30,11 +29,9 @@ from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
 from adalog.gateway.jobs.outbox import LAST, Outbox
 from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
 from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
-from adalog.gateway.protocols.graphql import refusal
+from adalog.gateway.protocols.graphql import refusal_answer
+from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.config import Settings
-from adalog.schema.request.errors import describe
-
-_NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,10 @@ class JobEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
         if request.method != "POST":
-            error = AdalogError(Code.ARG_INVALID, f"{request.method} is not for {kind.path}; use POST")
-            await _refusal(error, 405, {"Allow": "POST"})(scope, receive, send)
+            wrong = BadRequestError(
+                405, f"{request.method} is not for {kind.path}; use POST", headers={"Allow": "POST"}
+            )
+            await refusal_answer(wrong)(scope, receive, send)
             return
         try:
             principal = await self._answering.tokens.asking(scope)
@@ -77,7 +76,7 @@ class JobEndpoint:
                 meter.admit(REQUEST_UNITS)
             outbox = await kind.begin(await self._body(request), principal, scope)
         except AdalogError as error:
-            await _refusal(error)(scope, receive, send)
+            await refusal_answer(error)(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -104,16 +103,15 @@ class JobEndpoint:
                 Code.FORBIDDEN, f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url"
             )
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise AdalogError(Code.ARG_INVALID, f"{path} is asked for with `Content-Type: application/json`")
+            raise invalid_argument(f"{path} is asked for with `Content-Type: application/json`")
 
     async def _body(self, request: Request) -> bytes:
         text, most = bytearray(), self._request_bytes
         async for piece in request.stream():
             text += piece
             if len(text) > most:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
+                raise limit_exceeded(
+                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit"
                 )
         return bytes(text)
 
@@ -160,18 +158,18 @@ def members(text: bytes, kinds: Mapping[str, tuple[type, str]], job: str) -> dic
         # Only what is JSON by the stricter reader is looked at by the other one.
         loaded(text)
     except RepeatedNameError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request is ambiguous: {error}") from None
+        raise invalid_argument(f"the request is ambiguous: {error}") from None
     except orjson.JSONDecodeError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request is not JSON: {error.msg}") from None
+        raise invalid_argument(f"the request is not JSON: {error.msg}") from None
     if not isinstance(said, dict) or said.get(needed) is None:
-        raise AdalogError(Code.ARG_INVALID, f"the request is a JSON object with `{needed}`, {kinds[needed][1]}")
+        raise invalid_argument(f"the request is a JSON object with `{needed}`, {kinds[needed][1]}")
     given = {name: value for name, value in said.items() if value is not None}
     for name, value in given.items():
         if name not in kinds:
-            raise AdalogError(Code.ARG_INVALID, f"{job} has no {name!r}; it has {', '.join(kinds)}")
+            raise invalid_argument(f"{job} has no {name!r}; it has {', '.join(kinds)}")
         kind, what = kinds[name]
         if type(value) is not kind:
-            raise AdalogError(Code.ARG_INVALID, f"`{name}` is {what}")
+            raise invalid_argument(f"`{name}` is {what}")
     return given
 
 
@@ -190,10 +188,3 @@ async def _events(outbox: Outbox, seconds: float, gone: asyncio.Future[None]) ->
 def _framed(kind: str, said: Any) -> bytes:
     """One event. JSON written by orjson has no line break, so that one line of data is enough."""
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
-
-
-def _refusal(error: AdalogError, status: int | None = None, more: Mapping[str, str] = _NOTHING) -> Response:
-    """The answer to a request that is refused. more: headers."""
-    usual, headers = refusal(error)
-    headers = {"Cache-Control": "no-store", **more, **headers}
-    return JSONResponse({"errors": [describe(error)]}, status or usual, headers)

@@ -53,7 +53,7 @@ class StoppedAnswers:
         for task in self.reading:
             task.cancel()
         self._hub.stop()
-        self._database.stop()
+        self._database.writer.stop()
         self._pool.stop()
 
     def told(self) -> asyncio.Future[None]:

@@ -18,7 +18,7 @@ import orjson
 from starlette.types import Receive, Scope
 
 from adalog.datalog import tracing
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
@@ -43,8 +43,7 @@ _PATIENCE: Final = 0.02
 _REQUESTS: Final = logging.getLogger("adalog.requests")
 REQUEST_UNITS: Final = 1_000.0
 """What any request costs, one that is answered from a cache too."""
-_CUT: Final = AdalogError(
-    Code.BACKEND_UNAVAILABLE,
+_CUT: Final = unavailable(
     "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
     "an idempotencyKey it is safe to transact it again, without one read before you do",
     retryable=False,
@@ -120,6 +119,9 @@ class Answering:
             check_write(principal)
         return asked
 
+    def context(self, asked: ReadRequest) -> Context:
+        return Context(self.services, asked.request.min_basis_t)
+
     async def answer(self, asked: ReadRequest, context: Context, gone: Gone | None = None) -> Answer:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
@@ -149,7 +151,7 @@ class Answering:
         the last event that the client has, where its transport tells."""
         started = perf_counter()
         request = asked.request
-        given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
+        given = asked.prepared, self.context(asked), request.variables, request.operation_name, resume
         try:
             with tracing.span("graphql.subscribe", _about(asked)):
                 begun = self.operations.subscribe_at_once(*given)

@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adalog.datalog.errors import Code
+from adalog.gateway.protocols.negotiation import quality_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -127,19 +128,8 @@ def _qualities(header: str) -> dict[str, float]:
     for part in header[:_HEADER].lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         if name:
-            found["gzip" if name == "x-gzip" else name] = _quality(parameters)
+            found["gzip" if name == "x-gzip" else name] = quality_of(parameters)
     return found
-
-
-def _quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                return min(max(float(value), 0.0), 1.0)
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 class Compression:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import orjson
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, quoted
@@ -35,7 +36,6 @@ from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
@@ -130,7 +130,7 @@ class GraphQLEndpoint:
         sending: ExitStack,
     ) -> tuple[int, list[bytes], dict[str, str]]:
         """(the status, the body in chunks, headers)."""
-        context = Context(self.answering.services)
+        context = self.answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
@@ -231,6 +231,12 @@ def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
         return refused.status, refused.headers
     status = _STATUS.get(refused.code, 400)
     return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
+
+
+def refusal_answer(refused: AdalogError) -> JSONResponse:
+    """The whole answer to such a request."""
+    status, headers = refusal(refused)
+    return JSONResponse({"errors": [describe(refused)]}, status, {"Cache-Control": "no-store", **headers})
 
 
 def _retry_after(seconds: int | None) -> dict[str, str]:

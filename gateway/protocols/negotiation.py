@@ -12,8 +12,10 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import orjson
+from graphql import GraphQLError
 
 from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.schema.writing.scalars import read_long
 from adalog.store.files.gc_pause import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -49,6 +51,8 @@ class GraphQLRequest:
     query: str
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
+    # The newest transaction that the client has seen: nothing older is read.
+    min_basis_t: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def accepted(header: str) -> AcceptedTypes:
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
-        quality = _quality(parameters)
+        quality = quality_of(parameters)
         if chosen is not None and quality > best_quality:
             best, best_quality = chosen, quality
         elif media == EVENTS:
@@ -97,12 +101,13 @@ def _ranges(header: str) -> list[str]:
     return header[:_ACCEPT].lower().split(",")
 
 
-def _quality(parameters: list[str]) -> float:
+def quality_of(parameters: list[str]) -> float:
+    """How much a client wants a member of Accept or Accept-Encoding, 0 to 1, by its parameters."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
             try:
-                return float(value)
+                return min(max(float(value), 0.0), 1.0)
             except ValueError:
                 return 0.0
     return 1.0
@@ -141,9 +146,9 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     try:
         content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(
-            400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        place = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        hint = "; a line break in a string is written \\n" if "control character" in error.msg else ""
+        raise BadRequestError(400, f"the request is not JSON: {place}{hint}") from None
     if isinstance(content, list):
         raise BadRequestError(
             400, "batches are not taken: send one object with `query`, `variables`, `operationName`"
@@ -178,9 +183,17 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
     if content.get("query") is None:
-        raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
+        given = f"; there is {', '.join(map(quoted, list(content)[:4]))}" if content else ""
+        raise BadRequestError(400, f"`query` is missing: the text of a GraphQL document{given}")
     for name, kind, what in _PARAMETERS:
         value = content.get(name)
         if value is not None and not isinstance(value, kind):
             raise BadRequestError(400, f"`{name}` must be {what}")
-    return GraphQLRequest(content["query"], content.get("operationName") or None, content.get("variables"))
+    seen = (content.get("extensions") or {}).get("minBasisT")
+    try:
+        min_basis_t = None if seen is None else int(read_long(seen))
+    except GraphQLError:
+        message = f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}"
+        raise BadRequestError(400, message) from None
+    operation_name, variables = content.get("operationName") or None, content.get("variables")
+    return GraphQLRequest(content["query"], operation_name, variables, min_basis_t)

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import orjson
-from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code
@@ -29,11 +28,10 @@ from adalog.gateway.identity.auth import authorizations
 from adalog.gateway.identity.principal import Expiry, Principal
 from adalog.gateway.protocols import negotiation
 from adalog.gateway.protocols.answering import Answering, ReadRequest, StoppedError, chunks
-from adalog.gateway.protocols.graphql import refusal
+from adalog.gateway.protocols.graphql import refusal_answer
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, internal
 
 SUBPROTOCOL: Final = "graphql-transport-ws"
@@ -67,19 +65,15 @@ class SocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
+        principal = None
         try:
             # Browsers send Origin with every WebSocket, and let every page open one (cross-site hijacking).
             self.origins.check(scope)
-        except AdalogError as refused:
-            await _refusal(403, refused)(scope, receive, send)
-            return
-        principal = None
-        if authorizations(scope) or not self.answering.tokens.required:
-            try:
+            if authorizations(scope) or not self.answering.tokens.required:
                 principal = await self.answering.tokens.asking(scope)
-            except AdalogError as refused:
-                await _refusal(refusal(refused)[0], refused)(scope, receive, send)
-                return
+        except AdalogError as refused:
+            await refusal_answer(refused)(scope, receive, send)
+            return
         spoken = SUBPROTOCOL in scope["subprotocols"]
         await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if spoken else None})
         socket = direct_way(scope)
@@ -298,7 +292,7 @@ class SocketSession:
         if asked.subscribes:
             await self._follow(operation, asked)
             return
-        context = Context(self._answering.services)
+        context = self._answering.context(asked)
         sending.callback(context.budget.close)
         answer = await self._answering.answer(asked, context)
         if not answer.executed:
@@ -392,8 +386,3 @@ def _name(message: dict[str, Any]) -> str:
 
 def _shown(kind: object) -> str:
     return kind[:40] if isinstance(kind, str) else "none"
-
-
-def _refusal(status: int, error: AdalogError) -> JSONResponse:
-    headers = {"Cache-Control": "no-store"} | ({"WWW-Authenticate": "Bearer"} if status == 401 else {})
-    return JSONResponse({"errors": [describe(error)]}, status, headers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.store.files.addresses import check_name, local_path, shown
 
 
@@ -52,7 +52,7 @@ class BackupPlaces:
             raise _elsewhere(shown(wanted))
         path = _local(wanted)
         if not path.is_absolute():
-            raise AdalogError(Code.ARG_INVALID, f"{wanted!r} is no absolute path, nor an address")
+            raise invalid_argument(f"{wanted!r} is no absolute path, nor an address")
         path = path.resolve()
         if not any(path == folder or folder in path.parents for folder in self.folders):
             raise _elsewhere(wanted)

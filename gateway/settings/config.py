@@ -287,6 +287,11 @@ class Settings:
         return _RESPONSES_AT_ONCE * self.result_bytes
 
     @property
+    def segments_place(self) -> str | None:
+        """Where gateways on a server share files, with the keys of the address."""
+        return None if self.segments is None else self.segments.get_secret_value()
+
+    @property
     def spark_properties(self) -> dict[str, str]:
         from adalog.cluster.properties import parsed
 

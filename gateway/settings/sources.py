@@ -28,6 +28,7 @@ from pydantic_settings import (
 )
 
 from adalog.datalog.errors import quoted, shown
+from adalog.datalog.values import LONG_MAX
 from adalog.gateway.settings import value_types
 from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.retired import RETIRED
@@ -178,9 +179,7 @@ def _name(variable: str) -> str:
 @cache
 def _hints() -> dict[str, Any]:
     hints = get_type_hints(Settings, localns={"types": value_types}, include_extras=True)
-    return {
-        name: Annotated[int, Ge(0), Le(value_types.MOST)] if hint is int else hint for name, hint in hints.items()
-    }
+    return {name: Annotated[int, Ge(0), Le(LONG_MAX)] if hint is int else hint for name, hint in hints.items()}
 
 
 @cache

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from adalog.cluster.addresses import check_address
 from adalog.cluster.properties import parsed
 from adalog.datalog.errors import AdalogError, quoted
+from adalog.datalog.values import LONG_MAX
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.store.files.addresses import check_name, shown, without_secrets
@@ -34,7 +35,6 @@ ALGORITHMS: Final = (
 )
 _LEAST_MEMORY = 16 * 1024 * 1024
 # What everything takes that counts in 64 bits; and some thirty years, for which every timer can be set.
-MOST: Final = 2**63 - 1
 _LONGEST: Final = 10**9
 _HOST: Final = re.compile(
     r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE
@@ -217,14 +217,14 @@ def _lower(value: object) -> object:
 
 _Listed = BeforeValidator(_joined)
 
-Positive = Annotated[int, Ge(1), Le(MOST)]
+Positive = Annotated[int, Ge(1), Le(LONG_MAX)]
 Threads = Annotated[int, Ge(1), Le(256)]
 Seconds = Annotated[float, Gt(0), Le(_LONGEST)]
 Span = Annotated[float, Ge(0), Le(_LONGEST)]
 Units = Annotated[float, Ge(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
 Workers = Annotated[int, Ge(1), Le(256)]
-QueryMemory = Annotated[int, Ge(_LEAST_MEMORY), Le(MOST)]
+QueryMemory = Annotated[int, Ge(_LEAST_MEMORY), Le(LONG_MAX)]
 DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
 HostList = Annotated[str, _Listed, _read_by(host_names)]

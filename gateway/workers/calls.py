@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection as Line
 from typing import Any, NamedTuple
 
 from adalog.datalog import tracing
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.gateway.workers.supervisor_link import SupervisorLink
 
@@ -118,6 +118,4 @@ def _is_left(line: Line) -> bool:
 
 
 def _away(worker: int) -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE, f"worker {worker} of this server does not answer; it may be starting, try again"
-    )
+    return unavailable(f"worker {worker} of this server does not answer; it may be starting, try again")

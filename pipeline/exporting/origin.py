@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
+from adalog.cluster.addresses import file_system_at, is_address, reporting_errors
+from adalog.store.files.addresses import shown
 
 
 class ExportOrigin:

@@ -12,8 +12,9 @@ from uuid import uuid4
 
 from pyarrow import fs
 
-from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
+from adalog.cluster.addresses import file_system_at, is_address, reporting_errors
 from adalog.datalog.errors import invalid_argument, unavailable
+from adalog.store.files.addresses import shown
 from adalog.store.files.permissions import FOLDER_MODE, opener
 
 

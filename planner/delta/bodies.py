@@ -15,20 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adalog.planner.delta.versions import Atom, Splits, versioned
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    Leaf,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    everything,
-    leaves,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, Node, everything, leaves, variables
 from adalog.planner.model.lookups import Call, looked_up_attributes, values_of
 from adalog.planner.model.version import Version
 
@@ -50,12 +38,10 @@ class DeltaBody:
 
     @property
     def changed(self) -> Atom:
-        """The atom at its version."""
         return replace(self.atom, version=self.version)
 
     @property
     def body(self) -> AndNode:
-        """The whole copy."""
         return AndNode((*self.before, self.changed, *self.after))
 
     @property
@@ -81,11 +67,11 @@ def delta_bodies(body: AndNode, splits: Splits, in_not: Splits | None = None) ->
 
 def _of_item(item: Node, splits: Splits, in_not: Splits | None) -> Iterator[DeltaBody]:
     match item:
-        case DatomAtom() | RelationAtom():
+        case logical.DatomAtom() | logical.RelationAtom():
             split = splits(item)
             if split is not None and split.at is not None:
                 yield DeltaBody(item, split.at, (), (), item)
-        case PredicateAtom() | FunctionAtom():
+        case logical.PredicateAtom() | logical.FunctionAtom():
             split = splits(item)
             if split is not None and split.at is not None:
                 # The call at its moment, for every entity of which anything that it looks up changed.
@@ -95,11 +81,11 @@ def _of_item(item: Node, splits: Splits, in_not: Splits | None) -> Iterator[Delt
                         yield DeltaBody(atom, version, (), (call,), item)
         case AndNode():
             yield from delta_bodies(item, splits, in_not)
-        case OrNode():
+        case logical.OrNode():
             for branch in item.branches:
                 for each in delta_bodies(branch, splits, in_not):
                     yield replace(each, optional=True)
-        case NotNode() if in_not is not None:
+        case logical.NotNode() if in_not is not None:
             itself = negated(_at(item.items, splits, after=True), variables(item))
             for each in delta_bodies(AndNode(item.items), in_not, splits):
                 yield replace(each, before=(itself, *each.before), part=item, optional=False)
@@ -129,11 +115,11 @@ def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | N
     for item in body.items:
         left: Node | None = item
         match item:
-            case RelationAtom() | DatomAtom() if changes(item):
+            case logical.RelationAtom() | logical.DatomAtom() if changes(item):
                 left = None
             case AndNode():
                 left = before_change(item, changes)
-            case OrNode():
+            case logical.OrNode():
                 found = ((i, before_change(branch, changes)) for i, branch in enumerate(item.branches))
                 kept = {i: each for i, each in found if each}
                 place = {old: new for new, old in enumerate(kept)}
@@ -147,39 +133,38 @@ def before_change(body: AndNode, changes: Callable[[Atom], bool]) -> AndNode | N
     return AndNode(tuple(items))
 
 
-def looked_up(call: Call) -> Iterator[DatomAtom]:
-    """A pattern for each attribute that a call looks up."""
+def looked_up(call: Call) -> Iterator[logical.DatomAtom]:
     (source,) = call.reads
     for attribute in looked_up_attributes(call):
-        yield DatomAtom(source, values_of(call)[0], attribute, None, position=call.position)
+        yield logical.DatomAtom(source, values_of(call)[0], attribute, None, position=call.position)
 
 
 def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> bool:
     """Whether a clause looks into one of the databases without being a pattern: a call such as `(get-else $ …)`, or
     a query within the query."""
-    found = (leaf for leaf in everything(body) if not isinstance(leaf, DatomAtom))
+    found = (leaf for leaf in everything(body) if not isinstance(leaf, logical.DatomAtom))
     return any(not sources.isdisjoint(leaf.reads) for leaf in found)
 
 
-def negated(items: Sequence[Node], shared: frozenset[str]) -> NotNode:
+def negated(items: Sequence[Node], shared: frozenset[str]) -> logical.NotNode:
     """That a conjunction does not hold. Its variables that are not shared get names of their own, since they stand
     outside, too, with other values."""
 
     def own(name: str) -> str:
         return name if name in shared else f"{name}·not"
 
-    return NotNode(tuple(_renamed(item, own) for item in items), tuple(sorted(shared)))
+    return logical.NotNode(tuple(_renamed(item, own) for item in items), tuple(sorted(shared)))
 
 
 def _renamed(node: Node, name: Callable[[str], str]) -> Node:
     match node:
         case AndNode():
             return AndNode(tuple(_renamed(item, name) for item in node.items))
-        case OrNode():
+        case logical.OrNode():
             bodies = tuple(AndNode(tuple(_renamed(item, name) for item in each.items)) for each in node.branches)
             local_to = tuple((name(each), owner) for each, owner in node.local_to)
             return replace(node, branches=bodies, required=frozenset(map(name, node.required)), local_to=local_to)
-        case NotNode():
+        case logical.NotNode():
             items = tuple(_renamed(item, name) for item in node.items)
             return replace(node, items=items, shared=tuple(map(name, node.shared)))
         case _:

@@ -64,8 +64,7 @@ def reactions(
     for split, other in ((APPEARS, VANISHES), (VANISHES, APPEARS)):
         check = negated(at_version(body, moves, other.after).items, shared)
         for each in delta_bodies(body, _all(moves, split), _all(moves, other)):
-            again = _at_other_moment(each.part, other)
-            unchecked = AndNode((*each.rest, *again))
+            unchecked = AndNode((*each.rest, *_at_other_moment(each.part, other)))
             still = None if each.optional else _determining(each, known, dependencies)
             checked = AndNode((*each.rest, check))
             if still is None:

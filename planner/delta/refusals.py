@@ -8,16 +8,8 @@ from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.datalog.values import Keyword
 from adalog.planner.delta.versions import Moves
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Node
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, values_of
 
 
@@ -38,7 +30,7 @@ def refusal_of_body(body: AndNode, moves: Moves) -> str | None:
 
 
 def _of_items(items: Sequence[Node], moves: Moves, entities: frozenset[str]) -> str | None:
-    moving = (item.entity for item in items if isinstance(item, DatomAtom) and moves(item))
+    moving = (item.entity for item in items if isinstance(item, logical.DatomAtom) and moves(item))
     entities = entities.union(entity for entity in moving if isinstance(entity, str))
     found = (_of(item, moves, entities) for item in items)
     return next((each for each in found if each is not None), None)
@@ -46,16 +38,16 @@ def _of_items(items: Sequence[Node], moves: Moves, entities: frozenset[str]) -> 
 
 def _of(item: Node, moves: Moves, entities: frozenset[str]) -> str | None:
     match item:
-        case RelationAtom(subquery=inner) | FunctionAtom(subquery=inner) if inner is not None:
+        case logical.RelationAtom(subquery=inner) | logical.FunctionAtom(subquery=inner) if inner is not None:
             return "it has a query within the query"
-        case PredicateAtom() | FunctionAtom() if moves(item):
+        case logical.PredicateAtom() | logical.FunctionAtom() if moves(item):
             return _of_call(item, entities)
-        case AndNode() | NotNode():
+        case AndNode() | logical.NotNode():
             return _of_items(item.items, moves, entities)
-        case OrNode():
+        case logical.OrNode():
             found = (_of_items(branch.items, moves, entities) for branch in item.branches)
             return next((each for each in found if each is not None), None)
-        case DatomAtom() | RelationAtom():
+        case logical.DatomAtom() | logical.RelationAtom():
             return None
         case _:
             return f"{item.clause} reads the database without being a data pattern" if moves(item) else None

@@ -19,18 +19,8 @@ from adalog.datalog.ast import Const, LookupRef
 from adalog.planner.delta.bodies import before_change, delta_bodies, looks_elsewhere
 from adalog.planner.delta.monotone import not_monotone
 from adalog.planner.delta.versions import APPEARS, LATEST, VANISHES, Atom, Split, Splits, at_version, versioned
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    Leaf,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    Term,
-    everything,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, Node, Term, everything
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import Branch, Stratum
 from adalog.planner.model.version import Version
@@ -46,11 +36,10 @@ class Moving:
     relations: frozenset[str]
 
     def moves(self, node: Node) -> bool:
-        """Whether an atom reads something that can differ."""
         match node:
-            case DatomAtom():
+            case logical.DatomAtom():
                 return node.source in self.sources
-            case RelationAtom():
+            case logical.RelationAtom():
                 return node.relation in self.relations
             case _:
                 return False
@@ -68,7 +57,6 @@ class BodyJoin:
     constants: tuple[str, ...] = ()
 
     def plan(self, statistics: Statistics, options: Options) -> JoinPlan:
-        """Its order and levels."""
         return plan_join(self.body, self.given, frozenset(self.head), statistics, options)
 
 
@@ -119,8 +107,7 @@ def refusal(plan: Plan, sources: frozenset[str]) -> str:
 
 
 def bodies_of(stratum: Stratum, moving: Moving) -> tuple[RuleBodies, ...]:
-    """The bodies of a stratum's rules. `moving`: what can differ below the stratum; its own relations can as
-    well."""
+    """The bodies of a stratum's rules. `moving`: what can differ below it; its own relations can as well."""
     own = frozenset(each.name for each in stratum.relations)
     aggregates = {each.name: each.aggregates for each in stratum.relations}
     return tuple(
@@ -212,24 +199,24 @@ class _Names:
 
     def node(self, node: Node) -> tuple[list[Node], tuple[str, ...]]:
         match node:
-            case RelationAtom() if self.moves(node):
+            case logical.RelationAtom() if self.moves(node):
                 return self.atom(node)
             case AndNode():
                 body, made = self.conjunction(node)
                 return [body], made
-            case OrNode():
+            case logical.OrNode():
                 branches = [self.conjunction(branch) for branch in node.branches]
                 local = tuple((name, i) for i, (_, names) in enumerate(branches) for name in names)
                 bodies = tuple(body for body, _ in branches)
                 every = tuple(name for name, _ in local)
                 return [replace(node, branches=bodies, local_to=(*node.local_to, *local))], every
-            case NotNode():
+            case logical.NotNode():
                 body, _ = self.conjunction(AndNode(node.items))
                 return [replace(node, items=body.items)], ()
             case _:
                 return [node], ()
 
-    def atom(self, atom: RelationAtom) -> tuple[list[Node], tuple[str, ...]]:
+    def atom(self, atom: logical.RelationAtom) -> tuple[list[Node], tuple[str, ...]]:
         terms: list[Term] = []
         made: list[str] = []
         equal: list[Node] = []
@@ -241,5 +228,5 @@ class _Names:
             terms.append(name)
             made.append(name)
             if isinstance(term, str | Const | LookupRef):
-                equal.append(PredicateAtom("=", (term, name), atom.position))
+                equal.append(logical.PredicateAtom("=", (term, name), atom.position))
         return [replace(atom, terms=tuple(terms)), *equal], tuple(made)

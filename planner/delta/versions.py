@@ -54,7 +54,6 @@ def moving_database(source: str) -> Moves:
 
 
 def is_derived(leaf: Node) -> bool:
-    """Whether it reads what rules derive."""
     return isinstance(leaf, RelationAtom) and leaf.derived
 
 
@@ -77,5 +76,4 @@ def versioned(body: AndNode, version_of: Callable[[Leaf], Version | None]) -> An
 
 
 def at_version(body: AndNode, moves: Moves, version: Version) -> AndNode:
-    """The body with what moves at one version."""
     return versioned(body, lambda leaf: version if moves(leaf) else None)

@@ -6,17 +6,8 @@ from typing import Any
 
 from adalog.datalog.edn import write
 from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
-from adalog.planner.model.logical import (
-    AndNode,
-    FunctionAtom,
-    Node,
-    NotNode,
-    OrNode,
-    RelationAtom,
-    describe,
-    everything,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Node, describe, everything, variables
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.planner.order.ordering import can_propose
 from adalog.planner.scope.resolve import plain_value
@@ -59,19 +50,18 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
         "queries": [
             {"clause": describe(leaf), "plan": explain_plan(inner_plan(leaf.subquery), engine, "within the query")}
             for leaf in everything(plan.body)
-            if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None
+            if isinstance(leaf, logical.FunctionAtom | logical.RelationAtom) and leaf.subquery is not None
         ],
     }
 
 
 def _tree(node: Node) -> dict[str, Any]:
-    """The extender tree as data."""
     match node:
         case AndNode():
             return {"kind": "and", "children": [_tree(item) for item in node.items]}
-        case OrNode():
+        case logical.OrNode():
             return {"kind": "or", "children": [_tree(branch) for branch in node.branches]}
-        case NotNode():
+        case logical.NotNode():
             order, children = [level.variable for level in node.levels], [_tree(item) for item in node.items]
             return {"kind": node.kind, "shared": list(node.shared), "order": order, "children": children}
         case _:

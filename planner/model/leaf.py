@@ -58,7 +58,6 @@ def versioned_name(name: str, version: Version) -> str:
 
 
 def is_known(terms: Iterable[Term], bound: frozenset[str]) -> bool:
-    """Whether one of the terms is a constant or bound."""
     return any(isinstance(term, Const | LookupRef) or term in bound for term in terms)
 
 

@@ -57,7 +57,6 @@ class Subquery:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The databases and relations outside that it reads."""
         return frozenset(outside for _, outside in self.sources)
 
     def call(self, values: tuple[Term | Source, ...]) -> str:
@@ -356,7 +355,6 @@ def variables(node: Node) -> frozenset[str]:
 
 
 def describe(node: Node) -> str:
-    """One node as a clause."""
     match node:
         case AndNode():
             return f"(and {' '.join(map(describe, node.items))})"

@@ -19,7 +19,6 @@ def source_of(call: Call) -> str:
 
 
 def values_of(call: Call) -> list[Term]:
-    """The arguments of a call that are values."""
     return [argument for argument in call.args if not isinstance(argument, Source)]
 
 

@@ -14,5 +14,4 @@ def unique_name(name: str, number: int | str) -> str:
 
 
 def shown_name(unique: str) -> str:
-    """The same for people, where a plan is shown."""
     return unique.partition(_MARK)[0]

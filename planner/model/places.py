@@ -17,8 +17,6 @@ from adalog.store.values.attribute import Attribute
 
 
 class PlaceKind(Enum):
-    """What stands in a place."""
-
     ENTITY = "entity"
     ATTRIBUTE = "attribute"
     VALUE = "value"

@@ -14,8 +14,7 @@ from adalog.planner.model.multiplicity import Multiplicity
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One rule: what its head shows of the rows of its body. `given`: variables of the query's first batch, which
-    have one value."""
+    """One rule: what its head shows of its body's rows. `given`: variables with one value, of the first batch."""
 
     head: tuple[str, ...]
     body: AndNode

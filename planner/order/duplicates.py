@@ -36,7 +36,6 @@ def summed(elements: Iterable[ast.FindElement]) -> frozenset[str]:
 
 
 def summed_places(aggregates: Sequence[str | None]) -> list[int]:
-    """The places of a rule's head with such aggregates."""
     return [place for place, name in enumerate(aggregates) if name is not None and AGGREGATES[name].counts_repeats]
 
 

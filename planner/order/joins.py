@@ -85,5 +85,4 @@ def _apart(node: NotNode, statistics: Statistics, options: Options) -> tuple[Lev
 
 
 def negations(node: Node) -> list[NotNode]:
-    """The `not`s of a body that are not inside another."""
     return [leaf for leaf in leaves(node) if isinstance(leaf, NotNode)]

@@ -12,18 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    Leaf,
-    LevelPlan,
-    Node,
-    RelationAtom,
-    disjunctions,
-    in_body,
-    leaves,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, Node, disjunctions, in_body, leaves, variables
 from adalog.planner.model.version import Version
 from adalog.planner.order.dependencies import FunctionalDependency, determined_by
 
@@ -33,7 +23,7 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
     uses: Counter[str] = Counter()
     kept = needed.union(*(node.required for node in disjunctions(body)))
     for leaf in leaves(body):
-        if isinstance(leaf, DatomAtom | RelationAtom) and not _is_kept(leaf):
+        if isinstance(leaf, logical.DatomAtom | logical.RelationAtom) and not _is_kept(leaf):
             uses.update(term for term in leaf.terms if isinstance(term, str))
         else:
             kept |= variables(leaf)
@@ -42,7 +32,7 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
         return body
 
     def blanked(leaf: Leaf) -> Node:
-        if not isinstance(leaf, DatomAtom | RelationAtom) or _is_kept(leaf):
+        if not isinstance(leaf, logical.DatomAtom | logical.RelationAtom) or _is_kept(leaf):
             return leaf
         return leaf.with_terms(lambda term: None if isinstance(term, str) and term in alone else term)
 
@@ -51,7 +41,7 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
 
 def _is_kept(leaf: Leaf) -> bool:
     """Whether it reads a relation that is kept from moment to moment: its rows are looked up whole."""
-    return isinstance(leaf, RelationAtom) and leaf.version in (Version.OLD, Version.NEW, Version.EARLIER)
+    return isinstance(leaf, logical.RelationAtom) and leaf.version in (Version.OLD, Version.NEW, Version.EARLIER)
 
 
 def project(
@@ -62,7 +52,7 @@ def project(
     needed: frozenset[str],
     counted: frozenset[str],
     dependencies: Sequence[FunctionalDependency],
-) -> tuple[LevelPlan, ...]:
+) -> tuple[logical.LevelPlan, ...]:
     """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join).
 
     `dependencies`: of the body.
@@ -78,7 +68,7 @@ def project(
             last_use[name] = max(last_use.get(name, -1), end(leaf))
     # Rows that only the live branches of an `or` told apart, or its local variables, become equal where it ends.
     ends = {end(node) for node in disjunctions(body) if node.local_to}
-    levels: list[LevelPlan] = []
+    levels: list[logical.LevelPlan] = []
     alive = frozenset(given)
     for i, name in enumerate(order):
         alive |= {name}
@@ -88,7 +78,7 @@ def project(
         bound = [each for each in dependencies if all(rank[x] <= i for x in each.span)]
         merge = i in ends or not alive <= determined_by(kept.union(given), bound)
         only_counted = bool(counted) and name in counted and name not in kept
-        levels.append(LevelPlan(name, keep, merge, only_counted, estimates[i]))
+        levels.append(logical.LevelPlan(name, keep, merge, only_counted, estimates[i]))
         alive = kept
     return tuple(levels)
 

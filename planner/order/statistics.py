@@ -12,16 +12,8 @@ from math import prod
 
 from adalog.datalog.ast import Const, LookupRef
 from adalog.datalog.errors import AdalogError
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    Node,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Node, variables
 from adalog.planner.scope.comparisons import equates, narrows
 from adalog.planner.scope.resolve import attribute_of, entity_code, value_code
 from adalog.store.snapshot.snapshot import Snapshot
@@ -65,15 +57,15 @@ class Statistics:
     relation_rows: Mapping[str, int]
     relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     check: Callable[[], None] = _go_on
-    _sizes: dict[DatomAtom, PatternSize] = field(default_factory=dict)
+    _sizes: dict[logical.DatomAtom, PatternSize] = field(default_factory=dict)
 
-    def size(self, atom: DatomAtom) -> PatternSize:
+    def size(self, atom: logical.DatomAtom) -> PatternSize:
         """The size of a data pattern; of all attributes together where the attribute is a variable."""
         if atom not in self._sizes:
             self._sizes[atom] = self._size(atom)
         return self._sizes[atom]
 
-    def _size(self, atom: DatomAtom) -> PatternSize:
+    def _size(self, atom: logical.DatomAtom) -> PatternSize:
         if atom.version.is_change:
             return PatternSize(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
         snapshot = self.databases[atom.source]
@@ -105,9 +97,9 @@ class Statistics:
     def count(self, node: Node, variable: str, bound: frozenset[str]) -> float:
         """Expected extensions of a prefix by `variable` once `bound` are bound; FILTER where it cannot propose."""
         match node:
-            case DatomAtom():
+            case logical.DatomAtom():
                 return self._datom_count(node, variable, bound)
-            case RelationAtom():
+            case logical.RelationAtom():
                 rows = float(self.relation_rows.get(node.relation, 1))
                 if node.subquery is not None:
                     rows = node.subquery.plan.rows
@@ -119,24 +111,26 @@ class Statistics:
                 return min(
                     (self.count(i, variable, bound) for i in node.items if variable in variables(i)), default=FILTER
                 )
-            case OrNode():
+            case logical.OrNode():
                 if variable in node.required:
                     return FILTER
                 owners = dict(node.local_to)
                 if variable in owners:
                     return self.count(node.branches[owners[variable]], variable, bound) + 1.0
                 return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
-            case RuleAtom():
+            case logical.RuleAtom():
                 return FILTER
             case _:
                 if variable in node.gives and node.needs <= bound:
                     return node.fanout
                 same_order = (
-                    isinstance(node, PredicateAtom) and node.name == "==" and narrows(node, variable, bound)
+                    isinstance(node, logical.PredicateAtom) and node.name == "==" and narrows(node, variable, bound)
                 )
                 return 1.0 if same_order or equates(node, variable, bound) else FILTER
 
-    def _derived_count(self, atom: RelationAtom, variable: str, rows: float, bound: frozenset[str]) -> float:
+    def _derived_count(
+        self, atom: logical.RelationAtom, variable: str, rows: float, bound: frozenset[str]
+    ) -> float:
         """Of what rules derived: what a round added is taken to be scattered, all of it to be spread evenly."""
         if atom.version.is_change:
             return _SCATTERED if variables(atom) & bound else _CHANGED
@@ -146,7 +140,7 @@ class Statistics:
         known = prod(domain for term, domain in zip(atom.terms, domains, strict=True) if term in bound)
         return max(min(domains[atom.terms.index(variable)], rows / known), 1.0)
 
-    def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
+    def _datom_count(self, atom: logical.DatomAtom, variable: str, bound: frozenset[str]) -> float:
         size = self.size(atom)
         if variable == atom.attribute:
             return 16.0
@@ -171,11 +165,15 @@ class Statistics:
 
     def is_coded(self, node: Node, variable: str) -> bool:
         """Whether the node proposes values of which the codes say nothing about the order."""
-        if not isinstance(node, DatomAtom) or node.value != variable or not isinstance(node.attribute, Const):
+        if (
+            not isinstance(node, logical.DatomAtom)
+            or node.value != variable
+            or not isinstance(node.attribute, Const)
+        ):
             return False
         attribute = attribute_of(self.databases[node.source], node.attribute)
         return attribute is not None and attribute.kind.value_type not in _ORDERED
 
     def selectivity(self, node: Node) -> float:
         """The share of rows that a filter is expected to keep."""
-        return _SELECTIVITY.get(node.name, 0.4) if isinstance(node, PredicateAtom) else 0.5
+        return _SELECTIVITY.get(node.name, 0.4) if isinstance(node, logical.PredicateAtom) else 0.5

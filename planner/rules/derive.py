@@ -44,8 +44,7 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     if options.magic:
         relations, rules = from_seeds(relations, rules, made, found)
     reached = _reached(made.body, rules)
-    dependencies = list(_dependencies(relations, {name: rules[name] for name in reached}))
-    order = components(reached, dependencies)
+    order = components(reached, list(_dependencies(relations, {name: rules[name] for name in reached})))
     sizes = {name: _RESTRICTED if each.magic or each.bound else _WHOLE for name, each in relations.items()}
     statistics = replace(statistics, relation_domains=_domains(relations, rules, statistics))
     strata: list[Stratum] = []
@@ -181,8 +180,7 @@ def _stratum(
     closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
     kept = tuple((name, branch) for name in names for branch in rules[name])
     stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure, kept)
-    sizes = {name: min(int(size) + 1, MOST_ESTIMATED) for name, size in rows.items()}
-    return stratum, sizes, cost
+    return stratum, {name: min(int(size) + 1, MOST_ESTIMATED) for name, size in rows.items()}, cost
 
 
 def _planned(

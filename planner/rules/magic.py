@@ -12,17 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from adalog.planner.model.logical import (
-    AndNode,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    everything,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Node, everything, variables
 from adalog.planner.model.program import Branch, RulePredicate, RuleRelation
 from adalog.planner.order.ordering import order_variables
 from adalog.planner.order.statistics import Statistics
@@ -44,7 +35,7 @@ def _components(predicates: Sequence[RulePredicate]) -> dict[str, int]:
         for each in predicates
         for branch in each.branches
         for leaf in everything(branch.body)
-        if isinstance(leaf, RuleAtom)
+        if isinstance(leaf, logical.RuleAtom)
     ]
     found = components([each.name for each in predicates], dependencies)
     return {name: number for number, names in enumerate(found) for name in names}
@@ -76,12 +67,11 @@ class AdornedProgram:
 
 
 def magic_of(relation: str) -> str:
-    """The name of a relation's magic set."""
     return f"magic {relation}"
 
 
 def calls_rule(node: Node) -> bool:
-    return any(isinstance(leaf, RuleAtom) for leaf in everything(node))
+    return any(isinstance(leaf, logical.RuleAtom) for leaf in everything(node))
 
 
 @dataclass
@@ -97,9 +87,9 @@ class _Prefix:
 
     def add(self, item: Node) -> None:
         self.items.append(item)
-        if isinstance(item, AndNode | OrNode):  # not every branch binds what another one does
+        if isinstance(item, AndNode | logical.OrNode):  # not every branch binds what another one does
             self.bound |= variables(item) & bindable(AndNode(tuple(self.items)), self.bound)
-        elif not isinstance(item, NotNode):
+        elif not isinstance(item, logical.NotNode):
             self.bound |= variables(item)
 
     def absorb(self, waiting: list[Node], *, anchored_only: bool) -> None:
@@ -115,18 +105,18 @@ class _Prefix:
                     found = True
 
     def _takes(self, item: Node) -> bool:
-        """Whether everything the node needs is bound."""
-        if isinstance(item, AndNode | OrNode):
+        if isinstance(item, AndNode | logical.OrNode):
             return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
         return item.needs <= self.bound or (
-            isinstance(item, PredicateAtom) and any(equates(item, name, self.bound) for name in item.mentions)
+            isinstance(item, logical.PredicateAtom)
+            and any(equates(item, name, self.bound) for name in item.mentions)
         )
 
     def _anchored(self, item: Node) -> bool:
         match item:
             case AndNode():
                 return any(self._anchored(each) for each in item.items)
-            case OrNode():
+            case logical.OrNode():
                 return all(self._anchored(branch) for branch in item.branches)
             case _:
                 return item.is_anchored(self.bound)
@@ -156,7 +146,7 @@ class _Prefix:
     def _evaluable(self) -> list[Node]:
         """The nodes without those of which some variable is bound by what is not in the prefix."""
         items = self.items
-        while any(isinstance(item, AndNode | OrNode) for item in items):
+        while any(isinstance(item, AndNode | logical.OrNode) for item in items):
             known = bindable(AndNode(tuple(items)), self.given)
             left = [item for item in items if variables(item) <= known]
             if len(left) == len(items):
@@ -176,25 +166,19 @@ class MagicSets:
     another.
     """
 
-    def __init__(
-        self,
-        predicates: Sequence[RulePredicate],
-        statistics: Statistics,
-        *,
-        through: bool,
-        use: bool,
-        apart: bool = False,
-    ) -> None:
-        self.predicates = {each.name: each for each in predicates}
-        self.statistics = statistics
-        self.through = through
-        self.use = use
-        self.apart = apart
-        self.made = AdornedProgram(AndNode(()))
-        self._component = _components(predicates)
-        self._copies: dict[str, int] = {}
-        self._whole: frozenset[str] = frozenset()
-        self._waiting: list[tuple[RulePredicate, str, bool]] = []
+    predicates: Sequence[RulePredicate]
+    statistics: Statistics
+    through: bool
+    use: bool
+    apart: bool
+    made: AdornedProgram = field(default_factory=lambda: AdornedProgram(AndNode(())), init=False)
+    _copies: dict[str, int] = field(default_factory=dict, init=False)
+    _whole: frozenset[str] = field(default=frozenset(), init=False)
+    _waiting: list[tuple[RulePredicate, str, bool]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self._named = {each.name: each for each in self.predicates}
+        self._component = _components(self.predicates)
 
     def of_query(self, body: AndNode, given: Sequence[str]) -> AdornedProgram:
         """The program that answers the query.
@@ -221,7 +205,9 @@ class MagicSets:
                 known = frozenset(branch.given)
                 prefix = _Prefix(known, known)
                 if bound:
-                    prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound), derived=True))
+                    prefix.add(
+                        logical.RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound), derived=True)
+                    )
                 seed = tuple(prefix.items)
                 body = AndNode((*seed, *self._conjunction(branch.body, prefix, name, restrict).items))
                 self.made.rules.setdefault(name, []).append(replace(branch, body=body))
@@ -250,13 +236,13 @@ class MagicSets:
         ready = [item for item in calls if self._ready(item, prefix)]
 
         def preference(item: Node) -> int:
-            return 2 if isinstance(item, NotNode) else int(variables(item).isdisjoint(prefix.bound))
+            return 2 if isinstance(item, logical.NotNode) else int(variables(item).isdisjoint(prefix.bound))
 
         return min(ready, key=preference, default=None)
 
     def _ready(self, item: Node, prefix: _Prefix) -> bool:
         match item:
-            case OrNode():
+            case logical.OrNode():
                 return (
                     item.required <= prefix.bound
                     and all(variables(b) <= bindable(b, prefix.bound) for b in item.branches)
@@ -269,15 +255,15 @@ class MagicSets:
 
     def _item(self, item: Node, prefix: _Prefix, origin: str, restrict: bool) -> Node:
         match item:
-            case RuleAtom():
+            case logical.RuleAtom():
                 return self._call(item, prefix, origin, restrict)
-            case OrNode():
+            case logical.OrNode():
                 branches = item.branches
                 made = (
                     self._conjunction(b, replace(prefix, items=[*prefix.items]), origin, restrict) for b in branches
                 )
                 return replace(item, branches=tuple(made))
-            case NotNode():
+            case logical.NotNode():
                 inner, restrict = replace(prefix, items=[*prefix.items]), restrict and self.through
                 return replace(item, items=self._conjunction(AndNode(item.items), inner, origin, restrict).items)
             case AndNode():
@@ -285,8 +271,8 @@ class MagicSets:
             case _:
                 return item
 
-    def _call(self, atom: RuleAtom, prefix: _Prefix, origin: str, restrict: bool) -> RelationAtom:
-        predicate = self.predicates[atom.rule]
+    def _call(self, atom: logical.RuleAtom, prefix: _Prefix, origin: str, restrict: bool) -> logical.RelationAtom:
+        predicate = self._named[atom.rule]
         restrict = restrict and (self.through or not predicate.barrier)
         known = [i for i, term in enumerate(atom.terms) if predicate.aggregates[i] is None and term in prefix.bound]
         if not restrict or predicate.name in self._whole:
@@ -305,12 +291,12 @@ class MagicSets:
                 items = self._before_recursion(items, taken, prefix.given, origin)
             head = tuple(str(atom.terms[i]) for i in sorted(bound))
             self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
-        return RelationAtom(name, atom.terms, atom.position, derived=True)
+        return logical.RelationAtom(name, atom.terms, atom.position, derived=True)
 
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
         """Adds a rule to a magic set, unless the rule is a tautology: the set contained in itself."""
         items = branch.body.items
-        if items != (RelationAtom(name, branch.head, derived=True),):
+        if items != (logical.RelationAtom(name, branch.head, derived=True),):
             size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
             self.made.magic.setdefault(name, []).append(MagicRule(branch, origin, size))
 
@@ -347,7 +333,9 @@ class MagicSets:
 
     def _read(self, node: Node) -> set[int]:
         """The components of the rules that a node reads, without those of magic sets."""
-        read = (leaf.relation for leaf in everything(node) if isinstance(leaf, RelationAtom) and leaf.derived)
+        read = (
+            leaf.relation for leaf in everything(node) if isinstance(leaf, logical.RelationAtom) and leaf.derived
+        )
         return {self._component[each.rule] for name in read if not (each := self.made.relations[name]).magic}
 
     def _adorned(self, predicate: RulePredicate, bound: frozenset[int], restrict: bool, copy: int) -> str:

@@ -11,18 +11,8 @@ from dataclasses import replace
 
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.watched import look
-from adalog.planner.model.logical import (
-    AndNode,
-    FunctionAtom,
-    Leaf,
-    Node,
-    OrNode,
-    PredicateAtom,
-    RuleAtom,
-    in_body,
-    leaves,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, Node, in_body, leaves, variables
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.joins import negations
 from adalog.planner.order.ordering import can_bind
@@ -41,13 +31,12 @@ def settled(tree: Tree) -> Tree:
         for branch in predicate.branches:
             given = frozenset(branch.given).union(branch.head[i] for i in predicate.required)
             check_safe(branch.body, given, frozenset(branch.head), tree)
-    body = _annotated(tree.body, required)
-    return replace(tree, body=body, predicates=tuple(predicates.values()))
+    return replace(tree, body=_annotated(tree.body, required), predicates=tuple(predicates.values()))
 
 
 def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode:
     def change(leaf: Leaf) -> Node:
-        return replace(leaf, required=required[leaf.rule]) if isinstance(leaf, RuleAtom) else leaf
+        return replace(leaf, required=required[leaf.rule]) if isinstance(leaf, logical.RuleAtom) else leaf
 
     return in_body(body, change)
 
@@ -93,7 +82,7 @@ def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tre
     for node in negations(body):
         check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), tree)
     for leaf in leaves(body):
-        if isinstance(leaf, RuleAtom) and any(leaf.terms[i] is None for i in leaf.required):
+        if isinstance(leaf, logical.RuleAtom) and any(leaf.terms[i] is None for i in leaf.required):
             raise _not_given("that place", leaf.rule, leaf.position)
 
 
@@ -108,7 +97,7 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
     computed = {
         leaf.out
         for leaf in leaves(body)
-        if isinstance(leaf, FunctionAtom) and (variables(leaf) - {leaf.out}) & loose
+        if isinstance(leaf, logical.FunctionAtom) and (variables(leaf) - {leaf.out}) & loose
     }
     passed = [name for name in tree.callers if name in loose - computed]
     if passed:
@@ -121,14 +110,14 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
 
 def _reason(body: AndNode, name: str, bound: frozenset[str], tree: Tree) -> str:
     for leaf in leaves(body):
-        if isinstance(leaf, FunctionAtom) and leaf.out == name:
+        if isinstance(leaf, logical.FunctionAtom) and leaf.out == name:
             missing = ", ".join(sorted(map(tree.written, variables(leaf) - {name} - bound)))
             if missing:
                 return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
     for leaf in leaves(body):
-        if isinstance(leaf, PredicateAtom | FunctionAtom) and name in variables(leaf):
+        if isinstance(leaf, logical.PredicateAtom | logical.FunctionAtom) and name in variables(leaf):
             return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
-    if any(isinstance(item, OrNode) and name in variables(item) for item in body.items):
+    if any(isinstance(item, logical.OrNode) and name in variables(item) for item in body.items):
         return "every branch of the or must bind it, or a clause outside must"
     if any(name in variables(node) for node in negations(body)):
         return "a not only filters; bind it in a clause outside the not"

@@ -13,18 +13,8 @@ from itertools import pairwise
 from typing import Final
 
 from adalog.datalog.ast import Source
-from adalog.planner.model.logical import (
-    AndNode,
-    FunctionAtom,
-    Leaf,
-    Node,
-    NotNode,
-    PredicateAtom,
-    Term,
-    conjuncts,
-    in_body,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, Node, Term, conjuncts, in_body, variables
 from adalog.planner.scope.tree import Tree
 
 ORDERS: Final = frozenset({"<", ">", "<=", ">="})
@@ -43,7 +33,7 @@ def in_pairs(tree: Tree) -> Tree:
 
 def _paired(body: AndNode) -> AndNode:
     def change(leaf: Leaf) -> Node:
-        if not isinstance(leaf, PredicateAtom) or len(leaf.args) < 3:
+        if not isinstance(leaf, logical.PredicateAtom) or len(leaf.args) < 3:
             return leaf
         pairs: Iterable[tuple[Term | Source, ...]]
         if leaf.name in ORDERS:
@@ -60,9 +50,9 @@ def _paired(body: AndNode) -> AndNode:
 def equated(node: Node) -> tuple[Term, Term] | None:
     """The two terms to which a node gives one value, if it does: `[(= ?a ?b)]`, `[(identity ?a) ?b]`."""
     match node:
-        case PredicateAtom(name="=", args=(left, right)):
+        case logical.PredicateAtom(name="=", args=(left, right)):
             terms = left, right
-        case FunctionAtom(name="identity", args=(left,), out=out):
+        case logical.FunctionAtom(name="identity", args=(left,), out=out):
             terms = left, out
         case _:
             return None
@@ -80,7 +70,7 @@ def equates(node: Node, variable: str, bound: frozenset[str]) -> bool:
 
 def narrows(node: Node, variable: str, bound: frozenset[str]) -> bool:
     """Whether the node narrows the variable's values to those beside a constant or a bound variable."""
-    if not isinstance(node, PredicateAtom) or node.name not in NARROWING or len(node.args) != 2:
+    if not isinstance(node, logical.PredicateAtom) or node.name not in NARROWING or len(node.args) != 2:
         return False
     if variable not in node.args or node.args[0] == node.args[1]:
         return False
@@ -91,7 +81,7 @@ def bounds(node: Node, variable: str, bound: frozenset[str]) -> bool | None:
     """Whether the node bounds the variable's values from above (True) or from below (False), by what is bound."""
     if not narrows(node, variable, bound):
         return None
-    assert isinstance(node, PredicateAtom)
+    assert isinstance(node, logical.PredicateAtom)
     return None if node.name == "==" else (node.name in ("<", "<=")) == (node.args[0] == variable)
 
 
@@ -101,21 +91,25 @@ class TiedNegation:
     compare those with shared variables."""
 
     rest: AndNode
-    ties: tuple[PredicateAtom, ...]
+    ties: tuple[logical.PredicateAtom, ...]
     variable: str
 
 
-def tied(node: NotNode) -> TiedNegation | None:
+def tied(node: logical.NotNode) -> TiedNegation | None:
     """The inside of a `not` that only orders, or `==`, of one variable tie to the outside; None for others."""
     shared = frozenset(node.shared)
     rest: list[Node] = []
-    ties: list[PredicateAtom] = []
+    ties: list[logical.PredicateAtom] = []
     tying: set[str] = set()
     for item in conjuncts(node.items):
         own = variables(item) - shared
         if own == variables(item):
             rest.append(item)
-        elif isinstance(item, PredicateAtom) and all(narrows(item, name, shared) for name in own) and len(own) == 1:
+        elif (
+            isinstance(item, logical.PredicateAtom)
+            and all(narrows(item, name, shared) for name in own)
+            and len(own) == 1
+        ):
             ties.append(item)
             tying |= own
         else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.pending_warnings import UnknownName
@@ -236,7 +236,7 @@ def entity_named(database: Snapshot, value: Any) -> Any:
             hint = f": {holding(kind)}, {expected(attribute, json=False)}"
         else:
             hint = ""
-        raise AdalogError(Code.ARG_INVALID, f"nothing can be named by {write(value)}{hint}")
+        raise invalid_argument(f"nothing can be named by {write(value)}{hint}")
     return value if read is None else read
 
 
@@ -253,7 +253,6 @@ def unknown_entity(database: Snapshot, value: Any) -> UnknownName | None:
 
 
 def expected(held: PlaceContent, *, json: bool) -> str:
-    """How such a value is written, for a message."""
     if isinstance(held, Attribute):
         written = WRITTEN.get(str(held.kind.value_type))
         return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"

@@ -59,7 +59,6 @@ def plain_value(term: Const | LookupRef) -> Any:
 
 
 def _placed(term: Const | LookupRef, find: Callable[[], int | None]) -> int | None:
-    """What `find` finds; its refusal points at the term."""
     try:
         return find()
     except AdalogError as error:

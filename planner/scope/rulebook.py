@@ -54,7 +54,6 @@ class RuleBook:
 
 
 def _calls(clauses: Iterable[ast.Clause], negated: bool = False) -> Iterator[tuple[ast.RuleCall, bool]]:
-    """Every rule call, and whether it stands in a `not`."""
     for clause in clauses:
         match clause:
             case ast.RuleCall():

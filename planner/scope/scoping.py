@@ -11,21 +11,8 @@ from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.names import names_in, targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    FunctionAtom,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    Term,
-    UnnestAtom,
-    everything,
-    variables,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Node, Term, everything, variables
 from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
@@ -59,7 +46,6 @@ class Scoping:
     _fresh: int = field(default=0, init=False)
 
     def fresh(self, name: str) -> str:
-        """A unique variable, named after what it stands for."""
         self._fresh += 1
         unique = unique_name(name, self._fresh)
         self.written[unique] = self.written.get(name, name)
@@ -88,7 +74,7 @@ class Scoping:
             case ast.Predicate():
                 extra: list[Node] = []
                 args = tuple(self.argument(a, scope, source, extra) for a in clause.args)
-                return [*extra, PredicateAtom(clause.name, args, clause.position)]
+                return [*extra, logical.PredicateAtom(clause.name, args, clause.position)]
             case ast.Function():
                 return self.function(clause, scope, source)
             case ast.And():
@@ -129,7 +115,7 @@ class Scoping:
             case ast.LookupRef(value=ast.Var() as variable):
                 entity = self.fresh("entity")
                 value = scope[variable.name]
-                extra.append(DatomAtom(source, entity, term.attribute, value, position=term.position))
+                extra.append(logical.DatomAtom(source, entity, term.attribute, value, position=term.position))
                 return entity
             case _:
                 return term
@@ -148,9 +134,9 @@ class Scoping:
         extra: list[Node] = []
         terms = [self.term(term, scope, name, extra) for term in clause.terms]
         if name in self.relations:
-            return [RelationAtom(name, tuple(terms), clause.position)]
+            return [logical.RelationAtom(name, tuple(terms), clause.position)]
         entity, attribute, value, tx, added = terms + [None] * (5 - len(terms))
-        return [*extra, DatomAtom(name, entity, attribute, value, tx, added, position=clause.position)]
+        return [*extra, logical.DatomAtom(name, entity, attribute, value, tx, added, position=clause.position)]
 
     def function(self, clause: ast.Function, scope: Scope, source: str) -> list[Node]:
         nodes: list[Node] = []
@@ -162,35 +148,38 @@ class Scoping:
         if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
             outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
             called = replace(subquery, given=args)
-            return [*nodes, RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
+            return [*nodes, logical.RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
-            return [*nodes, FunctionAtom(clause.name, args, scope[binding.target.name], clause.position, subquery)]
+            return [
+                *nodes,
+                logical.FunctionAtom(clause.name, args, scope[binding.target.name], clause.position, subquery),
+            ]
         result = self.fresh(clause.name)
-        nodes.append(FunctionAtom(clause.name, args, result, clause.position, subquery))
+        nodes.append(logical.FunctionAtom(clause.name, args, result, clause.position, subquery))
         if isinstance(binding, ast.CollectionBinding):
             target = binding.target
             out = scope[target.name] if isinstance(target, ast.Var) else self.fresh("_")
-            nodes.append(UnnestAtom(result, out, clause.position))
+            nodes.append(logical.UnnestAtom(result, out, clause.position))
         elif isinstance(binding, ast.TupleBinding | ast.RelationBinding):
             row = result
             if isinstance(binding, ast.RelationBinding):
                 row = self.fresh("row")
-                nodes.append(UnnestAtom(result, row, clause.position))
+                nodes.append(logical.UnnestAtom(result, row, clause.position))
             for i, target in enumerate(binding.targets):
                 if isinstance(target, ast.Var):
                     args = (row, ast.Const(i, ("long", i)))
-                    nodes.append(FunctionAtom("%nth", args, scope[target.name], clause.position))
+                    nodes.append(logical.FunctionAtom("%nth", args, scope[target.name], clause.position))
         return nodes
 
     def disjunction(
         self, branches: tuple[AndNode, ...], required: frozenset[str], scope: Scope, position: Position | None
-    ) -> OrNode:
+    ) -> logical.OrNode:
         """Finds out which variables only one branch knows: they are levels of that branch alone."""
         known = {*scope.values(), *self.constants}
         local = {name: i for i, branch in enumerate(branches) for name in variables(branch) if name not in known}
-        return OrNode(branches, required, tuple(sorted(local.items())), position=position)
+        return logical.OrNode(branches, required, tuple(sorted(local.items())), position=position)
 
-    def or_join(self, clause: ast.OrJoin, scope: Scope, source: str) -> OrNode:
+    def or_join(self, clause: ast.OrJoin, scope: Scope, source: str) -> logical.OrNode:
         inner = clause.source.name if clause.source else source
         listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
         branches = []
@@ -201,14 +190,18 @@ class Scoping:
         required = frozenset(scope[v.name] for v in clause.required)
         return self.disjunction(tuple(branches), required, scope, clause.position)
 
-    def negation(self, clause: ast.Not | ast.NotJoin, scope: Scope, shared: Iterable[str], source: str) -> NotNode:
+    def negation(
+        self, clause: ast.Not | ast.NotJoin, scope: Scope, shared: Iterable[str], source: str
+    ) -> logical.NotNode:
         source = clause.source.name if clause.source else source
         mine: Scope = {name: scope[name] for name in shared}
         outer = set(mine.values())
         shared = frozenset(mine)
         self.rename(clause.clauses, mine)
         inner = self.conjunction(clause.clauses, mine, shared, source)
-        return NotNode(inner.items, tuple(sorted(outer | self.constants_in(inner))), position=clause.position)
+        return logical.NotNode(
+            inner.items, tuple(sorted(outer | self.constants_in(inner))), position=clause.position
+        )
 
     # Rules
 
@@ -222,15 +215,14 @@ class Scoping:
         if clause.name not in self.rules.inlined:
             name = clause.name if default == "$" else f"{clause.name}@{default}"
             self.called[name] = (clause.name, default)
-            return [*nodes, RuleAtom(name, terms, position=clause.position)]
+            return [*nodes, logical.RuleAtom(name, terms, position=clause.position)]
         branches = self.rules.branches[clause.name]
         required = frozenset(term for term in terms[: len(branches[0].required)] if term is not None)
         bodies = tuple(self.inlined(rule, terms, default, clause) for rule in branches)
         if len(bodies) == 1 and not required:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}
-        choice = self.disjunction(bodies, required, known, clause.position)
-        return [*nodes, replace(choice, rule=clause.name)]
+        return [*nodes, replace(self.disjunction(bodies, required, known, clause.position), rule=clause.name)]
 
     def passed(self, argument: ast.Term, scope: Scope, source: str, nodes: list[Node]) -> str | None:
         """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.
@@ -250,7 +242,6 @@ class Scoping:
         return name
 
     def constants_in(self, body: AndNode) -> frozenset[str]:
-        """The constants of rule calls that a body reads."""
         if not self.constants:
             return frozenset()
         return frozenset(name for leaf in everything(body) for name in variables(leaf) if name in self.constants)
@@ -268,11 +259,10 @@ class Scoping:
                     what = f"the rule {rule.name} requires {place.name} to be bound at the call"
                     raise AdalogError(Code.UNBOUND_VARIABLE, f"{what}, and _ binds nothing", call.position)
             elif known != term:
-                equal.append(FunctionAtom("identity", (known,), term, rule.position))
+                equal.append(logical.FunctionAtom("identity", (known,), term, rule.position))
         names = frozenset(mine)
         self.rename(rule.clauses, mine)
-        body = self.conjunction(rule.clauses, mine, names, source)
-        return AndNode((*body.items, *equal))
+        return AndNode((*self.conjunction(rule.clauses, mine, names, source).items, *equal))
 
     def predicates(self) -> tuple[RulePredicate, ...]:
         """The rules that became relations, in the order in which they were first called."""
@@ -298,7 +288,7 @@ class Scoping:
                 continue
             before, after = branch.body.items
             call = rule.clauses[1]
-            assert isinstance(after, RuleAtom)
+            assert isinstance(after, logical.RuleAtom)
             assert isinstance(call, ast.RuleCall)
             terms = [term for term in after.terms if isinstance(term, str)]
             for other in others:
@@ -322,7 +312,7 @@ def _once(items: Iterable[Node]) -> Iterator[Node]:
     """Each data pattern and predicate once: to say it again adds nothing."""
     seen: set[Node] = set()
     for item in items:
-        if isinstance(item, DatomAtom | PredicateAtom):
+        if isinstance(item, logical.DatomAtom | logical.PredicateAtom):
             if item in seen:
                 continue
             seen.add(item)

@@ -22,17 +22,8 @@ from adalog.datalog.names import names_in, targets
 from adalog.datalog.pull import DB_ID, PullPattern
 from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
-from adalog.planner.model.logical import (
-    AndNode,
-    DatomAtom,
-    Leaf,
-    NotNode,
-    OrNode,
-    PredicateAtom,
-    RuleAtom,
-    conjuncts,
-    everything,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import AndNode, Leaf, conjuncts, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
@@ -117,14 +108,14 @@ class _Finder:
     # Names and literals
 
     def leaf(self, leaf: Leaf) -> None:
-        if isinstance(leaf, DatomAtom):
+        if isinstance(leaf, logical.DatomAtom):
             self.pattern(leaf)
         elif isinstance(leaf, Call) and leaf.name in LOOKUPS:
             for term in looked_up_attributes(leaf):
                 if isinstance(term, ast.Const):
                     self.attribute(term, source_of(leaf))
 
-    def pattern(self, atom: DatomAtom) -> None:
+    def pattern(self, atom: logical.DatomAtom) -> None:
         if atom.source not in self.databases:
             return
         self.term(atom.entity, VariablePlace(PlaceKind.ENTITY, atom.source))
@@ -135,7 +126,6 @@ class _Finder:
             self.term(atom.value, VariablePlace(PlaceKind.VALUE, atom.source, atom.attribute.value))
 
     def attribute(self, term: ast.Const, source: str) -> None:
-        """Whether an attribute of that name is declared."""
         look()
         database = self.databases.get(source)
         if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
@@ -175,6 +165,8 @@ class _Finder:
         elif (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
             probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
             hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
+            if term.value is None:
+                hint = _NOTHING
             message = f"nothing can equal {shown(term.value)} here: {holding(held)}; {hint}"
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
 
@@ -193,22 +185,22 @@ class _Finder:
         items = list(conjuncts(node.items))
         for item in items:
             look()
-            if isinstance(item, DatomAtom) and not self.is_misread(item):
+            if isinstance(item, logical.DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
                     if type_of(before) != type_of(held):
                         self.unequal(name, before, held, "", item.position)
         for item in items:
-            if isinstance(item, RuleAtom):
+            if isinstance(item, logical.RuleAtom):
                 self.call(item, known)
         for item in items:
             match item:
-                case PredicateAtom() if item.name in COMPARISONS:
+                case logical.PredicateAtom() if item.name in COMPARISONS:
                     self.comparison(item, known)
-                case OrNode():
+                case logical.OrNode():
                     for branch in item.branches:
                         self.conjunction(branch, known)
-                case NotNode():
+                case logical.NotNode():
                     self.conjunction(AndNode(item.items), known)
                 case _:
                     pass
@@ -226,7 +218,7 @@ class _Finder:
             )
         self.say(Suspicion.IMPOSSIBLE_JOIN, message, position)
 
-    def call(self, atom: RuleAtom, known: Mapping[str, PlaceContent]) -> None:
+    def call(self, atom: logical.RuleAtom, known: Mapping[str, PlaceContent]) -> None:
         """Whether what is passed to a rule can be what each branch of it takes."""
         heads = [b.head for each in self.outline.tree.predicates if each.name == atom.rule for b in each.branches]
         for place, term in enumerate(atom.terms):
@@ -245,12 +237,11 @@ class _Finder:
                 return held
         return None
 
-    def is_misread(self, atom: DatomAtom) -> bool:
+    def is_misread(self, atom: logical.DatomAtom) -> bool:
         terms = (atom.entity, atom.attribute, atom.value)
         return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
 
-    def held(self, atom: DatomAtom) -> Iterator[tuple[str, PlaceContent]]:
-        """What the variables of a pattern hold."""
+    def held(self, atom: logical.DatomAtom) -> Iterator[tuple[str, PlaceContent]]:
         kinds = (PlaceKind.ENTITY, PlaceKind.ATTRIBUTE, PlaceKind.TRANSACTION)
         for term, kind in zip((atom.entity, atom.attribute, atom.tx), kinds, strict=True):
             if isinstance(term, str):
@@ -261,7 +252,7 @@ class _Finder:
             if held is not None:
                 yield atom.value, held
 
-    def comparison(self, atom: PredicateAtom, known: Mapping[str, PlaceContent]) -> None:
+    def comparison(self, atom: logical.PredicateAtom, known: Mapping[str, PlaceContent]) -> None:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:

@@ -36,7 +36,6 @@ class Tree:
     callers: Mapping[str, tuple[str, Position | None]]
 
     def written(self, variable: str) -> str:
-        """What a variable is called in the query's text."""
         return self.names.get(variable, variable)
 
 

@@ -40,8 +40,7 @@ def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> It
 
 
 def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterator[PendingWarning]:
-    """The idents and the attributes of lookup refs that name no entity. `named`: each with its place in the
-    request."""
+    """The idents and attributes of lookup refs that name no entity. `named`: each with its place in the request."""
     for place, value in named:
         look()
         unknown = unknown_entity(database, value)
@@ -50,8 +49,7 @@ def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterato
 
 
 def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[PendingWarning]:
-    """What of an index's leading components nothing there can equal. An attribute that is not declared is refused
-    elsewhere."""
+    """What of an index's leading components nothing can equal. Undeclared attributes are refused elsewhere."""
     known = dict(zip(index, components, strict=False))
     for number, (letter, value) in enumerate(known.items()):
         place = f"components[{number}]"

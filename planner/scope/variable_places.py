@@ -9,16 +9,8 @@ from typing import Final
 from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
-from adalog.planner.model.logical import (
-    DatomAtom,
-    FunctionAtom,
-    Leaf,
-    PredicateAtom,
-    RelationAtom,
-    RuleAtom,
-    Subquery,
-    everything,
-)
+from adalog.planner.model import logical
+from adalog.planner.model.logical import Leaf, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, source_of, values_of
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
 from adalog.planner.scope.tree import Tree
@@ -62,7 +54,7 @@ class _Finder:
     def leaf(self, leaf: Leaf) -> None:
         look()
         match leaf:
-            case DatomAtom():
+            case logical.DatomAtom():
                 self.stands(leaf.entity, VariablePlace(PlaceKind.ENTITY, leaf.source))
                 self.stands(leaf.attribute, VariablePlace(PlaceKind.ATTRIBUTE, leaf.source))
                 self.stands(leaf.tx, VariablePlace(PlaceKind.TRANSACTION, leaf.source))
@@ -71,19 +63,19 @@ class _Finder:
                 elif isinstance(leaf.attribute, str):
                     named = AttributeVariable(leaf.attribute)
                     self.stands(leaf.value, VariablePlace(PlaceKind.VALUE, leaf.source, named))
-            case RuleAtom():
+            case logical.RuleAtom():
                 for head in self.heads.get(leaf.rule, ()):
                     for term, place in zip(leaf.terms, head, strict=True):
                         self.passed(term, place)
-            case RelationAtom():
+            case logical.RelationAtom():
                 for number, term in enumerate(leaf.terms):
                     if isinstance(term, str) and not leaf.derived:
                         self.columns.setdefault((leaf.relation, number), {})[term] = None
                 if leaf.subquery is not None:
                     self.within(leaf.subquery, leaf.subquery.given)
-            case FunctionAtom():
+            case logical.FunctionAtom():
                 self.function(leaf)
-            case PredicateAtom():
+            case logical.PredicateAtom():
                 self.looked_up(leaf)
                 if leaf.name in COMPARISONS:
                     names = [arg for arg in leaf.args if isinstance(arg, str)]
@@ -97,7 +89,7 @@ class _Finder:
         if isinstance(attribute, Keyword) or type(attribute) is int:
             self.stands(term, VariablePlace(PlaceKind.VALUE, source, attribute))
 
-    def function(self, leaf: FunctionAtom) -> None:
+    def function(self, leaf: logical.FunctionAtom) -> None:
         if leaf.subquery is not None:
             self.within(leaf.subquery, leaf.args)
             return
@@ -115,7 +107,7 @@ class _Finder:
         if call.name in LOOKUPS and values:
             self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source_of(call)))
 
-    def within(self, inner: Subquery, args: Iterable[object]) -> None:
+    def within(self, inner: logical.Subquery, args: Iterable[object]) -> None:
         outside = dict(inner.sources)
         for name, arg in zip(inner.inputs, args, strict=True):
             for place in inner.plan.places.variables.get(name, ()):
@@ -132,7 +124,6 @@ class _Finder:
         return VariablePlaces({name: places for name, places in variables.items() if places}, columns)
 
     def _reached(self, name: str) -> tuple[VariablePlace, ...]:
-        """The places that a variable's value comes to."""
         order = [name]
         known = {name}
         for each in order:

@@ -13,7 +13,7 @@ from graphql import GraphQLError
 
 from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
-from adalog.datalog.errors import AdalogError, Code, quoted, shown
+from adalog.datalog.errors import AdalogError, invalid_argument, quoted, shown
 from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
@@ -104,7 +104,12 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
             return value
     instant = iso_instant(text)
     if instant is None:
-        raise _invalid(f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"')
+        hint = (
+            f"a transaction's number is t: {{t: {text}}}"
+            if text.isdecimal()
+            else 'write e.g. "2024-05-01T12:00:00Z"'
+        )
+        raise _invalid(f"{place} {quoted(text)} is no instant; {hint}")
     return instant
 
 
@@ -166,7 +171,7 @@ def _flag(place: str, value: Any) -> bool:
 
 
 def _invalid(message: str) -> AdalogError:
-    return AdalogError(Code.ARG_INVALID, message)
+    return invalid_argument(message)
 
 
 _READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}

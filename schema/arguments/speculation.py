@@ -25,8 +25,6 @@ With = Annotated[
     EDN | None,
     strawberry.argument(
         name="with",
-        description="Transaction data to apply to the basis before reading it; nobody else sees it, and it is "
-        "never committed.",
     ),
 ]
 

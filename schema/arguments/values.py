@@ -10,7 +10,7 @@ import strawberry
 
 from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.executor.question.arguments import GivenArgument
 from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
 from adalog.schema.writing.encoding import NestingError, TagError, decode
@@ -22,16 +22,12 @@ if TYPE_CHECKING:
     from adalog.store.snapshot.snapshot import Snapshot
 
 
-@strawberry.input(description="Which database value to read. At most one of t, asOf; none means the latest.")
+@strawberry.input
 class BasisInput:
-    t: Long | None = strawberry.field(default=None, description="As of this transaction number.")
-    as_of: str | None = strawberry.field(default=None, description="As of this instant (ISO-8601) or EDN #inst.")
-    since: Long | None = strawberry.field(
-        default=None, description="Only what was asserted after this transaction number (Datomic's `since`)."
-    )
-    history: bool | None = strawberry.field(
-        default=False, description="All datoms ever asserted or retracted (Datomic's `history`)."
-    )
+    t: Long | None = None
+    as_of: str | None = None
+    since: Long | None = None
+    history: bool | None = False
 
 
 _BASIS = values.Keyword("basis")
@@ -42,7 +38,7 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
     if basis is None:
         return database.snapshot()
     if basis.t is not None and basis.as_of is not None:
-        raise AdalogError(Code.ARG_INVALID, "basis has both t and asOf; give at most one of them")
+        raise invalid_argument("basis has both t and asOf; give at most one of them")
     for name, number in (("t", basis.t), ("since", basis.since)):
         if number is not None:
             check_moment(f"basis.{name}", number)
@@ -62,7 +58,7 @@ def read_arguments(
 ) -> tuple[Any, ...]:
     """The values for `:in` after `$`. {"basis": {"t": 5}} is another database value for a `$source`."""
     if args is not None and args_edn is not None:
-        raise AdalogError(Code.ARG_INVALID, "both args and argsEdn are given; give at most one of them")
+        raise invalid_argument("both args and argsEdn are given; give at most one of them")
     if args_edn is not None:
         return tuple(_read_edn(database, f"argsEdn[{index}]", text) for index, text in enumerate(args_edn))
     return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))

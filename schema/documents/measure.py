@@ -14,7 +14,7 @@ from typing import Final
 import graphql
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.schema.request.limits import RequestLimits, exceeded
 
 _NAME: Final = 200
@@ -107,7 +107,7 @@ def _check_numbers(document: graphql.DocumentNode) -> None:
             left += node
         elif isinstance(node, graphql.IntValueNode | graphql.FloatValueNode) and len(node.value) > _DIGITS:
             message = f"a number in the document has {len(node.value):,} characters; at most {_DIGITS:,} are read"
-            raise AdalogError(Code.ARG_INVALID, message)
+            raise invalid_argument(message)
         elif isinstance(node, graphql.Node):
             left += (getattr(node, key) for key in node.keys)
 

@@ -39,6 +39,7 @@ from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.documents.mistakes import RULES, advised
 from adalog.schema.fields.transacting import Transact, transact_in
 from adalog.schema.fields.types import warnings_of
 from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
@@ -48,7 +49,7 @@ from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
-from adalog.schema.request.transaction_wait import caught_up
+from adalog.schema.request.transaction_wait import caught_up, missed
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
@@ -294,9 +295,11 @@ class Operations:
         except AdalogError as error:
             return PreparedDocument(None, (describe(error),))
         except GraphQLError as error:
+            advised([error], self._schema, text)
             return PreparedDocument(None, (format_error(error),))
-        errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
+        errors = validate(self._schema, document, RULES, max_errors=_VALIDATION_ERRORS)
         if errors:
+            advised(errors, self._schema, text, document)
             # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors))
         return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
@@ -321,7 +324,7 @@ class Operations:
                 selected = self._selected(prepared, context, variables, operation_name)
             else:
                 selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
-            await caught_up(context.services.database)
+            await caught_up(context.services.database, context.min_basis_t)
             return await subscribed(context.services, selected, resume)
         except AdalogError as error:
             raise RefusedError([_located(error, selected)]) from None
@@ -337,7 +340,7 @@ class Operations:
         resume: str | None = None,
     ) -> Subscription | None:
         """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
-        if not _is_light(variables) or context.services.database.missed is not None:
+        if not _is_light(variables) or missed(context.services.database, context.min_basis_t) is not None:
             return None
         selected: SelectedField | None = None
         try:
@@ -360,7 +363,7 @@ class Operations:
             given = root.operation.variable_definitions or ()
             values = get_variable_values(self._schema, given, raw, max_errors=_COERCION_ERRORS)
             if isinstance(values, list):
-                raise RefusedError([format_error(error) for error in values])
+                raise RefusedError(self._wrong_variables(values, prepared.document, raw))
             return root.selected(values)
         executor = PreparingExecutor.build(
             self._schema,
@@ -371,13 +374,20 @@ class Operations:
             max_coercion_errors=_COERCION_ERRORS,
         )
         if isinstance(executor, list):
-            raise RefusedError([format_error(error) for error in executor])
+            raise RefusedError(self._wrong_variables(executor, prepared.document, raw))
         assert isinstance(executor, PreparingExecutor)
         root = executor.subscribed_root()
         # Without directives; a string may look like one.
         if prepared.document.loc is not None and "@" not in prepared.document.loc.source.body:
             prepared.roots[operation_name] = root
         return root.selected(executor.variable_values)
+
+    def _wrong_variables(
+        self, errors: list[GraphQLError], document: DocumentNode, variables: Variables
+    ) -> list[dict[str, Any]]:
+        """The refusal of a request whose variables, or the name of whose operation, are wrong."""
+        found = advised(errors, self._schema, document=document, variables=variables)
+        return [format_error(each) for each in found]
 
     def transaction(
         self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
@@ -412,10 +422,10 @@ class Operations:
 
         executor = build(Cancel()) if _is_light(variables) else await elsewhere(build)
         if isinstance(executor, list):
-            return _answer(ExecutionResult(None, executor))
+            return Answer({"errors": self._wrong_variables(executor, document, variables)}, executed=False)
         if operation is None or operation.operation is not OperationType.MUTATION:
             try:
-                await caught_up(context.services.database)
+                await caught_up(context.services.database, context.min_basis_t)
             except AdalogError as error:
                 return Answer({"errors": [describe(error)]}, executed=False)
         outcome: Any = executor.execute_operation()

@@ -10,7 +10,7 @@ import strawberry
 
 from adalog.datalog import edn
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
@@ -97,7 +97,7 @@ def _check_first(first: int | None, most: int) -> None:
     if first is None:
         return
     if first < 0:
-        raise AdalogError(Code.ARG_INVALID, f"first is {first}; a page has 0 rows or more")
+        raise invalid_argument(f"first is {first}; a page has 0 rows or more")
     if first > most:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
@@ -105,7 +105,7 @@ def _check_first(first: int | None, most: int) -> None:
 def _within(asked: int | None, most: int) -> Cancel:
     """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
     if asked is not None and asked <= 0:
-        raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
+        raise invalid_argument(f"timeoutMs is {asked}; give at least 1")
     return Cancel.after(most if asked is None else min(asked, most))
 
 
@@ -132,33 +132,16 @@ def _basis_name(basis: BasisInput | None) -> object:
 
 @strawberry.type(name="Query")
 class QueryFields:
-    @strawberry.field(description="Run an EDN Datalog query.")
+    @strawberry.field
     async def q(
         self,
         info: Info,
         query: EDN,
-        args: Annotated[
-            list[JSON] | None,
-            strawberry.argument(
-                description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
-                'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
-                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text. "
-                '{"#edn": "…"} is an argument as argsEdn has it.'
-            ),
-        ] = None,
-        args_edn: Annotated[
-            list[EDN] | None,
-            strawberry.argument(
-                description="The same as EDN, when JSON cannot say it; a basis is {:basis {:as-of 5}}. At most one "
-                "of args, argsEdn."
-            ),
-        ] = None,
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
-        first: Annotated[
-            int | None,
-            strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
-        ] = None,
+        first: int | None = None,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
         engine: types.EngineOption | None = types.EngineOption.AUTO,
@@ -199,7 +182,7 @@ class QueryFields:
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
 
-    @strawberry.field(description="The plan of a query, and with `analyze` what running it did.")
+    @strawberry.field
     async def explain(
         self,
         info: Info,
@@ -230,10 +213,7 @@ class QueryFields:
             text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
         )
 
-    @strawberry.field(
-        description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "
-        "it shows nothing or there is no such entity."
-    )
+    @strawberry.field
     async def pull(
         self,
         info: Info,
@@ -248,7 +228,7 @@ class QueryFields:
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
-    @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
+    @strawberry.field
     async def pull_many(
         self,
         info: Info,
@@ -262,7 +242,7 @@ class QueryFields:
         made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms)
         return cast(list[JSON | None], made)
 
-    @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
+    @strawberry.field
     async def datoms(
         self,
         info: Info,
@@ -281,7 +261,7 @@ class QueryFields:
         within = _within(timeout_ms, services.limits.timeout_ms)
         if components is not None and len(components) > len(index.value):
             message = f"{len(components):,} components; an index has {len(index.value)} places"
-            raise AdalogError(Code.ARG_INVALID, message)
+            raise invalid_argument(message)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
         told: list[Diagnostic] = []
         snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
@@ -311,7 +291,7 @@ class QueryFields:
             page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
         )
 
-    @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
+    @strawberry.field
     async def transactions(
         self,
         info: Info,
@@ -358,10 +338,7 @@ class QueryFields:
 
 @strawberry.type(name="Mutation")
 class MutationFields:
-    @strawberry.mutation(
-        description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
-        "having happened since; the same `idempotencyKey` is applied once."
-    )
+    @strawberry.mutation
     async def transact(
         self,
         info: Info,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument, unavailable
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -227,7 +227,7 @@ async def subscribed(services: Services, selected: SelectedField, resume: str | 
 def subscribed_at_once(services: Services, selected: SelectedField, resume: str | None) -> Subscription | None:
     """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
     if services.hub is None:
-        raise AdalogError(Code.BACKEND_UNAVAILABLE, "this gateway has no live queries")
+        raise unavailable("this gateway has no live queries")
     if selected.field == "transactions":
         return _log(services, services.hub, selected, resume)
     reading = _Reading(services, selected, resume)
@@ -251,7 +251,7 @@ def _log(services: Services, hub: Hub, selected: SelectedField, resume: str | No
     start = selected.arguments.get("from")
     if resume is not None:
         if not resume.isdecimal() or len(resume) > 18:
-            raise AdalogError(Code.ARG_INVALID, "the last event's id is not the number of a transaction")
+            raise invalid_argument("the last event's id is not the number of a transaction")
         start = int(resume)
     if start is not None:
         check_moment("from", start)

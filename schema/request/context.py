@@ -45,10 +45,12 @@ class Services:
 
 @dataclass(slots=True)
 class Context:
-    """One request: the services, how many rows its queries gave (for the metrics), what its response may still come
-    to, and the warnings of fields that cannot carry them, by their paths."""
+    """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
+    its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
+    cannot carry them, by their paths."""
 
     services: Services
+    min_basis_t: int | None = None
     rows: int = 0
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: ResponseBudget = field(init=False)

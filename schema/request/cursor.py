@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.executor.live.subscribers.resume import ResumeTokens
 from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
 from adalog.store.files.formats import RELEASE
@@ -80,4 +80,4 @@ def question(*parts: object) -> str:
 
 def _refused(why: str) -> AdalogError:
     message = f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
-    return AdalogError(Code.ARG_INVALID, message)
+    return invalid_argument(message)

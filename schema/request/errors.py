@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message
+from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message, limit_exceeded, unavailable
 from adalog.store.files.addresses import without_secrets
 
 log = logging.getLogger("adalog.graphql")
@@ -88,9 +88,9 @@ def _domain_error(error: GraphQLError) -> AdalogError | None:
     if isinstance(cause, asyncio.CancelledError):
         return AdalogError(Code.CANCELLED, "the request was cancelled")
     if isinstance(cause, (MemoryError, RecursionError)):
-        return AdalogError(Code.LIMIT_EXCEEDED, "the request needs more memory than this server has for it")
+        return limit_exceeded("the request needs more memory than this server has for it")
     if isinstance(cause, OSError) and cause.errno in OUT_OF_FILES:
-        return AdalogError(Code.BACKEND_UNAVAILABLE, "this server has as many files open as it may; try again")
+        return unavailable("this server has as many files open as it may; try again")
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, limit_exceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +27,4 @@ class RequestLimits:
 def exceeded(what: str, limit: int, setting: str | None = None) -> AdalogError:
     """A LIMIT_EXCEEDED that names the limit and the setting that moves it, where one does."""
     moved = "" if setting is None else f"; the setting ADALOG_{setting.upper()} moves this limit"
-    return AdalogError(Code.LIMIT_EXCEEDED, f"more than {limit:,} {what}{moved}")
+    return limit_exceeded(f"more than {limit:,} {what}{moved}")

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import unavailable
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -27,15 +27,23 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
         await asyncio.wait_for(asyncio.wrap_future(waiting), left)
 
 
-async def caught_up(database: Database) -> None:
-    """Returns when all can be read that another process of this server has answered.
+def missed(database: Database, seen: int | None) -> int | None:
+    """The newest transaction that was answered elsewhere and cannot be read here yet; None where there is none.
 
-    Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than another has seen."""
-    t = database.missed
+    `seen`: the newest that the client has seen. If no other process writes to the log, a newer one than there is
+    belongs to another database, one before a restore for example, and does not count."""
+    t = max(database.missed or 0, seen if seen is not None and database.log.is_shared else 0)
+    return t if t > database.snapshot().t else None
+
+
+async def caught_up(database: Database, seen: int | None) -> None:
+    """Returns when all can be read that another process of this server has answered, and that the client has seen.
+
+    Raises BACKEND_UNAVAILABLE if that takes too long: no client sees an older database than it, or another client
+    of this server, has seen."""
+    t = missed(database, seen)
     if t is None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
-    if database.missed is not None and database.snapshot().t < t:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"this worker has not read transaction {t} yet, which was answered; try again"
-        )
+    if missed(database, seen) is not None and database.snapshot().t < t:
+        raise unavailable(f"this process has not read transaction {t} yet, which was answered; try again")

@@ -42,10 +42,12 @@ class KeptFile:
 
 @dataclass(frozen=True)
 class Backup:
-    """A database as of transaction t, which is of `instant`, and of when it was `made`; both in milliseconds. name:
-    of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from the
-    first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
-    files: those that the checkpoint and the log name."""
+    """A database as of transaction t, which is of `instant`, and of when it was `made`; both in milliseconds.
+
+    name: of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from
+    the first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
+    files: those that the checkpoint and the log name.
+    """
 
     name: str
     number: int

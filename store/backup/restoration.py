@@ -27,7 +27,7 @@ from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.place import Place, place_of
 from adalog.store.files.private_folder import PrivateFolder
-from adalog.store.files.segment import sync_folder, write_text
+from adalog.store.files.segment import synced, write_text
 from adalog.store.log.entry import CopiedEntry
 from adalog.store.log.log import Log
 from adalog.store.log.server import ServerLog
@@ -156,7 +156,7 @@ def _staged(path: Path) -> Iterator[FolderLayout]:
                 _clear(folder)
                 staging.path.mkdir(FOLDER_MODE)
                 # Whatever wants to be opened meanwhile is refused for it.
-                sync_folder(path)
+                synced(path)
             staging.segments.mkdir(FOLDER_MODE)
             staging.imported.mkdir(FOLDER_MODE)
             yield staging
@@ -180,7 +180,7 @@ def _clear(folder: Folder) -> None:
         shutil.rmtree(path, ignore_errors=True)
     folder.segments.mkdir(FOLDER_MODE, exist_ok=True)
     folder.checkpoint.unlink(missing_ok=True)
-    sync_folder(folder.path)
+    synced(folder.path)
     shutil.rmtree(folder.restoring, ignore_errors=True)
 
 
@@ -190,15 +190,15 @@ def _moved(staging: FolderLayout, folder: Folder) -> None:
     )
     for path in (staging.segments, staging.imported, staging.path):
         if path.is_dir():
-            sync_folder(path)
+            synced(path)
     staging.segments.rename(folder.segments)
     if any(staging.imported.iterdir()):
         staging.imported.rename(folder.imported)
     if staging.checkpoint.exists():
         staging.checkpoint.rename(folder.checkpoint)
-    sync_folder(folder.path)
+    synced(folder.path)
     staging.log.rename(folder.log)
-    sync_folder(folder.path)
+    synced(folder.path)
     shutil.rmtree(staging.path, ignore_errors=True)
 
 
@@ -274,11 +274,7 @@ class _Restoring:
                 checksum = log.checksum
             finally:
                 log.close()
-            descriptor = os.open(self._staging.log, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            synced(self._staging.log)
         if self._t == self._backup.t and checksum != self._backup.log_checksum:
             raise DamagedBackup(self._place.shown, self._backup.file, "its log is of other transactions")
 

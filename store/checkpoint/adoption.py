@@ -17,10 +17,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
-from adalog.store.files.segment import Segment, open_segment, sync_folder
+from adalog.store.files.segment import Segment, open_segment, synced
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.log import Log
 from adalog.store.snapshot.free_ids import Interval
@@ -29,7 +29,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, TransactionSettings
 from adalog.store.transact.resolve import Transaction, resolve
-from adalog.store.tries.relation import Part, Relation
+from adalog.store.tries.relation import Part, Relation, parts_in_files
 from adalog.store.tries.relation_files import block_of, load_relation
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Int64s
@@ -60,11 +60,13 @@ class PreparedImport:
 
 @dataclass(frozen=True, eq=False)
 class Adoption:
-    """Segments for the transaction that `prepared` describes. relations: by attribute, the files of its relation,
-    that of its base first, then its runs, the newest first: new ones, and those it had. blocks: by tag, (first
-    number, file) in order. logged: the transaction's datoms. entities: so many are new, with ids from `first` on.
-    chosen: other ids in it that may be new, in order; of ids that lie close together the first and the last are
-    enough."""
+    """Segments for the transaction that `prepared` describes.
+
+    relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
+    ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
+    entities: so many are new, with ids from `first` on. chosen: other ids in it that may be new, in order; of ids
+    that lie close together the first and the last are enough.
+    """
 
     prepared: PreparedImport
     relations: Mapping[int, Sequence[Segment]]
@@ -129,9 +131,7 @@ def check_fits(adoption: Adoption, head: Head) -> None:
             "the database was changed while the import ran, and nothing was imported; try again",
         )
     if len(head.free.among_sorted(adoption.made)) < adoption.entities:
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED, f"no ids are left side by side for the import's {adoption.entities:,} new entities"
-        )
+        raise limit_exceeded(f"no ids are left side by side for the import's {adoption.entities:,} new entities")
     head.free.check_chosen(head.free.among_sorted(adoption.chosen))
 
 
@@ -148,12 +148,8 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
     """Moves the files to where they stay, and maps them. current: the relations of today, by attribute. What was
     moved and is never named by the log or a checkpoint is removed when the folder is opened again."""
     folder.imported.mkdir(FOLDER_MODE, exist_ok=True)
-    known = {
-        part.segment: part
-        for relation in (*current.values(), *(each.relation for each in adoption.prepared.snapshot.data().values()))
-        for part in relation.parts
-        if part.segment is not None
-    }
+    before = (each.relation for each in adoption.prepared.snapshot.data().values())
+    known = parts_in_files((*current.values(), *before))
 
     def moved(part: Part) -> Part:
         # Mapped first, and so held before a sweep can take its file for garbage.
@@ -169,8 +165,8 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
         for tag, own in adoption.blocks.items()
     }
     logged = tuple(replace(each, segment=_moved(each.segment, folder.imported)) for each in adoption.logged)
-    sync_folder(folder.segments)
-    sync_folder(folder.imported)
+    synced(folder.segments)
+    synced(folder.imported)
     return AdoptedSegments(relations, blocks, logged)
 
 

@@ -29,9 +29,11 @@ _NOTHING: Final[Mapping[Segment, Part]] = {}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together. relations:
-    the files of each attribute, that of its base first, then those of its runs, the newest first. blocks: of each
-    tag, (first number, file) in order. young: the file of the events that no relation holds."""
+    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together.
+
+    relations: the files of each attribute, that of its base first, then those of its runs, the newest first.
+    blocks: of each tag, (first number, file) in order. young: the file of the events that no relation holds.
+    """
 
     counters: Counters
     log_checksum: int

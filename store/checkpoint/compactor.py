@@ -23,7 +23,7 @@ from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
-from adalog.store.files.segment import Segment, sync_folder
+from adalog.store.files.segment import Segment, synced
 from adalog.store.log.log import Log
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
@@ -31,7 +31,7 @@ from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import FoldTarget
-from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation import Relation, parts_in_files
 from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
 
@@ -173,13 +173,8 @@ class Compactor:
                     checkpoint = self._folding.newest()
                     if checkpoint is None:
                         return
-                    known = {
-                        part.segment: part
-                        for each in self._moment().snapshot.data().values()
-                        for part in each.relation.parts
-                        if part.segment is not None
-                    }
-                    self._take_over(mapped(checkpoint, known))
+                    data = self._moment().snapshot.data().values()
+                    self._take_over(mapped(checkpoint, parts_in_files(each.relation for each in data)))
                     self._named = checkpoint.files()
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
@@ -277,7 +272,7 @@ class Compactor:
                     base = load_base(made, trusted=True)
                     kept = folder.segments / made.file
                     Path(made.path).rename(kept)
-                    sync_folder(folder.segments)
+                    synced(folder.segments)
                 folded = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
                 folded.prepare()
                 return folded

@@ -6,10 +6,11 @@ are once they were brought.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -27,41 +28,48 @@ from adalog.store.log.publication import Published
 _PREFIX: Final = "adalog-read-"
 
 
-class Files(Protocol):
-    """`path`: the data folder, None where they do not lie in one. `segments`, `imported`: folders here.
-    `checkpoint_shown`: where the checkpoint is, for people."""
+class Files(ABC):
+    """`segments`, `imported`: folders here. `path`: the data folder, None where they do not lie in one. `place`:
+    what their names stand in, for people. `checkpoint_shown`: where the checkpoint is, likewise."""
 
-    path: Path | None
+    path: Path | None = None
+    place = ""
     checkpoint_shown: str
     segments: Path
     imported: Path
 
     def held(self) -> AbstractContextManager[None]:
         """No segment goes until the end, where that can be had."""
+        return nullcontext()
 
+    @abstractmethod
     def checkpoint(self) -> tuple[str, Checkpoint] | None:
         """The text of the newest checkpoint and what it says, whose segments need not be here; None without one.
         Raises DamagedSegment, or AdalogError for one that cannot be read."""
 
+    @abstractmethod
     def bring(self, segments: Sequence[Segment]) -> None:
         """Has files be at their paths, as far as these are others' to fill. Raises DamagedSegment."""
 
+    @abstractmethod
     def drop(self, segment: Segment) -> None:
         """A file that was brought is not needed any more."""
 
+    @abstractmethod
     def size(self, segment: Segment) -> int:
         """The bytes of a file, which need not be here, more or less. Raises DamagedSegment."""
 
     def shown(self, segment: Segment) -> str:
         """Where a file is, for people."""
+        return f"{self.place}{Path(segment.path).parent.name}/{segment.file}"
 
 
-class FolderFiles:
+class FolderFiles(Files):
     """Those of a data folder, or of a gateway's copy. bring: has files of imports be there, where it does not have
     them all."""
 
     def __init__(self, folder: FolderLayout, bring: Callable[[Sequence[Segment]], None] | None = None) -> None:
-        self.path: Path | None = folder.path
+        self.path = folder.path
         self.checkpoint_shown = folder.checkpoint.name
         self.segments, self.imported = folder.segments, folder.imported
         self._folder = folder
@@ -83,16 +91,13 @@ class FolderFiles:
     def size(self, segment: Segment) -> int:
         return 0 if self._bring is not None else size_of(segment)
 
-    def shown(self, segment: Segment) -> str:
-        return f"{Path(segment.path).parent.name}/{segment.file}"
 
-
-class SharedFiles:
+class SharedFiles(Files):
     """Those that gateways share in a place: read where they are, if that is a folder of this machine, or else
-    fetched into one of our own."""
+    fetched into one of our own. None is held: files stay for a while after they were named last."""
 
     def __init__(self, place: Place, published: Callable[[], list[Published]], own: Path) -> None:
-        self.path: Path | None = None
+        self.place = f"{place.shown}/"
         self.checkpoint_shown = f"{place.shown}/{CHECKPOINTS}"
         self._place = place
         self._published = published
@@ -103,10 +108,6 @@ class SharedFiles:
         if self._is_own:
             for folder in (self.segments, self.imported):
                 folder.mkdir(FOLDER_MODE)
-
-    def held(self) -> AbstractContextManager[None]:
-        # Files stay for a while after they were named last.
-        return nullcontext()
 
     def checkpoint(self) -> tuple[str, Checkpoint] | None:
         try:
@@ -138,9 +139,6 @@ class SharedFiles:
         if folder not in self._sizes:
             self._sizes[folder] = self._place.sizes(folder)
         return self._sizes[folder].get(segment.file, 0)
-
-    def shown(self, segment: Segment) -> str:
-        return f"{self._place.shown}/{Path(segment.path).parent.name}/{segment.file}"
 
 
 @contextmanager

@@ -54,9 +54,14 @@ def opened(
     saves: Folder | None = None,
 ) -> ReplayedState:
     """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log. saves: the same
-    folder, where checkpoints may be made on the way. From the checkpoint and the log after it, or from the log
-    alone where there is no folder or segments are damaged. Raises INTERNAL where the log is damaged or lacks
-    transactions that the checkpoint has seen, OpeningStopped where the progress was told to stop."""
+    folder, where checkpoints may be made on the way.
+
+    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
+    damaged.
+
+    Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen, OpeningStopped
+    where the progress was told to stop.
+    """
     head, checksum = Head.empty(log.dictionary_secret), 0
     named: Collection[str] | None = None
     try:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import msgpack  # type: ignore[import-untyped]
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, NotAValueError, Symbol, Uri
 
 _KEYWORD: Final = 1
@@ -87,9 +87,8 @@ def canonical_decimal(value: Decimal) -> Decimal:
     assert isinstance(exponent, int)
     if exponent > 0:
         if len(digits) + exponent > _MAX_DIGITS:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"a bigdec of {len(digits) + exponent:,} digits is too long; it has at most {_MAX_DIGITS:,}",
+            raise limit_exceeded(
+                f"a bigdec of {len(digits) + exponent:,} digits is too long; it has at most {_MAX_DIGITS:,}"
             )
         return Decimal((sign, digits + (0,) * exponent, 0))
     end = len(digits)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
 from adalog.store.files.permissions import FOLDER_MODE, opener
-from adalog.store.files.segment import removed_on_failure, sync_folder
+from adalog.store.files.segment import removed_on_failure, synced
 
 PIECE: Final = 1 << 20
 FOLDERS: Final = ("files", "log", "backups")
@@ -148,7 +148,7 @@ class LocalPlace(Place):
         with self._telling("written"):
             for folder in (self.path, *self.path.iterdir()):
                 if folder.is_dir():
-                    sync_folder(folder)
+                    synced(folder)
 
     def unnamed(self, folder: str, named: set[str]) -> list[str]:
         return [name for name in self.sizes(folder) if name not in named]

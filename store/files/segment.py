@@ -82,7 +82,7 @@ def removed_on_failure(temporary: Path) -> Iterator[None]:
 
 def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
-    header, places = _header(arrays)
+    header, places = header_of(arrays)
     temporary = folder / f".{stem}.tmp"
     with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
@@ -99,7 +99,7 @@ def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | J
             os.fsync(file.fileno())
         path = folder / f"{stem}-{checksum:08x}.seg"
         temporary.rename(path)
-        sync_folder(folder)
+        synced(folder)
         return Segment(str(path), checksum)
 
 
@@ -108,7 +108,7 @@ def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[
         yield np.ascontiguousarray(part).view(np.uint8).data
 
 
-def _header(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, dict[str, int]]:
+def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, dict[str, int]]:
     """The file's beginning, and where each array goes; places do not depend on the header's own length."""
     relative, at = {}, 0
     for name, array in arrays.items():
@@ -213,12 +213,12 @@ def write_text(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
-    sync_folder(path.parent)
+    synced(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def synced(path: Path) -> None:
+    """Makes what was written to a file durable, or the renames in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -23,8 +23,11 @@ AT_ONCE: Final = 4
 
 
 def fetch(place: Place, folder: str, segments: Iterable[Segment]) -> None:
-    """Has segments be where they say, from a folder of the place. Raises BACKEND_UNAVAILABLE where one cannot be
-    read, DamagedSegment for one that is not what was written, and OSError where it cannot be written here."""
+    """Has segments be where they say, from a folder of the place.
+
+    Raises BACKEND_UNAVAILABLE where one cannot be read, DamagedSegment for one that is not what was written, and
+    OSError where it cannot be written here.
+    """
     missing = [segment for segment in segments if not Path(segment.path).exists()]
     with ThreadPoolExecutor(AT_ONCE, "adalog-fetching") as threads:
         list(threads.map(lambda segment: _fetch(place, f"{folder}/{segment.file}", segment), missing))

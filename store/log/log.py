@@ -67,8 +67,11 @@ class AppendTurn:
 
 
 class Log(LogReader):
-    """Entries 1, 2, 3 … without a gap. One thread appends; any number read. is_shared: other processes append, too.
-    settling: for how many seconds the outcome of a commit in doubt is waited for."""
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
+
+    is_shared: other processes append, too. settling: for how many seconds the outcome of a commit in doubt is
+    waited for.
+    """
 
     is_shared = False
     # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.

@@ -25,6 +25,7 @@ _RENEW_SECONDS: Final = 4.0
 _NOW: Final = sa.func.clock_timestamp()
 _UNTIL: Final = _NOW + sa.literal_column(f"interval '{_LEASE_SECONDS} seconds'")
 _COLUMNS: Final = CHECKPOINTS.c
+_NEWEST: Final = sa.select(_COLUMNS.t, _COLUMNS.token).order_by(_COLUMNS.t.desc(), _COLUMNS.token.desc())
 
 
 class Published(NamedTuple):
@@ -41,9 +42,8 @@ class Published(NamedTuple):
 
 def published(engine: sa.Engine) -> list[Published]:
     """The checkpoints that gateways on the engine's server share, the newest first."""
-    query = sa.select(_COLUMNS.t, _COLUMNS.token).order_by(_COLUMNS.t.desc(), _COLUMNS.token.desc())
     with engine.connect() as connection:
-        return [Published(t, token) for t, token in connection.execute(query)]
+        return [Published(t, token) for t, token in connection.execute(_NEWEST)]
 
 
 class Publication:
@@ -85,29 +85,24 @@ class Publication:
 
     def publish(self, published: Published, keep: int) -> bool:
         """Names a checkpoint, all of whose files are where they are shared, and forgets all but the newest `keep`.
-        Returns whether the lease still holds; nothing is changed where it does not."""
+
+        Returns whether the lease still holds; nothing is changed where it does not.
+        """
         held = sa.select(LEASES.c.token).where(
             LEASES.c.name == _NAME,
             LEASES.c.holder == self._holder,
             LEASES.c.token == published.token,
             LEASES.c.until > _NOW,
         )
-        newest = sa.select(_COLUMNS.t, _COLUMNS.token).order_by(_COLUMNS.t.desc(), _COLUMNS.token.desc())
         with self._transactional.begin() as connection:
             if connection.execute(held.with_for_update()).scalar() is None:
                 return False
             fresh = postgresql.insert(CHECKPOINTS).values(t=published.t, token=published.token)
             connection.execute(fresh.on_conflict_do_nothing())
-            old = newest.offset(keep).subquery()
+            old = _NEWEST.offset(keep).subquery()
             place = sa.tuple_(_COLUMNS.t, _COLUMNS.token)
             connection.execute(sa.delete(CHECKPOINTS).where(place.in_(sa.select(old.c.t, old.c.token))))
         return True
-
-    def forget(self, published: Published) -> None:
-        """Names a checkpoint no longer, which turned out to be damaged."""
-        gone = sa.delete(CHECKPOINTS).where(_COLUMNS.t == published.t, _COLUMNS.token == published.token)
-        with self._engine.connect() as connection:
-            connection.execute(gone)
 
     def close(self) -> None:
         """Lets the next one have the lease."""

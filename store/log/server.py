@@ -20,7 +20,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import conninfo, errors, pq
 
-from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded, unavailable
 from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log import tables
@@ -265,10 +265,9 @@ class ServerLog(Log):
         size = sum(len(entry.payload) for entry in entries)
         if size > _MOST_BYTES:
             self._give_back(connection)
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the transaction has {size:,} bytes, and a log in PostgreSQL takes {_MOST_BYTES:,} at once; load "
-                "it in several transactions",
+                "it in several transactions"
             )
         message = b"; ".join(self._inserts(connection, entries, checksums, number))
         connection.seconds = SILENT_SECONDS + size / _BYTES_A_SECOND

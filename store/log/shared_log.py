@@ -18,7 +18,7 @@ from adalog.store.log.entry import KeyMemory, LogEntry
 from adalog.store.log.log import AppendTurn, Log
 from adalog.store.log.notices import AppendNotices, SocketNotices
 from adalog.store.log.reader import PAGE, ROW
-from adalog.store.log.sqlite import WAIT_SECONDS, opened, refused
+from adalog.store.log.sqlite import WAIT_SECONDS, refused
 from adalog.store.log.tables import DICTIONARIES, SECRETS, TRANSACTIONS, file_version, prepare_file, secret_in
 from adalog.store.values.dictionary import SECRET_BYTES
 
@@ -38,11 +38,6 @@ class SharedFileLog(Log):
         super().__init__(engine, keys, files_folder, prepare=self._prepare)
         self._peers = peers
         self._hint: SocketNotices | None = None
-
-    @staticmethod
-    def in_shared_file(path: Path, peers: Path, keys: KeyMemory, files_folder: Path) -> SharedFileLog:
-        """That of a file, with the files that it names in a folder."""
-        return opened(path, lambda engine: SharedFileLog(engine, peers, keys, files_folder))
 
     def _prepare(self, connection: sa.Connection) -> None:
         prepare_file(connection)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -42,12 +42,6 @@ class _State(NamedTuple):
     young: array[int]
 
 
-class AttributeFinder(Protocol):
-    def of(self, entities: CodeColumn) -> list[int]:
-        """The attributes that may have datoms of any of the entities, or refer to one; in order. entities: sorted
-        and distinct."""
-
-
 class AttributeIndex:
     """Of all transactions of one database, those that were refused on the way included."""
 
@@ -72,6 +66,8 @@ class AttributeIndex:
         return attribute in self._many
 
     def of(self, entities: CodeColumn) -> list[int]:
+        """The attributes that may have datoms of any of the entities, or refer to one; in order. entities: sorted
+        and distinct."""
         levels, young = self._state
         pairs = np.frombuffer(young[:], np.int64).reshape(-1, 2)
         found = [pairs[are_of(pairs[:, 0], entities), 1]]
@@ -114,3 +110,6 @@ class ExtendedAttributeIndex:
 
     def of(self, entities: CodeColumn) -> list[int]:
         return sorted({*self._basis.of(entities), *self._attributes})
+
+
+AttributeFinder = AttributeIndex | ExtendedAttributeIndex

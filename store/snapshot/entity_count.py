@@ -43,13 +43,13 @@ class EntityCounter:
             if count is None:
                 count = snapshot.entity_count
             if known is None or snapshot.t > known.t:
-                self._known = _Known(snapshot.t, snapshot.schema_key, count)
+                self._known = _Known(snapshot.t, snapshot.schema.key, count)
             return count
 
 
 def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
     """The number after the transactions since; None where counting everything is as well."""
-    if snapshot.t < known.t or snapshot.schema_key != known.schema:
+    if snapshot.t < known.t or snapshot.schema.key != known.schema:
         return None
     touched: dict[int, tuple[Int64s, Bools]] = {}
     for attribute in snapshot.attributes():

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
@@ -85,10 +85,7 @@ class FreeIds:
         largest = max(self.others, key=_size, default=self.current)
         if count <= largest.size:
             return largest
-        raise AdalogError(
-            Code.LIMIT_EXCEEDED,
-            f"no ids are left for {count:,} new entities: those below {SCHEMA_BASE} are used up",
-        )
+        raise limit_exceeded(f"no ids are left for {count:,} new entities: those below {SCHEMA_BASE} are used up")
 
     def without(self, ids: Sequence[int] | CodeColumn) -> FreeIds:
         """What is left when these ids, in order and each once, are used too."""
@@ -109,10 +106,9 @@ class FreeIds:
     def check_chosen(self, ids: Sequence[int] | CodeColumn) -> None:
         """Raises LIMIT_EXCEEDED for ids that a client may not choose, as new entities need them."""
         if len(ids) and self.without(ids).size < RESERVE:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"entity {ids[0]} cannot be chosen: so many ids were that the last ones, from {self.current.start} "
-                f"to {self.current.stop - 1}, are kept for new entities; use a tempid",
+                f"to {self.current.stop - 1}, are kept for new entities; use a tempid"
             )
 
 

@@ -150,11 +150,6 @@ class Snapshot:
     def attribute(self, key: Keyword | int) -> Attribute | None:
         return self.schema.get(key)
 
-    @property
-    def schema_key(self) -> int:
-        """Equal for snapshots with equal attributes."""
-        return self.schema.key
-
     def attributes(self) -> tuple[Attribute, ...]:
         return self.schema.all()
 
@@ -320,8 +315,10 @@ class Snapshot:
     # Entities
 
     def entid(self, value: Any) -> int | None:
-        """The entity that a number, an ident or a lookup ref means; None where there is none. Raises ARG_INVALID
-        for anything else, and for a lookup ref through an attribute that is not unique."""
+        """The entity that a number, an ident or a lookup ref means; None where there is none.
+
+        Raises ARG_INVALID for anything else, and for a lookup ref through an attribute that is not unique.
+        """
         if type(value) is int:
             return value
         if isinstance(value, Keyword):
@@ -329,7 +326,7 @@ class Snapshot:
         if type(value) is not tuple or len(value) != 2:
             raise invalid_argument(
                 f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
-                '[:person/email "ada@example.org"]'
+                f'[:person/email "ada@example.org"]{_unquoted(value)}'
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
         if attribute is None:
@@ -451,4 +448,6 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
     return int(np.count_nonzero(seen))
 
 
-__all__ = ["TX_BASE", "Snapshot"]
+def _unquoted(value: Any) -> str:
+    """The proposal for an ident that is written as a string."""
+    return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

@@ -35,9 +35,11 @@ _ARROW_TYPES = {
 
 
 def columns(data: BulkData, head: Head) -> list[BulkColumn]:
-    """The columns as codes, each row a datom that does not hold yet. Raises UNKNOWN_ATTRIBUTE for an attribute that
-    is not declared, TX_INVALID for values of another type, TX_CONFLICT for a second value of a cardinality-one
-    attribute, UNIQUE_CONFLICT for a value taken."""
+    """The columns as codes, each row a datom that does not hold yet.
+
+    Raises UNKNOWN_ATTRIBUTE for an attribute that is not declared, TX_INVALID for values of another type,
+    TX_CONFLICT for a second value of a cardinality-one attribute, UNIQUE_CONFLICT for a value taken.
+    """
     result = []
     for ident, (entities, values) in data.items():
         attribute = head.schema.get(ident)

@@ -4,7 +4,7 @@ without one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from adalog.datalog.values import EdnList, EdnMap, EdnSet, Keyword
@@ -23,18 +23,15 @@ class MultipleValues:
     def __init__(self, declarations: Declarations) -> None:
         self._declarations = declarations
 
-    def of_map(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        return (
-            _items(value, path) if attribute.is_many and self._is_collection(attribute, value) else ((value, path),)
-        )
-
     def of_list(self, attribute: Attribute, value: Any, path: Path) -> Items:
         """The values of a list form: one, as in Datomic, unless the attribute was declared without a type."""
-        several = self._declarations.takes_several(attribute) and self._is_collection(attribute, value)
-        return _items(value, path) if several else ((value, path),)
+        return self.of(attribute, value, path, several=self._declarations.takes_several(attribute))
 
-    def of_reverse(self, attribute: Attribute, value: Any, path: Path) -> Items:
-        return _items(value, path) if self._is_collection(attribute, value) else ((value, path),)
+    def of(self, attribute: Attribute, value: Any, path: Path, *, several: bool) -> Items:
+        """The values of a key of a map. several: whether there may be more than one."""
+        if several and self._is_collection(attribute, value):
+            return ((item, (*path, place)) for place, item in enumerate(value))
+        return ((value, path),)
 
     def implied_type(self, key: Any, known: Attribute | None, value: Any) -> str | None:
         """The type that a value gives to an attribute without one; None where it gives none."""
@@ -71,7 +68,3 @@ class MultipleValues:
             return False
         kind = named.kind.value_type
         return kind in ("ref", "tuple") or (kind is not None and coerced(kind, value[1]) is not None)
-
-
-def _items(values: Iterable[Any], path: Path) -> Iterator[tuple[Any, Path]]:
-    return ((item, (*path, place)) for place, item in enumerate(values))

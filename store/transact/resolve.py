@@ -51,9 +51,11 @@ class Transaction:
         text = data if isinstance(data, str) else None
         forms = _as_edn(data) if text is None else edn.read(text, limits)
         if not isinstance(forms, tuple):
+            declared = isinstance(forms, EdnMap) and any(isinstance(each, EdnMap) for each in forms.values())
+            hint = "an attribute is declared by [{:db/ident :person/name …}]" if declared else "put it in [ ]"
             raise AdalogError(
                 Code.TX_INVALID,
-                f"a transaction is a vector of forms, not a {type_name(forms)}; put it in [ ]",
+                f"a transaction is a vector of forms, not a {type_name(forms)}; {hint}",
                 Position(1, 1) if text is not None else None,
             )
         return Transaction(forms, text)

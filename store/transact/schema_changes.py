@@ -149,21 +149,19 @@ def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
 
 
 def _check_tuple(attribute: Attribute, named: _Named) -> None:
-    name = attribute.ident
-    given = [
-        each for each in (attribute.kind.tuple_attrs, attribute.kind.tuple_types, attribute.kind.tuple_type) if each
-    ]
+    name, kind = attribute.ident, attribute.kind
+    given = [each for each in kind.tuple_of if each]
     if not given:
         return
-    if attribute.kind.value_type != "tuple":
+    if kind.value_type != "tuple":
         raise _Senseless(f"{name} declares a tuple, so its :db/valueType has to be :db.type/tuple", *_TUPLE)
     if len(given) > 1:
         raise _Senseless(f"{name} has more than one of :db/tupleAttrs, :db/tupleTypes and :db/tupleType", *_TUPLE)
-    if attribute.kind.tuple_attrs is None:
+    if kind.tuple_attrs is None:
         return
     if attribute.is_many:
         raise _Senseless(f"{name} is a composite tuple, so its cardinality has to be one", *_TUPLE)
-    for component in attribute.kind.tuple_attrs:
+    for component in kind.tuple_attrs:
         found = named.get(component)
         if found is None or found.kind.value_type is None:
             raise _Senseless(f"the tuple {name} is made of {component}, which is not declared", *_TUPLE)
@@ -198,11 +196,7 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: DatabaseState)
     if old.kind.value_type is not None and new.kind.value_type != old.kind.value_type:
         become = "lose its type" if new.kind.value_type is None else f"become a {new.kind.value_type}"
         raise _Senseless(f"{old.ident} cannot {become}: entity {holder} has a {old.kind.value_type}")
-    if (old.kind.tuple_attrs, old.kind.tuple_types, old.kind.tuple_type) != (
-        new.kind.tuple_attrs,
-        new.kind.tuple_types,
-        new.kind.tuple_type,
-    ):
+    if old.kind.tuple_of != new.kind.tuple_of:
         raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
         several = np.flatnonzero(np.diff(by_entity.merged.offsets) > 1)

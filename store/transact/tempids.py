@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
+from adalog.store.snapshot.ident_names import ident_names
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composite, Composites, tuple_code
@@ -20,29 +20,40 @@ def resolved(
     operations: Sequence[Operation], state: DatabaseState, composites: Composites
 ) -> tuple[dict[Tempid, int], Interval]:
     """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
+
     Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
     UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
-    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few."""
+    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
+    """
     union = _Union(state, [operation.e for operation in operations if isinstance(operation.e, Tempid)])
-    union.unify(
-        [op for op in operations if isinstance(op, ops.Add) and op.a.kind.unique == "identity"],
-        _Parts.of(operations, composites),
-    )
+    union.unify(operations, [each for each in composites.all if each.attribute.kind.unique == "identity"])
     for operation in operations:
         for term in _referred(operation):
             if isinstance(term, Tempid) and term not in union.parents:
-                raise invalid(
-                    f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
-                    "One that is there is named by a number, an ident or a lookup ref such as "
-                    '[:user/email "ada@example.org"]',
-                    operation.path,
-                )
+                raise invalid(_only_a_value(term, state), operation.path)
         if isinstance(operation, _OF_KNOWN) and isinstance(union.find(operation.e), Tempid):
             raise invalid(f'the tempid "{operation.e}" is a new entity, of which nothing holds yet', operation.path)
     new = state.free.without(_chosen(operations, state)).next(
         len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
     )
     return union.allocated(new.start), new
+
+
+def _only_a_value(tempid: Tempid, state: DatabaseState) -> str:
+    """The refusal of a tempid that stands for no entity of the transaction: often it is an ident in quotes."""
+    if tempid.startswith("\0"):
+        return "this map says nothing of its entity: add an attribute, or give it a :db/id that is there"
+    names = ident_names(state.snapshot())
+    ident = names.by_name.get(tempid.removeprefix(":")) or names.by_local.get(tempid)
+    if ident is not None:
+        hint = f"did you mean the ident {ident}, without quotes?"
+        return f'the text "{tempid}" is a tempid, and nothing is said about it as an entity; {hint}'
+    if tempid.startswith(":"):
+        return f'the text "{tempid}" is a tempid, and nothing is said about it as an entity; an ident has no quotes'
+    return (
+        f'the tempid "{tempid}" is only a value here; nothing is said about it as an entity. One that is there is '
+        'named by a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
+    )
 
 
 def _chosen(operations: Iterable[Operation], state: DatabaseState) -> list[int]:
@@ -83,21 +94,6 @@ def _referred(operation: Operation) -> Iterable[Term | None]:
     return (operation.new,) if isinstance(operation, ops.Cas) else ()
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """The unique composites, and what the transaction says of their components for entities it may make."""
-
-    composites: tuple[Composite, ...]
-    adds: list[ops.Add]
-
-    @staticmethod
-    def of(operations: Iterable[Operation], composites: Composites) -> _Parts:
-        unique = tuple(each for each in composites.all if each.attribute.kind.unique == "identity")
-        components = {component.id for each in unique for component in each.components}
-        adds = [op for op in operations if type(op) is ops.Add and op.a.id in components] if components else []
-        return _Parts(unique, [add for add in adds if isinstance(add.e, Tempid)])
-
-
 class _Union:
     """Disjoint sets of tempids, each with an entity id once one is known."""
 
@@ -117,11 +113,16 @@ class _Union:
             self.parents[tempid] = term
         return term
 
-    def unify(self, adds: Sequence[ops.Add], parts: _Parts) -> None:
-        """Until nothing changes: a ref's identity may become known only when the entity it refers to is."""
+    def unify(self, operations: Sequence[Operation], composites: Sequence[Composite]) -> None:
+        """Until nothing changes: a ref's identity may become known only when the entity it refers to is.
+        composites: the unique ones."""
+        components = {component.id for each in composites for component in each.components}
+        plain = [op for op in operations if isinstance(op, ops.Add)]
+        adds = [add for add in plain if add.a.kind.unique == "identity"]
+        parts = [add for add in plain if add.a.id in components and isinstance(add.e, Tempid)]
         changed = True
         while changed:
-            changed = self._unify_tuples(parts) if parts.adds else False
+            changed = self._unify_tuples(parts, composites) if parts else False
             first: dict[tuple[int, Term], Term] = {}
             for add in adds:
                 value = self.find(add.v) if isinstance(add.v, Tempid) else add.v
@@ -131,15 +132,15 @@ class _Union:
                 elif holder is None:
                     changed |= self._join(first.setdefault((add.a.id, value), add.e), add.e, add)
 
-    def _unify_tuples(self, parts: _Parts) -> bool:
+    def _unify_tuples(self, adds: Sequence[ops.Add], composites: Sequence[Composite]) -> bool:
         """The same for composites: an entity is known by one when all its components are given."""
         given: dict[Term, dict[int, ops.Add]] = {}
-        for add in parts.adds:
+        for add in adds:
             given.setdefault(self.find(add.e), {})[add.a.id] = add
         changed = False
         first: dict[tuple[int, tuple[Term, ...]], Term] = {}
         for e, by_attribute in given.items():
-            for composite in parts.composites:
+            for composite in composites:
                 own = [by_attribute.get(component.id) for component in composite.components]
                 found = [add for add in own if add is not None]
                 values = tuple(self.find(add.v) if isinstance(add.v, Tempid) else add.v for add in found)

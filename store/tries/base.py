@@ -34,8 +34,10 @@ class ClosedDatoms:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n]. last: the last
-    transaction that touched the attribute. segment: the file its arrays are mapped from, if any."""
+    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
+
+    last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
+    """
 
     ev: Csr = EMPTY
     ve: Csr = EMPTY

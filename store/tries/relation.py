@@ -7,7 +7,7 @@ number of times, however large the attribute.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -173,6 +173,12 @@ class Relation:
 
 NO_RELATION: Final = Relation()
 """Of an attribute of which nothing was folded yet; one for all."""
+
+
+def parts_in_files(relations: Iterable[Relation]) -> dict[Segment, Part]:
+    """The parts of relations that are mapped from files, by file."""
+    parts = (part for relation in relations for part in relation.parts)
+    return {part.segment: part for part in parts if part.segment is not None}
 
 
 def _trie(base: Base, runs: Sequence[Run], *, inverse: bool) -> Trie:

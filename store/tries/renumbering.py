@@ -8,14 +8,14 @@ given out.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from adalog.store.files.segment import Arrays, Segment, arrays_of, reseal
 from adalog.store.values import layout
-from adalog.store.values.arrays import CodeColumn, Int64s
+from adalog.store.values.arrays import Int64s
 
 # Arrays of bases, runs and the log's files, by the last part of their names or all of it.
 _STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
@@ -60,45 +60,29 @@ def shifted(segment: Segment, shift: Renumbering) -> Segment:
 
 def _change(arrays: Arrays, shift: Renumbering) -> bool:
     """Whether anything was changed."""
+    stamps = [(shift.before, shift.before, shift.t - shift.before)]
+    codes = [
+        (layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK), by) for tag, first, by in shift.moved
+    ]
     changed = False
     for name, array in arrays.items():
-        if name in _STAMPS:
-            changed |= _restamp(array, shift)
-        elif name in _SORTED_CODES:
-            changed |= _move_sorted(array, shift.moved)
-        elif name in _CODES:
-            changed |= _move(array, shift.moved)
+        if name in _SORTED_CODES:
+            for low, high, by in codes:
+                start, stop = array.searchsorted([low, high])
+                array[start:stop] += by
+                changed |= bool(start < stop)
+        elif name in _STAMPS or name in _CODES:
+            changed |= _move(array, stamps if name in _STAMPS else codes)
     return changed
 
 
-def _in_parts(array: Int64s) -> Iterator[Int64s]:
-    return (array[start : start + _AT_ONCE] for start in range(0, len(array), _AT_ONCE))
-
-
-def _restamp(array: Int64s, shift: Renumbering) -> bool:
+def _move(array: Int64s, ranges: Sequence[tuple[int, int, int]]) -> bool:
+    """Adds to the items from `low` to `high` of each range (low, high, by); whether there were any."""
     changed = False
-    for part in _in_parts(array):
-        own = part == shift.before
-        if own.any():
-            part[own] = shift.t
-            changed = True
-    return changed
-
-
-def _move_sorted(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
-    changed = False
-    for tag, first, by in moved:
-        start, stop = codes.searchsorted([layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)])
-        codes[start:stop] += by
-        changed |= bool(start < stop)
-    return changed
-
-
-def _move(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
-    changed = False
-    for part in _in_parts(codes):
-        for tag, first, by in moved:
-            own = (part >= layout.code_of(tag, first)) & (part <= layout.code_of(tag, layout.PAYLOAD_MASK))
+    for at in range(0, len(array), _AT_ONCE):
+        part = array[at : at + _AT_ONCE]
+        for low, high, by in ranges:
+            own = (part >= low) & (part <= high)
             if own.any():
                 part[own] += by
                 changed = True

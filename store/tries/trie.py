@@ -38,7 +38,9 @@ _LONG_ROW = 4096
 @dataclass(frozen=True, eq=False)
 class Csr:
     """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
-    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n]."""
+
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
+    """
 
     keys: CodeColumn
     offsets: RowColumn
@@ -224,7 +226,8 @@ class Trie:
                 if place < stop and level.values[place] == value:
                     return bool(level.added[place])
         row = self.base.row(key)
-        return row is not None and _among(row, value)
+        place = 0 if row is None else int(row.searchsorted(value))
+        return row is not None and place < len(row) and bool(row[place] == value)
 
     def mentions(self, key: int) -> bool:
         """Whether the key has, or lately had, values. Makes no index of the base."""
@@ -409,7 +412,9 @@ class Trie:
 
     def advanced(self, keys: CodeColumn, values: CodeColumn, added: Bools) -> Trie:
         """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
-        Costs the events and the youngest level; that of a merge of levels now and then."""
+
+        Costs the events and the youngest level; that of a merge of levels now and then.
+        """
         if len(keys) == 1:
             return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
         fresh, size = self.difference(keys, values, added)
@@ -460,11 +465,6 @@ class Trie:
             csr = self.__dict__.get(name)
             written += 0 if csr is None or csr is self.base else csr.nbytes()
         return sum(level.nbytes() for level in self.levels) + written
-
-
-def _among(row: CodeColumn, value: int) -> bool:
-    at = int(row.searchsorted(value))
-    return at < len(row) and bool(row[at] == value)
 
 
 def _merged(row: CodeColumn, values: CodeColumn, added: Bools) -> CodeColumn:

@@ -43,6 +43,11 @@ class AttributeKind:
     tuple_attrs: tuple[Keyword, ...] | None = None
     preds: tuple[Symbol, ...] = ()
 
+    @property
+    def tuple_of(self) -> tuple[object, ...]:
+        """What the tuples are made of, however it is declared."""
+        return self.tuple_attrs, self.tuple_types, self.tuple_type
+
 
 PLAIN: Final = AttributeKind()
 

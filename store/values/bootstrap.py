@@ -54,23 +54,13 @@ TYPE_IDS: Final = {name: id_ for id_, name in TYPES.items()}
 SCHEMA_ATTRIBUTES: Final = frozenset(range(IDENT, TX_INSTANT))
 
 _VALUE_TYPES: Final = {
-    IDENT: "keyword",
-    VALUE_TYPE: "ref",
-    CARDINALITY: "ref",
-    UNIQUE: "ref",
-    IS_COMPONENT: "boolean",
-    DOC: "string",
-    INDEX: "boolean",
-    NO_HISTORY: "boolean",
-    TUPLE_ATTRS: "tuple",
-    TUPLE_TYPES: "tuple",
-    TUPLE_TYPE: "keyword",
-    ATTR_PREDS: "symbol",
-    ENSURE: "ref",
+    **dict.fromkeys((VALUE_TYPE, CARDINALITY, UNIQUE, ENSURE), "ref"),
+    **dict.fromkeys((IDENT, TUPLE_TYPE, ENTITY_ATTRS), "keyword"),
+    **dict.fromkeys((IS_COMPONENT, INDEX, NO_HISTORY), "boolean"),
+    **dict.fromkeys((DOC, FN), "string"),
+    **dict.fromkeys((TUPLE_ATTRS, TUPLE_TYPES), "tuple"),
+    **dict.fromkeys((ATTR_PREDS, ENTITY_PREDS), "symbol"),
     TX_INSTANT: "instant",
-    FN: "string",
-    ENTITY_ATTRS: "keyword",
-    ENTITY_PREDS: "symbol",
 }
 _MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
@@ -91,7 +81,7 @@ def principal_datoms() -> list[tuple[int, int, Keyword | int]]:
 def datoms() -> list[tuple[int, int, Keyword | int]]:
     """(entity, attribute, value) of every datom at t = 0; refs are entity ids."""
     rows: list[tuple[int, int, Keyword | int]] = [(_IDS[name], IDENT, Keyword(name)) for name in _IDENTS]
-    for attribute, value_type in _VALUE_TYPES.items():
+    for attribute, value_type in sorted(_VALUE_TYPES.items()):
         rows.append((attribute, VALUE_TYPE, TYPE_IDS[value_type]))
         rows.append((attribute, CARDINALITY, MANY if attribute in _MANY else ONE))
     rows.append((IDENT, UNIQUE, _IDS["db.unique/identity"]))

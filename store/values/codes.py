@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
@@ -287,17 +287,15 @@ class Scratch:
 
     def _new_code(self, tag: int, value: Any) -> int:
         if len(self._values) >= self._limit:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
+            raise limit_exceeded(
                 f"the query made more than {self._limit:,} values that the database does not hold; "
-                "bind fewer rows before calling functions",
+                "bind fewer rows before calling functions"
             )
         if isinstance(value, (str, bytes)):
             self._room -= len(value)
             if self._room < 0:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    "the query made strings that are too long together; bind fewer rows before calling functions",
+                raise limit_exceeded(
+                    "the query made strings that are too long together; bind fewer rows before calling functions"
                 )
         code = layout.code_of(tag, layout.SCRATCH_BASE + len(self._values))
         self._values.append(value)

@@ -15,8 +15,10 @@ _EXACT: Final = Context(prec=_MAX_DIGITS, traps=[Inexact, Overflow, InvalidOpera
 
 
 def coerced(value_type: str, value: Any) -> Any | None:
-    """The value as this type (not ref or tuple, which need a schema), or None where that would lose something. A
-    double becomes a float by rounding, since EDN has no way to write a float."""
+    """The value as this type (not ref or tuple, which need a schema), or None where that would lose something.
+
+    A double becomes a float by rounding, since EDN has no way to write a float.
+    """
     name = type_name(value)
     if name == value_type:
         if name == "long" and not LONG_MIN <= value <= LONG_MAX:

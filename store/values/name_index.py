@@ -37,8 +37,10 @@ class NameIndex:
         self.names = tuple(names)
 
     def hint(self, name: Keyword, *, cutoff: float = 0.6, where: Callable[[Keyword], bool] | None = None) -> str:
-        """` (did you mean :person/name?)` for the known name most like this one, or nothing. cutoff: the least
-        `ratio` of difflib. where: a condition on names, for those most alike."""
+        """` (did you mean :person/name?)` for the known name most like this one, or nothing.
+
+        cutoff: the least `ratio` of difflib. where: a condition on names, for those most alike.
+        """
         look()
         text = str(name)
         if len(text) > LONGEST or not self.names:

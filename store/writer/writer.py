@@ -102,8 +102,10 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: TransactionRequest | Callable[[], None]) -> None:
-        """Queue a transaction, or something to run while none is half done. Raises BACKEND_UNAVAILABLE once closed,
-        RATE_LIMITED for a transaction where too many wait."""
+        """Queue a transaction, or something to run while none is half done.
+
+        Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
+        """
         with self._closing:
             if self._closed:
                 raise unavailable("the database is closed")
@@ -154,7 +156,7 @@ class Writer:
             self.waiting -= 1
 
     def stop(self) -> None:
-        """Refuse what is queued and not begun. Does not wait."""
+        """Refuse what is queued and not begun, so that `close` is quick. Does not wait."""
         self.is_stopped = True
 
     def close(self) -> None:

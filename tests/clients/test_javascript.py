@@ -13,6 +13,7 @@ import pytest
 
 from tests.clients.npm import CLIENT, ROOT, needs_node, run
 from tests.gateway.process.test_shutdown import serving
+from tests.postgres_servers import PostgresServer
 
 PACKAGE: dict[str, Any] = json.loads((CLIENT / "package.json").read_text("utf-8"))
 LOCK: dict[str, Any] = json.loads((CLIENT / "package-lock.json").read_text("utf-8"))
@@ -34,10 +35,69 @@ def test_what_is_packed() -> None:
     files = {file["path"] for file in packed["files"]}
     modules = {path.stem for path in (CLIENT / "src").glob("*.ts")}
     compiled = {f"dist/{name}{suffix}" for name in modules for suffix in (".js", ".d.ts")}
-    assert files == compiled | {"package.json", "README.md", "LICENSE"}
+    assert files == compiled | {"dist/adalog.min.js", "package.json", "README.md", "LICENSE"}
     for export in PACKAGE["exports"].values():
         for path in [export] if isinstance(export, str) else export.values():
             assert path.removeprefix("./") in files
+
+
+# Of a project that has the package installed: what it imports, with the types that it finds.
+_PROJECT = {
+    "package.json": '{"name": "project", "type": "module", "private": true}',
+    "page.ts": """
+import { createClient, type Client } from "@adalog/client";
+import { useLive, type UseLiveState } from "@adalog/client/react";
+import { liveCollectionOptions } from "@adalog/client/tanstack-db";
+export const client: Client = createClient({ url: "/graphql" });
+export const all = [useLive, liveCollectionOptions] as const;
+export type State = UseLiveState<[id: number]>;
+// @ts-expect-error: the types are there, and no `any`.
+client.query(1);
+""",
+    "module.mjs": 'import { createClient } from "@adalog/client"; createClient({ url: "x" });',
+    "script.cjs": 'const { createClient, edn } = require("@adalog/client"); createClient({ url: "x" });',
+}
+_RESOLUTIONS = (("esnext", "bundler"), ("nodenext", "nodenext"), ("node16", "node16"))
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_in_a_project_of_its_own(tmp_path: Path) -> None:
+    """Installed from the packed file: by import, by require, and with its types in each way to find them."""
+    for name, text in _PROJECT.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    packed = run("npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={tmp_path}").strip()
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", f"--prefix={tmp_path}", str(tmp_path / packed))
+    for name in ("module.mjs", *(["script.cjs"] if requires_modules() else [])):
+        run("node", str(tmp_path / name))
+    # Types of packages beside it, which it names in its own.
+    for name in ("@types", "@tanstack", "@standard-schema", "csstype"):
+        path = tmp_path / "node_modules" / name
+        path.symlink_to(CLIENT / "node_modules" / name)
+    for module, resolution in _RESOLUTIONS:
+        options = (
+            "--module",
+            module,
+            "--moduleResolution",
+            resolution,
+            "--target",
+            "es2022",
+            "--lib",
+            "es2022,dom",
+        )
+        types = ("--strict", "--skipLibCheck", "--noEmit", "--ignoreConfig")
+        run("node", "node_modules/typescript/bin/tsc", *options, *types, str(tmp_path / "page.ts"))
+    single = tmp_path / "node_modules" / "@adalog" / "client" / "dist" / "adalog.min.js"
+    (tmp_path / "page.mjs").write_text(
+        f"import {{ createClient }} from {json.dumps(str(single))}; createClient({{ url: 'x' }});"
+    )
+    run("node", str(tmp_path / "page.mjs"))
+
+
+def requires_modules() -> bool:
+    """Whether this Node.js loads ES modules with `require`."""
+    version = tuple(map(int, run("node", "--version").strip().removeprefix("v").split(".")))
+    return version >= (22, 12) or (20, 19) <= version < (21, 0)
 
 
 @needs_node
@@ -94,6 +154,14 @@ def test_against_a_server_that_is_killed_in_between(tmp_path: Path) -> None:
             client.kill()
             client.communicate()
     assert [client.returncode for client in clients] == [0, 0], "\n".join(errors)
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_a_client_reads_its_own_writes_on_each_of_two_gateways(postgres: PostgresServer) -> None:
+    database = postgres.new_database()
+    with serving(database) as one, serving(database) as other:
+        run("node", "build/alternating.js", one.address, other.address)
 
 
 def script(*command: str) -> subprocess.Popen[str]:

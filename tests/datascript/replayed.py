@@ -9,8 +9,9 @@ from typing import Any
 
 from adalog.datalog.edn import read, write
 from adalog.datalog.errors import AdalogError
-from adalog.store.database import Database, TxReport
+from adalog.store.database import Database
 from adalog.store.values.attribute import SCHEMA_BASE
+from adalog.store.values.datom import TxReport
 from tests.datascript.node import DataScript, as_json
 from tests.datascript.transactions import ATTRIBUTES, FIRST, SCHEMA, THEIR_SCHEMA, Transaction
 

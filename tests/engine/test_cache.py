@@ -296,7 +296,7 @@ def test_pages_are_cut_from_what_was_kept(people: World) -> None:
     assert [row[0] for row in first.rows(0, 2) + second.rows(2, 4)] == [1, 2, 3, 9]
     assert first.rows(0, 2)[0][1] is not None
     # The join was not run again: only what the second page shows was pulled.
-    assert people.pool.cache.tally["process", "hit"] == 1
+    assert people.pool.cache.tally.all()["process", "hit"] == 1
     again = people.run("[:find ?e (pull ?e [:name]) :where [?e :age]]", shown=(2, 4), **asked)
     assert again.cache == "HIT"
 
@@ -305,7 +305,7 @@ def test_a_pull_is_kept_for_its_entities_whoever_found_them(people: World) -> No
     people.q("[:find (pull ?e [:name]) :where [?e :age 36]]")
     found = people.q('[:find (pull ?x [:name]) :where [?x :name "Ada"]]')
     assert found.result.cache == "MISS"
-    assert people.pool.cache.tally["process", "hit"] == 1
+    assert people.pool.cache.tally.all()["process", "hit"] == 1
 
 
 def test_without_a_cache_there_is_none(db: World) -> None:
@@ -342,7 +342,7 @@ def test_answers_above_the_bound_are_not_kept() -> None:
             world.q(query, numbers)
             assert world.q(query, numbers).result.cache == outcome
         assert pool.cache is not None
-        assert pool.cache.tally["process", "too large"] == 2
+        assert pool.cache.tally.all()["process", "too large"] == 2
         pool.close()
 
 

@@ -74,7 +74,7 @@ async def began(pool: Held) -> None:
 async def asleep(pool: Held, waiting: int) -> None:
     """Until so many wait for one flight."""
     assert pool.cache is not None
-    while pool.cache.tally["query", "shared"] < waiting:  # noqa: ASYNC110 - counts have no event
+    while pool.cache.tally.all()["query", "shared"] < waiting:  # noqa: ASYNC110 - counts have no event
         await asyncio.sleep(0)
 
 
@@ -245,7 +245,7 @@ def test_threads_share_a_computation_too(pool: Held) -> None:
         thread.start()
     assert pool.began.acquire(timeout=20)
     assert pool.cache is not None
-    while pool.cache.tally["query", "shared"] < 7:
+    while pool.cache.tally.all()["query", "shared"] < 7:
         time.sleep(0)
     pool.go.set()
     for thread in threads:
@@ -268,7 +268,7 @@ def test_a_thread_that_is_cancelled_leaves_the_others_to_begin_again(pool: Held)
     second = threading.Thread(target=lambda: outcomes.append(pool.run(QueryRequest(QUERY)).rows()))
     second.start()
     assert pool.cache is not None
-    while not pool.cache.tally["query", "shared"]:
+    while not pool.cache.tally.all()["query", "shared"]:
         time.sleep(0)
     flag.cancel()
     first.join(20)

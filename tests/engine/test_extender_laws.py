@@ -43,8 +43,9 @@ from adalog.executor.join.ranges import RangeExtender
 from adalog.planner.model.logical import DatomAtom, Term
 from adalog.planner.model.version import Version
 from adalog.store.database import Database
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import Csr, Trie
+from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.layout import FALSE, TRUE
 from tests.property.model import examples

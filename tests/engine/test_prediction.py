@@ -15,6 +15,10 @@ def work(cost: float, rows: float = 1.0, text: str = QUERY) -> EstimatedWork:
     return EstimatedWork(text, cost, rows)
 
 
+def on_spark(prediction: Prediction, asked: EstimatedWork) -> float:
+    return sum(prediction._parts(asked, SIXTEEN))
+
+
 def test_little_work_stays_here() -> None:
     prediction = Prediction(2)
     said = prediction.small(work(1e5))
@@ -66,18 +70,18 @@ def test_predictions_come_to_what_runs_take() -> None:
         prediction.learn(Place.LOCAL, work(1e8), 2.0)
         prediction.learn(Place.SPARK, work(1e8), 0.9, SIXTEEN)
     assert prediction.here(work(1e8)) == pytest.approx(2.0, rel=0.05)
-    assert prediction.on_spark(work(1e8), SIXTEEN) == pytest.approx(0.9, rel=0.05)
+    assert on_spark(prediction, work(1e8)) == pytest.approx(0.9, rel=0.05)
     assert prediction.here(work(2e8)) == pytest.approx(4.0, rel=0.05)
 
 
 def test_what_the_way_to_spark_takes_is_learned_from_every_query() -> None:
     prediction = Prediction(2)
-    before = prediction.on_spark(work(1e8), SIXTEEN)
+    before = on_spark(prediction, work(1e8))
     # A session that is warm by now does nothing in less time.
     for number in range(12):
         prediction.learn(Place.SPARK, work(1e8, text=str(number)), 0.77, SIXTEEN, 0.72)
-    assert prediction.on_spark(work(0.0), SIXTEEN) == pytest.approx(0.05, rel=0.1)
-    assert prediction.on_spark(work(1e8), SIXTEEN) < before - 0.2
+    assert on_spark(prediction, work(0.0)) == pytest.approx(0.05, rel=0.1)
+    assert on_spark(prediction, work(1e8)) < before - 0.2
 
 
 def test_moments_teach_nothing_and_no_run_teaches_nonsense() -> None:

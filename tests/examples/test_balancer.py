@@ -218,6 +218,7 @@ def restart(gateway: Gateway) -> float:
     return time.monotonic() - started
 
 
+@pytest.mark.timeout(SECONDS + 300)
 @pytest.mark.parametrize("program", ["nginx", "haproxy"])
 def test_restarts_behind_a_balancer(program: str, tmp_path: Path, postgres: PostgresServer) -> None:
     if program_path(program) is None:

@@ -55,7 +55,7 @@ def test_loading_leaves_entities_that_are_there_alone(db: World) -> None:
 
 
 def test_the_explorer_asks_the_same_questions() -> None:
-    tabs = EXAMPLES.parent.joinpath("gateway", "explorer", "examples.js").read_text(encoding="utf-8")
+    tabs = EXAMPLES.parent.joinpath("gateway", "explorer", "sample.js").read_text(encoding="utf-8")
     known = {_words(path.read_text(encoding="utf-8")) for path in EXAMPLES.glob("debian/queries/*.edn")}
     shown = re.findall(r'\bq\(\s*query: """(.*?)"""', tabs, re.DOTALL)
     assert shown

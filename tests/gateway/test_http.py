@@ -78,6 +78,7 @@ def test_a_wrong_variable_is_400(empty: Gateway) -> None:
         b'{"query": "{a}", "variables": []}',
         b'{"query": "{a}", "operationName": 1}',
         b'{"query": "{a}", "extensions": 1}',
+        b'{"query": "{a}", "extensions": {"minBasisT": "yes"}}',
         b'[{"query": "{a}"}]',
         b"\xff\xfe",
     ],

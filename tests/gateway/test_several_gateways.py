@@ -19,6 +19,7 @@ from adalog.gateway.cli import main
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.settings.sources import settings_from
+from adalog.schema.request.context import Context
 from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer
 
@@ -37,10 +38,12 @@ class Gateway:
         self.pool.close()
         self.database.close()
 
-    async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
+    async def ask(self, document: str, seen: Any = None, **variables: Any) -> dict[str, Any]:
         transport = httpx.ASGITransport(app=self.app)
+        extensions = {} if seen is None else {"minBasisT": seen}
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
-            answered = await client.post("/graphql", json={"query": document, "variables": variables})
+            body = {"query": document, "variables": variables, "extensions": extensions}
+            answered = await client.post("/graphql", json=body)
             found: dict[str, Any] = answered.json()
             return found
 
@@ -62,6 +65,7 @@ def gateways(postgres: PostgresServer) -> Iterator[list[Gateway]]:
 TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t } }"
 VALUES = """query ($b: BasisInput, $ms: Int) {
   q(query: "[:find [?v ...] :where [_ :n ?v]]", basis: $b, timeoutMs: $ms) { rows basisT } }"""
+PULL = '{ pull(pattern: "[:n]", eid: "1") }'
 PAGED = """query ($after: String) {
   q(query: "[:find ?v :where [_ :n ?v]]", first: 1, after: $after) { rows pageInfo { endCursor } } }"""
 BESIDE = """query ($args: [JSON!]) {
@@ -104,6 +108,44 @@ def test_a_basis_to_come_is_waited_for_until_the_deadline(gateways: list[Gateway
         assert not waiting.done()
         await written(a, "[[:db/add 1 :n 2]]")
         assert (await waiting)["data"]["q"]["rows"] == [[2]]
+
+    asyncio.run(scenario())
+
+
+def test_what_the_client_has_seen_is_waited_for(gateways: list[Gateway]) -> None:
+    async def scenario() -> None:
+        a, b = gateways
+        t = await written(a, "[[:db/add 1 :n 1]]")
+        asked = [b.ask(VALUES, t + 1), b.ask(PULL, str(t + 1)), b.ask("{ database { basisT } }", t + 1)]
+        waiting = [asyncio.ensure_future(each) for each in asked]
+        assert (await b.get("/healthz")).status_code == 200
+        assert not any(each.done() for each in waiting)
+        await written(a, "[[:db/add 1 :n 2]]")
+        found, pulled, database = [(await each)["data"] for each in waiting]
+        assert found["q"] == {"rows": [[2]], "basisT": t + 1}
+        assert (pulled["pull"], database["database"]["basisT"]) == ({":n": 2}, t + 1)
+        # Newer than that, too: the basis is no other one.
+        later = await written(b, "[[:db/add 1 :n 3]]")
+        assert (await b.ask(VALUES, t))["data"]["q"] == {"rows": [[3]], "basisT": later}
+
+    asyncio.run(scenario())
+
+
+def test_a_live_query_begins_with_what_the_client_has_seen(gateways: list[Gateway]) -> None:
+    async def scenario() -> None:
+        a, b = gateways
+        t = await written(a, "[[:db/add 1 :n 1]]")
+        answering = b.app.state.answering
+        operations = answering.operations
+        prepared = operations.prepare('subscription { live(query: "[:find ?v :where [_ :n ?v]]") { rows basisT } }')
+        asked = prepared, Context(answering.services, t + 1), None, None
+        assert operations.subscribe_at_once(*asked) is None
+        begun = asyncio.ensure_future(operations.subscribe(*asked))
+        assert (await b.get("/healthz")).status_code == 200
+        assert not begun.done()
+        await written(a, "[[:db/add 1 :n 2]]")
+        stream = await begun
+        stream.close()
 
     asyncio.run(scenario())
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from adalog.store.values.attribute import TX_BASE
+
 AGES = "[:find ?e ?v :where [?e :age ?v]]"
 
 
@@ -172,8 +174,6 @@ def test_the_instants_of_transactions_join_and_compare(db):
 def test_all_five_places_are_variables(db):
     db.tx("[{:db/ident :n :db/valueType :db.type/long}]", "[[:db/add 1 :n 5]]", "[[:db/add 1 :n 6]]")
     query = "[:find ?e ?a ?v ?t ?added :where [?e ?a ?v ?tx ?added] [(= ?a :n)] [(- ?tx %d) ?t]]"
-    from adalog.store.snapshot.snapshot import TX_BASE
-
     query %= TX_BASE
     assert db.q(query) == "#{[1 :n 6 3 true]}"
     assert db.at(history=True).q(query) == "#{[1 :n 5 2 true] [1 :n 5 3 false] [1 :n 6 3 true]}"
@@ -182,7 +182,6 @@ def test_all_five_places_are_variables(db):
 
 
 def test_a_transaction_is_written_as_its_number_or_its_id(ages):
-    from adalog.store.snapshot.snapshot import TX_BASE
 
     past = ages.at(history=True)
     assert past.q("[:find ?e ?v :where [?e :age ?v 3 true]]") == "#{[3 30]}"
@@ -192,7 +191,6 @@ def test_a_transaction_is_written_as_its_number_or_its_id(ages):
 
 
 def test_one_variable_in_two_places_over_time(db):
-    from adalog.store.snapshot.snapshot import TX_BASE
 
     db.tx("[{:db/ident :seen :db/valueType :db.type/ref}]", '[[:db/add 1 :seen "datomic.tx"] [:db/add 2 :seen 9]]')
     assert db.q("[:find ?e ?tx :where [?e :seen ?tx ?tx]]") == f"#{{[1 {TX_BASE + 2}]}}"

@@ -423,7 +423,7 @@ def test_files_that_cannot_be_taken_over_are_no_accident(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(adoption, "sync_folder", fails)
+        patched.setattr(adoption, "synced", fails)
         with pytest.raises(AdalogError, match="nothing was applied") as refused:
             imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
     assert refused.value.code is Code.BACKEND_UNAVAILABLE

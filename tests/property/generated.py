@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from adalog.datalog import aggregates
+
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long}
              {:db/ident :x :db/valueType :db.type/double}
              {:db/ident :s :db/valueType :db.type/string}
@@ -291,7 +293,7 @@ class Writer:
 
 
 AGGREGATES = ("count", "count-distinct", "min", "max", "distinct", "min 2", "max 2")
-NUMERIC = ("sum", "avg", "median", "variance", "stddev")
+NUMERIC = tuple(each.name for each in aggregates.AGGREGATES.values() if each.counts_repeats)
 
 
 def query(rng: Random, writer_of: Callable[[Random, tuple[str, ...]], Writer] = Writer) -> Asked:

@@ -20,7 +20,8 @@ from adalog.executor.question.question import Questions
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
-from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE
 from tests.oracle import Facts, TooMuchError, UnboundError
 from tests.oracle_rules import UnstratifiableError, answer
 from tests.property.generated import PAST, SCHEMA, Asked, query

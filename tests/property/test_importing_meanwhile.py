@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.check import check_data
-from adalog.store.database import Database, TxReport
+from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 from adalog.store.writer.exclusive import ExclusiveWriter
 from tests.pipeline import pipeline_in_process
 from tests.pipeline.pipeline_in_process import InProcess, imported

@@ -15,7 +15,7 @@ from adalog.datalog.edn import write
 from adalog.datalog.values import Keyword, identity
 from adalog.executor.pool import Pool
 from adalog.store.database import Database
-from adalog.store.snapshot.snapshot import TX_BASE
+from adalog.store.values.attribute import TX_BASE
 from tests.support import World
 
 ONE, MANY, REF = Keyword("n"), Keyword("ns"), Keyword("to")

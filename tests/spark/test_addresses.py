@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from adalog.cluster.addresses import check_address, file_system_at, shown
+from adalog.cluster.addresses import check_address, file_system_at
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.importing.read.export_files import read_export
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.store.database import Database
+from adalog.store.files.addresses import shown
 from tests.pipeline.exports_in_process import held, in_edn, in_parquet, loaded, said
 from tests.pipeline.pipeline_in_process import InProcess
 from tests.pipeline.test_exporting import Failing, Twice

@@ -7,8 +7,9 @@ import { AdalogError, isTransient } from "./errors.js";
 import { answerOf, post, type Endpoint, type Fetch, type Headers, type Token } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
 import { after, follow, type LogEntry, type LogOptions } from "./log.js";
+import { SeenBasis } from "./seen-basis.js";
 import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
-import type { Basis, Column, Encoding, FieldWarning, Json, Long, Warning } from "./wire.js";
+import type { Basis, Column, Encoding, FieldWarning, Json, Long, Operation, Warning } from "./wire.js";
 
 export interface ClientOptions {
   /** Of the GraphQL endpoint, as `https://db.example.org/graphql`. */
@@ -88,6 +89,7 @@ export interface TxReport {
   readonly warnings: readonly Warning[];
 }
 
+/** No answer is older than what the client has seen, in answers, reports and events, whichever gateway answers. */
 export interface Client {
   /** Runs an EDN query. It is repeated while the server is away, for as long as `queryRetryMs` allows. */
   query<Row = Json[]>(query: string, args?: readonly Argument[], options?: QueryOptions): Promise<QueryResult<Row>>;
@@ -131,32 +133,29 @@ export function createClient(options: ClientOptions): Client {
   };
   const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 60_000;
-  const transport: Transport =
+  const seen = new SeenBasis();
+  const transport: Transport = seen.over(
     options.webSocket === undefined
       ? serverSentEvents(endpoint, options.silenceMs ?? 60_000)
-      : webSocket(options.webSocket);
+      : webSocket(options.webSocket),
+  );
 
-  async function send<Data>(
-    query: string,
-    variables: Record<string, unknown>,
-    { signal, onWarnings }: GraphqlOptions,
-  ): Promise<Data> {
-    const { data, warnings } = await answerOf<Data>(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  async function send<Data>(operation: Operation, { signal, onWarnings }: GraphqlOptions): Promise<Data> {
+    const { data, warnings } = await answerOf<Data>(await post(endpoint, operation, ACCEPT, signal), signal);
     if (warnings.length > 0) onWarnings?.(warnings);
     return data;
   }
 
   /** `retryMs`: no repetition begins later than that. */
   async function repeated<Data>(
-    query: string,
-    variables: Record<string, unknown>,
+    operation: Operation,
     { signal, onRetry = options.onRetry }: RequestOptions,
     retryMs: number,
   ): Promise<Data> {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send<Data>(query, variables, { signal });
+        return await send<Data>(operation, { signal });
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error)) throw error;
         const delayMs = delay(backoff, attempt - 1, error.retryAfter);
@@ -177,12 +176,24 @@ export function createClient(options: ClientOptions): Client {
         ...(more.with === undefined ? {} : { with: String(more.with) }),
         ...(more.argsEdn === undefined && args.length > 0 ? { args: jsonArguments(args) } : {}),
       };
-      return (await repeated<{ q: QueryResult<Row> }>(QUERY, variables, { signal, onRetry }, queryRetryMs)).q;
+      const { basis, after, with: speculative } = more;
+      // A basis and a page are of the moment that they name.
+      const isNewest = basis?.t === undefined && basis?.asOf === undefined && after === undefined;
+      const least = isNewest ? seen.t : undefined;
+      const operation = { query: QUERY, variables };
+      const { q } = await repeated<{ q: QueryResult<Row> }>(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      // Of data that were only tried, the basis is none that there is.
+      if (speculative === undefined) seen.saw(q.basisT, least);
+      return q;
     },
 
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      return (await repeated<{ transact: TxReport }>(TRANSACT, variables, { signal, onRetry }, FOR_GOOD)).transact;
+      // With a key of the caller's it may have been applied long ago.
+      const least = more.idempotencyKey === undefined ? seen.t : undefined;
+      const { transact } = await repeated<{ transact: TxReport }>({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      seen.saw(transact.t, least);
+      return transact;
     },
 
     live<Row>(query: string, args: readonly Argument[] = [], live: LiveOptions<Row> = {}) {
@@ -191,12 +202,12 @@ export function createClient(options: ClientOptions): Client {
 
     async *transactions(options = {}) {
       // What comes while the first connection is being made is to be told, too.
-      const from = options.from ?? after((await repeated<Now>("{ database { basisT } }", {}, options, FOR_GOOD)).database.basisT);
+      const from = options.from ?? after((await repeated<Now>(seen.onto({ query: "{ database { basisT } }", variables: {} }), options, FOR_GOOD)).database.basisT);
       yield* follow(from, options, transport, backoff);
     },
 
     graphql(document, variables = {}, options = {}) {
-      return send(document, variables, options);
+      return send(seen.onto({ query: document, variables }), options);
     },
   };
 }

@@ -87,7 +87,7 @@ async function receiveEvents(
 /** As much of a `graphql-ws` client as is used here: hand in what its `createClient` returns. */
 export interface WebSocketClient {
   subscribe(
-    payload: { readonly query: string; readonly variables?: Record<string, unknown> | null | undefined },
+    payload: Pick<Operation, "query" | "extensions"> & { readonly variables?: Record<string, unknown> | null | undefined },
     sink: { next(answer: Answer<never>): void; error(error: unknown): void; complete(): void },
   ): () => void;
   on?(event: "closed", listener: (event: unknown) => void): () => void;
@@ -115,8 +115,9 @@ export function webSocket(client: WebSocketClient): Transport {
         return current;
       },
     };
+    const { query, extensions = {} } = operation();
     const stop = client.subscribe(
-      { query: operation().query, variables },
+      { query, variables, extensions },
       {
         next: (answer) => once(() => receiver.next([answer])),
         error: (error) => end(fromWebSocket(error)),

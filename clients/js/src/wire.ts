@@ -53,6 +53,7 @@ export interface LiveEvent {
 export interface Operation {
   readonly query: string;
   readonly variables: Record<string, unknown>;
+  readonly extensions?: Record<string, unknown>;
 }
 
 /** A GraphQL answer, or one event of a subscription. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { createClient, edn, type Client, type Retry } from "@adalog/client";
-import { FakeServer, type Exchange } from "./server.js";
+import { FakeServer, snapshot, type Exchange } from "./server.js";
 
 let server: FakeServer;
 let client: Client;
@@ -168,4 +168,37 @@ test("what is told beside the data of a request", async () => {
   (await server.next()).answer({ data: { pull: null }, extensions: { warnings: [warning] } });
   assert.deepEqual(await asked, { pull: null });
   assert.deepEqual(told, [warning]);
+});
+
+test("what the client has seen is handed back, and no answer is older", async () => {
+  const seen = async (done: Promise<unknown>, data: unknown) => {
+    const { body } = await server.next().then((request) => (request.answer({ data }), request));
+    await done;
+    return body.extensions?.["minBasisT"];
+  };
+  const q = (basisT: number | string) => ({ q: { rows: [], basisT } });
+  assert.equal(await seen(client.query("[]"), q(3)), undefined);
+  assert.equal(await seen(client.transact("[]"), { transact: { t: 5 } }), undefined);
+  assert.equal(await seen(client.query("[]"), q(6)), 5);
+  assert.equal(await seen(client.graphql("{ pull }"), { pull: null }), 6);
+  // A moment of its own, and data that are only tried.
+  assert.equal(await seen(client.query("[]", [], { basis: { t: 2 } }), q(2)), undefined);
+  assert.equal(await seen(client.query("[]", [], { basis: { asOf: "2024-01-01" } }), q(1)), undefined);
+  assert.equal(await seen(client.query("[]", [], { after: "cursor" }), q(4)), undefined);
+  assert.equal(await seen(client.query("[]", [], { basis: { history: true }, with: "[]" }), q(7)), 6);
+  // A transaction that was applied long ago.
+  await seen(client.transact("[]", { idempotencyKey: "mine" }), { transact: { t: 1 } });
+
+  const live = client.live("[]");
+  const stream = await server.next();
+  assert.equal(stream.body.extensions?.["minBasisT"], 6);
+  stream.send(snapshot(8, []));
+  await live.ready();
+  live.close();
+  assert.equal(await seen(client.query("[]"), q("9007199254740993")), 8);
+  assert.equal(await seen(client.query("[]"), q("9007199254740993")), "9007199254740993");
+  // Another database has taken its place.
+  assert.equal(await seen(client.transact("[]"), { transact: { t: 10 } }), undefined);
+  assert.equal(await seen(client.query("[]"), q(4)), 10);
+  assert.equal(await seen(client.query("[]"), q(5)), 4);
 });

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 export interface Request {
   readonly query: string;
   readonly variables: Record<string, unknown>;
+  readonly extensions?: Record<string, unknown>;
 }
 
 /** A request that came; what a test answers. */

@@ -85,8 +85,7 @@ class AnswerCatchUp:
     def gap(
         self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
-        """What lies between the state after transaction `since` and a moment, or a first part of it. Raises
-        OverError."""
+        """What lies between the state after `since` and a moment, or its beginning. Raises OverError."""
         at = now.as_of(since) if private is None else private.at
         view = self._view(at, now, cancel) if private is None else private.view
         times = self._times(view, at, now)
@@ -108,7 +107,7 @@ class AnswerCatchUp:
 
     def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
         """A view of one's own that may begin at a moment."""
-        if at.schema_key == now.schema_key and not self.question.names_moments():
+        if at.schema.key == now.schema.key and not self.question.names_moments():
             # The plan for now is as good there, and is probably cached.
             at = now
         return view_of(self.question.unbound_at(at, cancel.check), self.parts.pool.engine)

@@ -245,7 +245,6 @@ class RecentEvents:
 
 
 def weight_of(event: Event) -> int:
-    """About the bytes that an event holds."""
     size = _EVENT_BYTES
     if event.change is not None:
         size += _CELL_BYTES * size_of(event.change)

@@ -65,7 +65,6 @@ class FirstAnswer:
         return self.feed.question
 
     def drop(self) -> None:
-        """Gives up the answer; `done` is not called."""
         self.dropped = True
         if self.evaluation is not None:
             self.evaluation.let_go()
@@ -89,8 +88,7 @@ class _Queue:
 
 
 class FirstAnswers:
-    """Belongs to the hub's thread. `moment`: up to where a feed's events are known, None while its view is at
-    work."""
+    """Belongs to the hub's thread. `moment`: to which a feed's events are known, None while its view works."""
 
     def __init__(self, parts: HubParts, moment: Callable[[Feed], Snapshot | None]) -> None:
         self._parts = parts
@@ -102,8 +100,7 @@ class FirstAnswers:
     def ask(self, opening: FirstAnswer) -> None:
         followed = opening.feed.followed
         assert followed is not None, "the log has no snapshot"
-        queue = self._queues.setdefault(followed, _Queue())
-        queue.waiting.add(opening.client.principal, opening)
+        self._queues.setdefault(followed, _Queue()).waiting.add(opening.client.principal, opening)
         self._due[followed] = None
 
     def begin(self) -> None:

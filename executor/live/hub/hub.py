@@ -46,8 +46,8 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are known to need a view for each feed.
@@ -87,8 +87,7 @@ class Hub:
     # For clients
 
     def known(self, request: QueryRequest) -> LiveQuestion | None:
-        """The question of a request, if a similar one is followed already, so that it takes no time. Raises what is
-        wrong with it."""
+        """The question of a request, if a similar one is followed already: it takes no time. Raises its faults."""
         request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 
@@ -140,7 +139,6 @@ class Hub:
         return subscription
 
     def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
-        """The same for a thread."""
         subscription = BlockingSubscription(self, self.settings, begin.position)
         self._follow(asked, form, begin, subscription, self._threads)
         return subscription
@@ -260,7 +258,6 @@ class Hub:
                 del self._of[principal]
 
     def _heard(self, report: TxReport, snapshot: Snapshot) -> None:
-        """On the writer's thread."""
         self._jobs.put((report, snapshot))
 
     # The thread
@@ -299,8 +296,7 @@ class Hub:
                     del self._loops[loop]
 
     def _next(self) -> list[Any]:
-        """The next job and all that are queued behind it, since a long queue is handled differently. Empty if
-        something else is due."""
+        """The next job and all queued behind it, which change how it is handled. Empty if other work is due."""
         asked = (self._pool_jobs.again_at, self._views.idle_at, self._subscribers.next_at)
         due = [at for at in asked if at is not None]
         if self._views.is_beginning:

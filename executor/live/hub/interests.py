@@ -77,7 +77,6 @@ class Interests(Generic[V]):
         return bool(self._all)
 
     def touched(self, attributes: Iterable[int], tick: Moments) -> Iterator[V]:
-        """The views that a transaction may touch, each once."""
         found = dict(self._all)
         for attribute in attributes:
             of = self._of.get(attribute)
@@ -138,8 +137,7 @@ def _common(codes: Int64s, wanted: dict[int, dict[V, None]]) -> Iterable[int]:
 
 
 def touching(interests: Sequence[Interest], since: int, new: Snapshot) -> list[int] | None:
-    """The transactions after `since`, up to a moment, that touched any of the interests, in order; None: it may be
-    any of them."""
+    """The transactions after `since`, up to a moment, that touched an interest, in order; None: any may have."""
     found = [np.empty(0, np.int64)]
     for each in interests:
         if each.attribute is None:

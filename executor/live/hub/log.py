@@ -81,7 +81,6 @@ class FollowedLog:
         return True
 
     def _send(self) -> None:
-        """Has the pool read and write what follows."""
         work = partial(self._reading.events, self.t, self._newest, self.feed.forms())
         self._job = PoolJob(self._client, work, self._returned, purpose=Purpose.STEP)
         self._pool_jobs.send(self._job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.other_processes import NO_OTHERS
 from adalog.executor.follow.view import LiveView
 from adalog.executor.live.subscribers.event import Message
@@ -13,13 +13,11 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 class FullError(AdalogError):
-    """RATE_LIMITED because other live queries hold the memory, for as long as they like: a retry at once is
-    useless."""
+    """RATE_LIMITED because other live queries hold the memory, however long: a retry at once is useless."""
 
 
 class LiveMemory:
-    """Bytes that may be held together. Thread-safe. `held`: those that are, in this process. `beside`: and in
-    others."""
+    """Bytes that may be held together. Thread-safe. `held`: in this process. `beside`: in others."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -54,7 +52,7 @@ class MemoryShare:
         if nbytes > self._of.share:
             setting = "the setting ADALOG_LIVE_BYTES moves this limit"
             sizes = f"the live query would hold {nbytes:,} bytes, and one may hold {self._of.share:,}"
-            raise AdalogError(Code.LIMIT_EXCEEDED, f"{sizes}; narrow it; {setting}")
+            raise limit_exceeded(f"{sizes}; narrow it; {setting}")
         if not self._of.draw(nbytes - self.nbytes):
             message = "other live queries hold the memory that this one needs; try again shortly"
             raise FullError(Code.RATE_LIMITED, message, retry_after=1)
@@ -67,8 +65,7 @@ class MemoryShare:
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class SnapshotChunks:
-    """A snapshot in one form, shared by the subscribers that begin at its moment, and counted until all have read
-    it."""
+    """A snapshot in one form for all subscribers that begin at its moment, counted until all have read it."""
 
     messages: list[Message]
     holding: MemoryShare

@@ -59,7 +59,6 @@ class PoolJob(Generic[T]):
     dropped: bool = False
 
     def drop(self) -> None:
-        """Gives up the job; `done` is not called."""
         self.dropped = True
         # Its turn may come late: what the work refers to is released now.
         self.work = self.done = _nothing

@@ -27,8 +27,8 @@ from adalog.executor.live.hub.views import Views
 from adalog.executor.live.subscribers.delivery import Channel, Delivery
 from adalog.executor.live.subscribers.event import Event, Message, MessageForm, StreamPosition, failure
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import TxReport
 
 # Snapshots, and the bytes of one, that are kept for subscribers that join at the same moment.
 _SNAPSHOTS: Final = 32
@@ -225,8 +225,7 @@ class SubscriberQueue:
             self._go_on(subscriber, made.reached)
 
     def _join(self, subscriber: Subscriber, t: int) -> bool:
-        """Has a subscriber that knows the state after transaction t follow from there, where what came since is
-        kept."""
+        """A subscriber that knows the state after t follows from there, where what came since is kept."""
         feed = subscriber.feed
         backlog = feed.since(t)
         messages = None if backlog is None else self._written(backlog, subscriber.form)

@@ -27,8 +27,7 @@ _PATIENCE: Final = 0.1
 
 
 class BriefCancel(Cancel):
-    """The cancel flag of work on the hub's thread: work that computes or waits too long there starts again on the
-    pool."""
+    """The cancel flag of work on the hub's thread: what takes too long there starts again on the pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +120,6 @@ class ViewUpdate:
             self.followed.view = view
 
     def _steps(self, view: LiveView, cancel: Cancel, done: ViewOutcome) -> int:
-        """Makes them; how many there were."""
         if not self.times:
             return 0
         if self.tick is not None:

@@ -35,9 +35,9 @@ from adalog.executor.live.hub.view_update import BriefCancel, ViewOutcome, ViewU
 from adalog.executor.live.subscribers.delivery import Channel
 from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
 from adalog.executor.question.question import Question
-from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
+from adalog.store.values.datom import TxReport
 
 Commit = tuple[TxReport, Snapshot]
 
@@ -118,7 +118,7 @@ class Views:
         if followed is None:
             holding = MemoryShare(self._parts.memory)
             # What was planned for other attributes is not what the view has to be at this moment.
-            view = asked.view if asked.question.snapshot.schema_key == now.schema_key else None
+            view = asked.view if asked.question.snapshot.schema.key == now.schema.key else None
             followed = FollowedView(asked.view_key, question, view, holding, replace(client, request=0))
             self.known[followed.key] = followed
             self._figures.views = len(self.known)
@@ -235,7 +235,7 @@ class Views:
         if self.now is None:
             self._database.add_listener(self._heard)
             self.now = self._database.snapshot()
-            self._schema_key = self.now.schema_key
+            self._schema_key = self.now.schema.key
         return self.now
 
     def _sleep(self) -> None:
@@ -297,7 +297,7 @@ class Views:
             # back.
             snapshot = snapshot.as_of(last)
         attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
-        new_schema = snapshot.schema_key != self._schema_key
+        new_schema = snapshot.schema.key != self._schema_key
         if not attributes and not self._interests.wants_all and not new_schema:
             # No view is touched: the step to the next moment is as short.
             return False
@@ -307,7 +307,7 @@ class Views:
         # What is an attribute, and which entity a keyword names, decides what can touch a view.
         anew = new_schema or IDENT in attributes
         if new_schema:
-            self._schema_key = snapshot.schema_key
+            self._schema_key = snapshot.schema.key
             touched = tuple(self.known.values())
         self.now = new
         for followed in touched:
@@ -361,8 +361,7 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        back = partial(self._back, work)
-        followed.job = PoolJob(followed.client, work.do, back, cost, purpose)
+        followed.job = PoolJob(followed.client, work.do, partial(self._back, work), cost, purpose)
         self._parts.pool_jobs.send(followed.job)
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:

@@ -75,8 +75,7 @@ class Channel:
                 yield
 
     def lose(self) -> Iterator[None]:
-        """Messages to the members were lost: each asks for what it missed, once it has read what it has. Some at a
-        time, as `take`."""
+        """Messages were lost: each member asks for what it missed once it has read the rest. Some at a time."""
         for number, subscription in enumerate(tuple(self.members), 1):
             if subscription.channel is self:
                 subscription.lose()

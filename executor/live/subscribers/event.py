@@ -114,7 +114,6 @@ class MessageForm(Protocol):
 
 
 def size_of(change: Change) -> int:
-    """The cells of a change."""
     return (len(change.added) + len(change.removed)) * max(1, len(change.added.columns))
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import stable_text
 from adalog.executor.live.subscribers.event import StreamPosition
 from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
@@ -47,8 +47,7 @@ class ResumeTokens:
         self._database = database
         self._key = key
         # What another release has told of an answer may not be what this one would have.
-        owner = f"{RELEASE} {database.log.identity}".encode()
-        self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
+        self._owner = hmac.digest(key, f"{RELEASE} {database.log.identity}".encode(), "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
     def write(self, name: str, position: StreamPosition) -> str:
@@ -56,8 +55,7 @@ class ResumeTokens:
         return packed(self._owner, sign(self._key, body), body)
 
     def read(self, text: str, name: str) -> ResumePoint:
-        """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
-        stream."""
+        """Where the named stream goes on. Raises ARG_INVALID for what is no token of this stream."""
         body = self._signed(text)
         if body is None:
             return ResumePoint(
@@ -130,7 +128,7 @@ def began(
 ) -> StreamStart:
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
-        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
+        raise invalid_argument("both resume and fromT are given; give at most one of them")
     if resume is not None:
         found = tokens.read(resume, name)
         return StreamStart(found.position, reset=found.reason)
@@ -159,4 +157,4 @@ def stream_name(*parts: Hashable) -> str:
 
 def _refused(why: str) -> AdalogError:
     message = f"`resume` {why}; hand back an event's resume with the same query and arguments"
-    return AdalogError(Code.ARG_INVALID, message)
+    return invalid_argument(message)

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import yaml
 
 from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
@@ -133,7 +133,7 @@ def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
 def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
     """The mapping of the file's text. Paths are relative to the file, which is not read."""
     if len(text) > _SIZE:
-        raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
+        raise limit_exceeded(f"the mapping {file} is larger than {_SIZE:,} characters")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:

@@ -26,6 +26,11 @@ PACKAGES = """
 [{:db/ident :package/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
   :db/unique :db.unique/identity}
  {:db/ident :package/version :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
+ {:db/ident :package/size :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
+ {:db/ident :package/section :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}
+ {:db/ident :package/maintainer :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}
+ {:db/ident :section/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
+ {:db/ident :maintainer/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
  {:db/ident :package/depends :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]
 """
 SQLITE = """

@@ -21,7 +21,7 @@ def test_a_transaction_is_weighed_before_it_is_decoded() -> None:
         assert memory.held == 0
         others = [memory.budget(), memory.budget()]
         for each in others:
-            each.take(8 * MIB)
+            each.take(7 * MIB)
         assert opened.code(ASK) == "RATE_LIMITED"
         for each in others:
             each.close()

@@ -117,7 +117,7 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, program: str = SERVE, **environment: str) -> Iterator[Served]:
+def serving(folder: Path | str, program: str = SERVE, **environment: str) -> Iterator[Served]:
     settings = {"ADALOG_SPARK": "off", "ADALOG_TIMEOUT_MS": "600000", "ADALOG_LOG_LEVEL": "info"}
     process = subprocess.Popen(
         [sys.executable, "-c", program, "serve", "--port", "0", "--data", str(folder)],

@@ -21,7 +21,7 @@ from adalog.store.database import Database
 from adalog.store.files.folder import Folder as LockedFolder
 from adalog.store.files.folder import FolderLayout
 from adalog.store.files.place import LocalPlace
-from adalog.store.files.segment import sync_folder
+from adalog.store.files.segment import synced
 from adalog.store.log.entry import KeyMemory
 from tests.store.backup.support import back_up, grow, held, held_in_past, refused
 
@@ -175,14 +175,14 @@ def test_a_restore_whose_end_fails_leaves_the_folder_as_it_was(
     path, left = tmp_path / "restored", [at]
 
     def sync(folder: Path) -> None:
-        sync_folder(folder)
+        synced(folder)
         if folder == path:
             left[0] -= 1
             if not left[0]:
                 raise OSError(errno.EIO, "Input/output error")
 
     path.mkdir()
-    monkeypatch.setattr(restoration, "sync_folder", sync)
+    monkeypatch.setattr(restoration, "synced", sync)
     refused(lambda: restore(place, path), Code.BACKEND_UNAVAILABLE, "Input/output error")
     assert list(path.iterdir()) == []
     assert restore(place, path).t == 11

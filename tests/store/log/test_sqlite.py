@@ -136,7 +136,7 @@ def test_where_the_disk_may_have_either_checkpoint_the_files_of_both_stay(
 ) -> None:
     """The new one has its name, but the folder's fsync failed: after a power cut the old one may have it again."""
     monkeypatch.setattr(compactor, "_LEAST", 1)
-    sync = segments.sync_folder
+    sync = segments.synced
 
     def fails(folder: Path) -> None:
         if folder == tmp_path:
@@ -158,7 +158,7 @@ def test_where_the_disk_may_have_either_checkpoint_the_files_of_both_stay(
 
         old = grown()
         with monkeypatch.context() as patched:
-            patched.setattr(segments, "sync_folder", fails)
+            patched.setattr(segments, "synced", fails)
             new = grown()
         assert old != new
         assert old | new <= present()

@@ -34,7 +34,7 @@ def refusal(database: Database, text: str) -> AdalogError:
             attempt(text)
         assert caught.value.code is Code.LIMIT_EXCEEDED
     assert database.snapshot().t == before.t
-    assert database.snapshot().schema_key == before.schema_key
+    assert database.snapshot().schema.key == before.schema.key
     return caught.value
 
 

@@ -73,7 +73,7 @@ def test_the_writers_state_does_not_look_at_every_attribute() -> None:
             mark = head.mark()
             head.schema.updated([], lambda *_: [], head.codes)
             snapshot = head.published()
-            _ = snapshot.statistics_epoch, snapshot.schema_key
+            _ = snapshot.statistics_epoch, snapshot.schema.key
             head.rolled_back(mark)
 
         few = calls(step)

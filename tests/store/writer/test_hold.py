@@ -60,7 +60,7 @@ def test_a_server_that_stops_waits_for_no_holder(tmp_path: Path) -> None:
     try:
         assert held.wait(60)
         waiting = database.submit(ADA)
-        database.stop()
+        database.writer.stop()
         with pytest.raises(AdalogError, match="the server is shutting down"):
             waiting.result(10)
     finally:

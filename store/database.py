@@ -161,6 +161,11 @@ class Database:
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
+    def announce(self, address: str) -> None:
+        """Tells other processes of this machine, which find the folder in use, where it is served."""
+        if self._folder is not None:
+            self._folder.announce(address)
+
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
         if self._following is not None:

@@ -19,7 +19,7 @@ from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema.arguments.speculation import With, cursor_on, page_start, read_snapshot
+from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
@@ -121,8 +121,9 @@ async def _pulled(
 ) -> JsonChunks:
     context = info.context
     within = _within(timeout_ms, context.services.limits.timeout_ms)
-    made, told = await pulled(context, pattern, eids, field, basis, with_, encoding or Encoding.PLAIN, within)
-    context.warn(info.path, told)
+    reading = BasisReading(context.services, basis, with_, within.deadline)
+    made = await pulled(context, pattern, eids, field, reading, encoding or Encoding.PLAIN, within)
+    context.warn(info.path, reading.told)
     return made
 
 
@@ -155,8 +156,8 @@ class QueryFields:
         paged = first is not None or after is not None
         read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
         arguments, asked = read.arguments, read.question
-        told: list[Diagnostic] = []
-        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
+        reading = BasisReading(services, basis, with_, within.deadline)
+        snapshot, start = await reading.page(after, asked)
         result = await services.pool.arun(
             QueryRequest(
                 query=query,
@@ -177,7 +178,7 @@ class QueryFields:
         return types.QueryResult(
             result=result,
             page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
-            told=told,
+            told=reading.told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
@@ -196,12 +197,12 @@ class QueryFields:
         timeout_ms: int | None = None,
     ) -> types.ExplanationType:
         services = info.context.services
-        told: list[Diagnostic] = []
         within = _within(timeout_ms, services.limits.timeout_ms)
+        reading = BasisReading(services, basis, with_, within.deadline)
         request = QueryRequest(
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
-            snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
+            snapshot=await reading.snapshot(),
             engine=(engine or types.EngineOption.AUTO).value,
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
@@ -210,7 +211,9 @@ class QueryFields:
         plan = await elsewhere(lambda _: types.written(explanation.plan))
         info.context.budget.take(plan.nbytes + len(explanation.text))
         return types.ExplanationType(
-            text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
+            text=explanation.text,
+            plan=JSON(plan),
+            warnings=types.warnings_of((*reading.told, *explanation.diagnostics)),
         )
 
     @strawberry.field
@@ -263,8 +266,8 @@ class QueryFields:
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
-        told: list[Diagnostic] = []
-        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
+        reading = BasisReading(services, basis, with_, within.deadline)
+        snapshot, start = await reading.page(after, asked)
         held = RepeatedWork(prepaid.add)
 
         def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
@@ -279,7 +282,7 @@ class QueryFields:
 
         # How many there are is not known without counting them.
         spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, _DATOM_COST * first)
-        info.context.warn(info.path, [*told, *suspicious])
+        info.context.warn(info.path, [*reading.told, *suspicious])
         count = sum(map(len, spans))
         if count > first:
             last = spans.pop()

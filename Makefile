@@ -19,7 +19,7 @@ PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
-.PHONY: help run test setup bench check format clean
+.PHONY: help run test setup bench client check format clean
 
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ help: ## what can be asked for
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; ADALOG_DRAIN_SECONDS=$${ADALOG_DRAIN_SECONDS-0} exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/balancers $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -44,6 +44,12 @@ format: $(STAMPS)/test ## put the code into shape
 
 bench: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/bench ## the benchmarks against their peers; tables and plots in bench/
 	@source scripts/java-home.sh; $(BIN)/python -m bench
+
+client: $(STAMPS)/javascript ## the package for JavaScript, build/adalog-client-….tgz
+	@command -v npm >/dev/null || { echo "the package needs Node.js 20 or newer, with npm" >&2; exit 1; }
+	@mkdir -p build
+	@source scripts/caches.sh; cd clients/js && npm run --silent build \
+		&& echo "build/$$(npm pack --silent --ignore-scripts --pack-destination ../../build)"
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
 	rm -rf $(STAMPS) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -86,6 +92,9 @@ $(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(ST
 
 $(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
 	@scripts/ensure-browser.sh && touch $@
+
+$(STAMPS)/balancers: scripts/ensure-balancers.sh | $(BIN)/python $(STAMPS)
+	@scripts/ensure-balancers.sh && touch $@
 
 $(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-datascript.sh && touch $@

@@ -9,12 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.hub.hub import Hub
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard, SecurityHeaders
@@ -41,7 +42,7 @@ from adalog.schema.documents.operations import Operations
 from adalog.schema.request.budget import Responses
 from adalog.schema.request.context import Services
 from adalog.schema.request.cursor import Cursors
-from adalog.schema.request.errors import internal
+from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
 
 # The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
@@ -124,11 +125,25 @@ def create_app(
             Middleware(Compression),
             Middleware(Guard, settings=settings),
         ],
-        exception_handlers={Exception: _failed},
+        exception_handlers={404: _misdirected, 405: _misdirected, Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
     app.state.imports, app.state.backups = imports, backups
     return app
+
+
+async def _misdirected(request: Request, error: Exception) -> Response:
+    """The answer to a request for a path that is not served, or not by this method: where GraphQL is."""
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    what = (
+        f"there is nothing at {quoted(path)}"
+        if error.status_code == 404
+        else f"{quoted(path)} takes no {request.method}"
+    )
+    refused = AdalogError(Code.QUERY_INVALID, f"{what}; GraphQL is at /graphql, by POST")
+    headers = {"Cache-Control": "no-store", **(error.headers or {})}
+    return JSONResponse({"errors": [describe(refused)]}, error.status_code, headers)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

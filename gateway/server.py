@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,49 +47,38 @@ _MOST_TURNS = 100
 _log = logging.getLogger("adalog.server")
 
 
+def _nothing(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class Entrance:
-    """Where connections come from: sockets that this process listens on."""
+    """Where connections come from. sockets: those that this process listens on. opened: called when the database is
+    open, and all that stands on it; rehearsed: when the first query costs what any other does. Both on any thread.
+    open: called when connections can be taken; close: when no more are, once those that wait are taken. counted:
+    told how many are open."""
 
-    def __init__(self, sockets: list[socket.socket], opened: Callable[[], object] = lambda: None) -> None:
-        """opened: called when the database is open, and all that stands on it. On any thread."""
-        self.sockets = sockets
-        self.opened = opened
-
-    def open(self, server: Server) -> None:
-        """The event loop runs, and connections are taken from now on."""
-
-    def close(self) -> None:
-        """No more, once those that wait are taken."""
-
-    def counted(self, connections: int) -> None:
-        """So many connections are open."""
-
-    def rehearsed(self) -> None:
-        """The first query costs what any other does. On any thread."""
+    sockets: list[socket.socket]
+    opened: Callable[[], object] = _nothing
+    rehearsed: Callable[[], object] = _nothing
+    open: Callable[[Server], object] = _nothing
+    close: Callable[[], object] = _nothing
+    counted: Callable[[int], None] = _nothing
 
 
-class HandedConnections(Entrance):
-    def __init__(self, post: SupervisorLink) -> None:
-        super().__init__([], lambda: post.say(channel.OPENED))
-        self._post = post
-        self._beginning: set[asyncio.Task[None]] = set()
+def _handed_connections(post: SupervisorLink) -> Entrance:
+    beginning: set[asyncio.Task[None]] = set()
 
-    def open(self, server: Server) -> None:
+    def open(server: Server) -> None:
         def take(connection: socket.socket) -> None:
             task = asyncio.ensure_future(_begin(server, connection))
-            self._beginning.add(task)
-            task.add_done_callback(self._beginning.discard)
+            beginning.add(task)
+            task.add_done_callback(beginning.discard)
 
-        self._post.open(take, server.drain)
+        post.open(take, server.drain)
 
-    def close(self) -> None:
-        self._post.close()
-
-    def counted(self, connections: int) -> None:
-        self._post.counted(connections)
-
-    def rehearsed(self) -> None:
-        self._post.say(channel.READY)
+    opened, rehearsed = partial(post.say, channel.OPENED), partial(post.say, channel.READY)
+    return Entrance([], opened, rehearsed, open, post.close, post.counted)
 
 
 async def _begin(server: Server, connection: socket.socket) -> None:
@@ -129,7 +118,7 @@ def serve_as_worker(settings: Settings, post: SupervisorLink, siblings: ProcessG
     from adalog.gateway.workers.workers import Workers
 
     _set_up(settings, post.number)
-    _serve(settings, HandedConnections(post), siblings, Workers(post))
+    _serve(settings, _handed_connections(post), siblings, Workers(post))
 
 
 def _set_up(settings: Settings, worker: int | None = None) -> None:

@@ -12,7 +12,7 @@ def _count(value: Value) -> int:
     if value is None:
         return 0
     if type_name(value) not in _COUNTED:
-        refuse_type("count", (value,), value, "a string or a collection")
+        refuse_type("count", (value,), value, "a string or a collection; entities are counted in :find, (count ?e)")
     return len(value)
 
 

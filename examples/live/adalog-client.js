@@ -648,13 +648,20 @@ var LiveQuery = class {
   };
   /** The first state with all rows; rejects where there will be none. */
   ready() {
+    return this.#until(() => this.#set !== void 0);
+  }
+  /** The first state with all that transaction `t` changed, and those before it; rejects likewise. */
+  reached(t) {
+    return this.#until(() => this.#basisT !== void 0 && !isAfter(t, this.#basisT));
+  }
+  #until(isSo) {
     return new Promise((resolve, reject) => {
       const settled = () => {
         if (this.#status === "failed")
           reject(this.#error);
         else if (this.#status === "closed")
           reject(this.#closedReason());
-        else if (this.#set !== void 0)
+        else if (isSo())
           resolve(this.getState());
         else
           return false;
@@ -699,6 +706,15 @@ var LiveQuery = class {
       this.close();
     }
   }
+  /** Opens a live query again that has failed, and goes on from its rows. */
+  retry = () => {
+    if (this.#status !== "failed")
+      return;
+    this.#become(this.#set === void 0 ? "loading" : "stale", void 0);
+    this.#options.signal?.addEventListener("abort", this.close, { once: true });
+    this.#connection.open();
+    this.#notify();
+  };
   /** Ends the subscription; the rows stay as they are. */
   close = () => {
     if (this.#isOver())
@@ -1790,6 +1806,87 @@ function randomKey() {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
+// dist/optimistic.js
+var HOLD_MS = 100;
+var OptimisticRows = class {
+  #live;
+  #initial;
+  #listeners = /* @__PURE__ */ new Set();
+  #changes = [];
+  /** The live query's state, under the changes. */
+  #base;
+  #state;
+  #held;
+  constructor(live, initial) {
+    this.#live = live;
+    this.#initial = initial;
+    this.#base = this.#current();
+    live.subscribe(() => {
+      const waits = this.#changes.some(({ t }) => t === void 0) && live.rows !== this.#base.rows;
+      if (waits)
+        this.#held ??= setTimeout(this.#show, HOLD_MS);
+      else
+        this.#show();
+    });
+  }
+  /** The state now; the same object until something changes. */
+  getState = () => {
+    return this.#state ??= {
+      ...this.#base,
+      rows: this.#changes.reduce((rows, { change }) => change(rows), this.#base.rows),
+      resume: this.#changes.length > 0 ? void 0 : this.#base.resume,
+      pending: this.#changes.length
+    };
+  };
+  /** Calls back after the state has changed. Returns what ends that. */
+  subscribe = (listener) => {
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  };
+  /**
+   * Shows a change, and makes it: `commit` is the transaction, whose report is returned. If it is refused the change is
+   * taken back, and the error thrown.
+   */
+  mutate = async (change, commit) => {
+    const made = { change, t: void 0 };
+    this.#changes = [...this.#changes, made];
+    try {
+      this.#changed();
+      const report = await commit();
+      made.t = report.t;
+      return report;
+    } catch (error) {
+      this.#changes = this.#changes.filter((each) => each !== made);
+      throw error;
+    } finally {
+      this.#show();
+    }
+  };
+  /** Shows the live query as it is, with the changes that it has not come to. */
+  #show = () => {
+    clearTimeout(this.#held);
+    this.#held = void 0;
+    this.#base = this.#current();
+    const { basisT } = this.#base;
+    this.#changes = this.#changes.filter(({ t }) => t === void 0 || basisT === void 0 || isAfter(t, basisT));
+    this.#changed();
+  };
+  #changed() {
+    this.#state = void 0;
+    this.getState();
+    for (const listener of [...this.#listeners])
+      listener();
+  }
+  #current() {
+    const state = this.#live.getState();
+    if (this.#initial === void 0 || state.basisT !== void 0)
+      return state;
+    const { rows, columns, basisT } = this.#initial;
+    return { ...state, rows, columns, basisT, status: state.status === "loading" ? "stale" : state.status };
+  }
+};
+
 // node_modules/graphql-ws/dist/common-CGW11Fyb.js
 function extendedTypeof(val) {
   if (val === null) {
@@ -2499,6 +2596,7 @@ function isWebSocket(val) {
 export {
   AdalogError,
   Edn,
+  OptimisticRows,
   createClient,
   createClient2 as createWebSocketClient,
   decimal,

@@ -19,14 +19,34 @@ const HISTORY = `[:find ?tx ?when ?name ?added
 const NAMES = `[:find ?name :in $ ?begin :where [_ :package/name ?name] [(starts-with? ?name ?begin)]
                 :order-by [?name] :limit 12]`;
 const DECLARED = "[:find ?a . :where [?a :db/ident :package/vulnerable]]";
-const DECLARATION = `[{:db/ident :package/vulnerable :db/valueType :db.type/boolean :db/cardinality :db.cardinality/one
-                       :db/doc "Whether somebody marked the package as vulnerable."}]`;
+// What the page needs of a database: its attributes, and any packages.
+const ATTRIBUTES = {
+  ":section/name": { valueType: "string", unique: "identity" },
+  ":package/name": { valueType: "string", unique: "identity" },
+  ":package/section": { valueType: "ref" },
+  ":package/depends": { valueType: "ref", cardinality: "many" },
+  ":package/vulnerable": { valueType: "boolean" },
+};
+const PACKAGES = `{:db/id "libs" :section/name "libs"} {:db/id "java" :section/name "java"} {:db/id "apps" :section/name "graphics"}
+ {:db/id "c" :package/name "libc6" :package/section "libs"}
+ {:db/id "z" :package/name "zlib1g" :package/section "libs" :package/depends ["c"]}
+ {:db/id "lzma" :package/name "liblzma5" :package/section "libs" :package/depends ["c"]}
+ {:db/id "webp" :package/name "libwebp7" :package/section "libs" :package/depends ["c"]}
+ {:db/id "png" :package/name "libpng16-16" :package/section "libs" :package/depends ["c" "z"]}
+ {:db/id "xml" :package/name "libxml2" :package/section "libs" :package/depends ["c" "z" "lzma"]}
+ {:db/id "tiff" :package/name "libtiff6" :package/section "libs" :package/depends ["c" "z" "lzma" "webp"]}
+ {:db/id "log4j" :package/name "liblog4j2-java" :package/section "java"}
+ {:db/id "spring" :package/name "libspring-core-java" :package/section "java" :package/depends ["log4j"]}
+ {:package/name "libspring-web-java" :package/section "java" :package/depends ["spring"]}
+ {:package/name "gimp" :package/section "apps" :package/depends ["png" "tiff" "webp"]}
+ {:package/name "inkscape" :package/section "apps" :package/depends ["png" "xml"]}`;
 
 const MOST_ROWS = 300;
 const REPLAY_MS = 900;
 
-// A server with ADALOG_AUTH wants a token, which the address may carry: …/examples/live/#token=…
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? undefined;
+// The explorer keeps its token in the same place.
+const TOKEN = "adalog:token";
+const token = sessionStorage.getItem(TOKEN);
 const endpoint = new URL("../../graphql", location.href);
 const sockets = createWebSocketClient({
   url: Object.assign(new URL(endpoint), { protocol: endpoint.protocol.replace("http", "ws") }).href,
@@ -120,10 +140,13 @@ function showMarked(rows) {
 function showProblem(error) {
   $("problem").hidden = error === undefined;
   $("problem").textContent = error === undefined ? "" : problem(error);
+  if (["UNAUTHENTICATED", "FORBIDDEN"].includes(error?.code)) $("token-form").hidden = false;
 }
 
 function problem({ code, message }) {
-  if (code === "UNAUTHENTICATED") return `This server wants a token: add #token=… to this page's address. (${message})`;
+  if (code === "UNAUTHENTICATED" && token === null) return "This server requires a token.";
+  if (code === "FORBIDDEN") return `This token is not permitted to change the database. (${message})`;
+  if (code === "READ_ONLY") return `This server cannot be written to at the moment. (${message})`;
   return message;
 }
 
@@ -138,7 +161,7 @@ function showStatus({ status, basisT, error }) {
 
 async function mark(name) {
   const { rows } = await client.query("[:find ?p :in $ ?name :where [?p :package/name ?name]]", [name]);
-  if (rows.length === 0) throw new Error(`Debian 12 has no package ${name}.`);
+  if (rows.length === 0) throw new Error(`There is no package ${name}.`);
   await client.transact(edn`[[:db/add [:package/name ${name}] :package/vulnerable true]]`);
 }
 
@@ -254,10 +277,52 @@ async function replay() {
 
 /* ---- begin ---- */
 
-async function begin() {
-  const { value } = await client.query(DECLARED);
-  if (value === null) await client.transact(DECLARATION);
+/** What the database lacks, as transaction data; undefined if nothing. Throws if it uses a name for something else. */
+async function addition() {
+  const { attributes } = await client.graphql("{ attributes { ident valueType cardinality unique } }");
+  const there = new Map(attributes.map((attribute) => [attribute.ident, attribute]));
+  const declarations = [];
+  for (const [ident, { valueType, cardinality = "one", unique = null }] of Object.entries(ATTRIBUTES)) {
+    const found = there.get(ident);
+    if (found === undefined) {
+      const uniqueness = unique === null ? "" : ` :db/unique :db.unique/${unique}`;
+      declarations.push(`{:db/ident ${ident} :db/valueType :db.type/${valueType} :db/cardinality :db.cardinality/${cardinality}${uniqueness}}`);
+    } else if (found.valueType !== valueType || found.cardinality !== cardinality || found.unique !== unique) {
+      throw new Error(`This database has another ${ident} than the example needs. Serve another one, e.g. with the sample data.`);
+    }
+  }
+  const isEmpty = !there.has(":package/name") || (await client.query("[:find ?p :where [?p :package/name] :limit 1]")).rows.length === 0;
+  if (declarations.length === 0 && !isEmpty) return undefined;
+  return `[${[...declarations, ...(isEmpty ? [PACKAGES] : [])].join("\n ")}]`;
+}
 
+function offer(text) {
+  const idempotencyKey = `examples/live ${Date.now()} ${Math.random()}`;
+  const counted = text.split("\n").filter((line) => line.includes(":package/name \"")).length;
+  const rows = counted > 0 ? ` and ${counted} packages` : "";
+  $("setup-reason").textContent =
+    `The example needs some attributes${rows} that this database lacks. The button adds exactly what follows, in one transaction.`;
+  $("addition").textContent = text;
+  $("setup").hidden = false;
+  $("status").hidden = true;
+  $("add").addEventListener("click", () =>
+    attempted(async () => {
+      await client.transact(text, { idempotencyKey });
+      $("setup").hidden = true;
+      $("status").hidden = false;
+      start();
+    }),
+  );
+}
+
+async function begin() {
+  const text = await addition();
+  if (text === undefined) start();
+  else offer(text);
+}
+
+function start() {
+  $("page").hidden = false;
   client.live(VULNERABLE, [], {
     onState: ({ rows }) => showMarked(rows),
     onChange: () => attempted(readHistory),
@@ -285,7 +350,7 @@ for (const button of document.querySelectorAll("[data-package]")) {
 }
 let suggesting;
 $("package").addEventListener("input", ({ target }) => {
-  // Whoever types on is not asked for yet.
+  // A name that is still being typed is not looked up.
   clearTimeout(suggesting);
   suggesting = setTimeout(() => suggest(target.value.trim()), 150);
 });
@@ -293,5 +358,11 @@ $("filter").addEventListener("input", showRows);
 $("moment").addEventListener("input", () => attempted(lookBack));
 $("now").addEventListener("click", goLive);
 $("replay").addEventListener("click", () => (looking !== undefined && $("replay").textContent === "Stop" ? goLive() : attempted(replay)));
+
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(TOKEN, $("token").value.trim());
+  location.reload();
+});
 
 begin().catch((error) => showStatus({ status: "failed", error }));

@@ -25,22 +25,7 @@ from adalog.store.values.layout import TAG_STRING, tag_of, tags_of
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
 
-_TYPES = {
-    0: "long",
-    layout.TAG_LONG: "long",
-    layout.TAG_STRING: "string",
-    layout.TAG_KEYWORD: "keyword",
-    layout.TAG_SYMBOL: "symbol",
-    layout.TAG_DOUBLE: "double",
-    layout.TAG_FLOAT: "float",
-    layout.TAG_BOOLEAN: "boolean",
-    layout.TAG_INSTANT: "instant",
-    layout.TAG_UUID: "uuid",
-    layout.TAG_BIGINT: "bigint",
-    layout.TAG_BIGDEC: "bigdec",
-    layout.TAG_URI: "uri",
-    layout.TAG_BYTES: "bytes",
-}
+_TYPES = {0: "long", **layout.TYPES}
 
 # Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
 _SORTING = 40

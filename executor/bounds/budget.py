@@ -30,8 +30,12 @@ class Holder(Protocol):
 
 
 class Memory:
-    """What the queries of one server may hold together. Thread-safe. `share`: what one of them may hold. `held`:
-    what those of this process have drawn. `beside`: what those of others have, never more than `total` together."""
+    """What the queries of one server may hold together. Thread-safe.
+
+    `share`: what one of them may hold. `reserve`: what is kept for the first piece of each query, so that a light
+    one is answered beside the largest. `held`: what the queries of this process have drawn. `beside`: what those
+    of others have, never more than `total` together.
+    """
 
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total

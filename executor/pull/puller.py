@@ -185,8 +185,7 @@ class Puller:
         if first.all():
             return places, codes
         if not attribute.is_ref:
-            order = np.lexsort((ranks(codes, self._snapshot.codes, self._cancel), places))
-            codes = codes[order]
+            codes = codes[np.lexsort((ranks(codes, self._snapshot.codes, self._cancel), places))]
         limit = step.asked.limit
         if limit is not None:
             starts = np.flatnonzero(first)

@@ -321,6 +321,8 @@ class _Settling:
             self.suspected.append(PendingWarning(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
         wanted = _wanted(kinds, reading.json)
+        if reading.json and type(first.value) is str and reading(f":{first.value}")[1] is None:
+            wanted += f'; did you mean ":{first.value}"?'
         if isinstance(named, ast.Var) and type(first.value) is tuple:
             wanted += f"; the values of a list are bound by [{name} ...]"
         if reading.compared:

@@ -15,11 +15,16 @@ from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument,
 from adalog.gateway.settings.config import Settings
 
 if TYPE_CHECKING:
-    from adalog.datalog.diagnostics import Diagnostic
     from adalog.schema.fields.types import Warning
 
 # How long Spark may take to start.
 _SPARK_SECONDS = 120.0
+# A server says something of a job more often than this.
+_JOB_SILENCE_SECONDS = 120.0
+_BROKEN = {
+    "import": "whether the import was done is not known; asked for again, it writes only what is not so already",
+    "backup": "the backup may still be taken; `adalog backup --list` shows which there are",
+}
 
 GRAPHQL_JSON = "application/graphql-response+json"
 EVENT_STREAM = "text/event-stream"
@@ -32,8 +37,7 @@ class RemoteBackend:
 
     def __init__(self, url: str, token: str | None) -> None:
         url = f"127.0.0.1{url}" if url.startswith(":") else url
-        base = (url if "://" in url else f"http://{url}").rstrip("/")
-        self._base = base.removesuffix("/graphql")
+        self._base = (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/graphql")
         self._url = self._base + "/graphql"
         self._token = token
 
@@ -56,27 +60,20 @@ class RemoteBackend:
             if kind == "complete":
                 return
             yield orjson.loads(data)
-        raise _unreachable("the stream broke off")
+        raise unavailable("the stream broke off")
 
-    def imported(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
-        """What a server says of an import, by kind, `done` last. Raises why there was none, and as `events`."""
-        broken = "whether the import was done is not known; asked for again, it writes only what is not so already"
-        return self._told("import", wish, silence, broken)
-
-    def backed_up(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
-        """The same of a backup."""
-        broken = "the backup may still be taken; `adalog backup --list` shows which there are"
-        return self._told("backup", wish, silence, broken)
-
-    def _told(self, job: str, wish: Mapping[str, Any], silence: float, broken: str) -> Iterator[tuple[str, Answer]]:
-        for kind, data in self._streamed({"url": f"{self._base}/{job}", "content": _json(wish)}, silence):
+    def job(self, name: str, wish: Mapping[str, Any]) -> Iterator[tuple[str, Answer]]:
+        """What a server says of an import or a backup, by kind, `done` last. Raises why there was none, and as
+        `events`."""
+        url = f"{self._base}/{name}"
+        for kind, data in self._streamed({"url": url, "content": _json(wish)}, _JOB_SILENCE_SECONDS):
             said = orjson.loads(data)
             if kind == "error":
                 data_of(said)
             yield kind, said
             if kind == "done":
                 return
-        raise _unreachable(f"the stream broke off, and {broken}")
+        raise unavailable(f"the stream broke off, and {_BROKEN[name]}")
 
     def _streamed(self, asked: Mapping[str, Any], silence: float) -> Iterator[tuple[str, str]]:
         """The kinds and data of the events that a request is answered with."""
@@ -103,7 +100,7 @@ class RemoteBackend:
             yield {"url": self._url, "headers": headers}
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
-            raise _unreachable(
+            raise unavailable(
                 f"no adalog answers at {self._url} ({reason}); is `adalog serve` running there?"
             ) from None
         except UnicodeEncodeError:
@@ -114,7 +111,7 @@ class RemoteBackend:
     def _check_place(self, response: Any) -> None:
         if response.is_redirect:
             target = response.headers.get("location", "another place")
-            raise _unreachable(
+            raise unavailable(
                 f"{self._url} answered {response.status_code} and points to {target}; give --url that"
             )
 
@@ -124,7 +121,7 @@ class RemoteBackend:
         except orjson.JSONDecodeError:
             answer = None
         if not _is_graphql(answer):
-            raise _unreachable(
+            raise unavailable(
                 f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?"
             )
         return answer
@@ -152,6 +149,7 @@ class LocalBackend:
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
         """As `RemoteBackend.execute`."""
+        from adalog.schema.documents.operations import OperationRequest
         from adalog.schema.request.context import Context
 
         _json(variables)
@@ -159,8 +157,8 @@ class LocalBackend:
         if pool.spark is not None:
             # A request's time begins when a thread runs it.
             pool.spark.wait_ready(_SPARK_SECONDS)
-        prepared = self._operations.prepare(document)
-        answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
+        asked = OperationRequest(self._operations.prepare(document), Context(self._services), variables)
+        answer = asyncio.run(self._operations.run(asked))
         body: Answer = orjson.loads(b"".join(answer.chunks()))
         data_of(body)
         return body
@@ -169,7 +167,7 @@ class LocalBackend:
         """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""
         from adalog.executor.bounds.cancel import Cancel
         from adalog.executor.question.request import QueryRequest
-        from adalog.schema.arguments.speculation import read_snapshot
+        from adalog.schema.arguments.speculation import BasisReading
         from adalog.schema.arguments.values import BasisInput, read_arguments
         from adalog.schema.fields.types import warnings_of
 
@@ -178,14 +176,14 @@ class LocalBackend:
         if pool.spark is not None:
             pool.spark.wait_ready(_SPARK_SECONDS)
         given = None if basis is None else BasisInput(**_basis_fields(basis))
-        told: list[Diagnostic] = []
-        snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None, told))
+        reading = BasisReading(services, given, variables.get("with"), None)
+        snapshot = asyncio.run(reading.snapshot())
         arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
         request = QueryRequest(
             variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
         )
         parts = pool.write(request, folder, Cancel())
-        told += pool.diagnostics(pool.question(request))
+        told = (*reading.told, *pool.diagnostics(pool.question(request)))
         return sum(part.rows for part in parts), len(parts), warnings_of(told)
 
 
@@ -236,10 +234,6 @@ def _json(variables: Mapping[str, Any]) -> bytes:
         return orjson.dumps(variables)
     except orjson.JSONEncodeError as error:
         raise invalid_argument(f"the request cannot be written as JSON: {error}") from None
-
-
-def _unreachable(message: str) -> AdalogError:
-    return unavailable(message)
 
 
 def _is_graphql(answer: Any) -> bool:

@@ -22,9 +22,6 @@ from adalog.store.files.folder import is_address
 from adalog.store.files.place import place_of
 from adalog.store.sources import source_of
 
-# A server says something more often than this.
-_SILENCE_SECONDS = 120.0
-
 
 def run_backup(settings: Settings, to: str, keep: int | None) -> None:
     """Backs up a folder, also one that is served, and prints what was taken."""
@@ -39,7 +36,7 @@ def ask_for_backup(server: RemoteBackend, to: str, keep: int | None) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
     with progress_bar() as shown:
-        done = shown.followed(server.backed_up(wish, _SILENCE_SECONDS))
+        done = shown.followed(server.job("backup", wish))
     _print(done)
 
 

@@ -10,14 +10,14 @@ from adalog.gateway.settings.location import shown_path
 from adalog.store.files.folder import holds_database, is_address
 
 
-def is_new(settings: Settings) -> bool:
-    """Whether opening the settings' database would make a folder, or a database in it."""
-    return not settings.in_memory and not _held(settings)
+def is_made(settings: Settings) -> bool:
+    """Whether opening the settings' database makes a folder, or a database in it."""
+    return not settings.in_memory and not _held(settings) and not Path(settings.data).is_file()
 
 
 def check_exists(settings: Settings) -> None:
     """Raises BACKEND_UNAVAILABLE where there is no database to read; nothing is made."""
-    if not is_new(settings):
+    if settings.in_memory or _held(settings):
         return
     if is_address(settings.data):
         what = "holds none. `adalog transact` makes one"

@@ -17,8 +17,6 @@ from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 
 _SPARK_SECONDS = 240.0
-# A server says something more often than this.
-_SILENCE_SECONDS = 120.0
 
 
 def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
@@ -47,7 +45,7 @@ def ask_for_import(
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
     with progress_bar() as shown:
-        outcome = ImportOutcome(**shown.followed(server.imported(wish, _SILENCE_SECONDS), rejected.write))
+        outcome = ImportOutcome(**shown.followed(server.job("import", wish), rejected.write))
     _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
 

@@ -92,7 +92,7 @@ def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event
     """The events of a folder up to now: while it is open here it does not change."""
     from adalog.executor.live.hub.hub import Hub
     from adalog.gateway.opening import open_database, start_pool
-    from adalog.schema.documents.operations import Operations
+    from adalog.schema.documents.operations import OperationRequest, Operations
     from adalog.schema.live.stream import RefusedError
     from adalog.schema.request.context import Context, Services
     from adalog.schema.request.cursor import Cursors
@@ -105,9 +105,9 @@ def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event
             with Hub(pool, replace(settings.live, progress_seconds=0.05)) as hub:
                 services = Services(database, pool, settings.limits, Cursors(secrets.token_bytes(32)), None, hub)
                 operations = Operations(build_schema(), settings.limits)
-                prepared = operations.prepare(_LIVE)
+                asked = OperationRequest(operations.prepare(_LIVE), Context(services), variables)
                 try:
-                    stream = runner.run(operations.subscribe(prepared, Context(services), variables, None))
+                    stream = runner.run(operations.subscribe(asked))
                 except RefusedError as refused:
                     raise error_of(refused.errors[0]) from None
                 now = database.snapshot().t

@@ -13,7 +13,7 @@ from adalog.gateway.cli.exits import exit_code, told
 from adalog.gateway.cli.options import SettingOptions, data_option, format_option, setting_option
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import print_relation
-from adalog.gateway.cli.target import is_new, made, present_settings, read_settings
+from adalog.gateway.cli.target import made, present_settings, read_settings
 
 
 @click.command(cls=SettingOptions)
@@ -31,6 +31,7 @@ def serve(**_: Any) -> None:
         adalog serve --config /etc/adalog.toml --log-level debug
     """
     with told():
+        from adalog.gateway.cli.existence import is_made
         from adalog.gateway.server import run
         from adalog.gateway.settings.checking import checked
         from adalog.store.files.folder import is_address
@@ -40,7 +41,7 @@ def serve(**_: Any) -> None:
 
         def begins() -> None:
             # A server may be away, and is waited for with the port open.
-            if not is_address(settings.data) and is_new(settings):
+            if not is_address(settings.data) and is_made(settings):
                 log.info("%s", made(settings))
 
         try:

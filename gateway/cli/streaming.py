@@ -22,7 +22,6 @@ from adalog.pipeline.importing.write.streaming import Sink, Streaming
 from adalog.store.database import Database
 
 _SPARK_SECONDS: Final = 240.0
-_SILENCE_SECONDS: Final = 120.0
 # Rows of a batch that may be rejected by default.
 ANY: Final = 1 << 62
 
@@ -101,7 +100,7 @@ class _Server:
         wish = wish_of(self.chosen.mapping, {}, max_errors=self.chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
         rejected = RejectedFolder(quarantine)
-        for kind, said in self.server.imported(wish, _SILENCE_SECONDS):
+        for kind, said in self.server.job("import", wish):
             self.told.tasks(0, 0, 0)
             if kind == "rejected":
                 rejected.write(said["file"], said["text"])

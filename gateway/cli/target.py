@@ -44,13 +44,12 @@ class Target:
             yield RemoteBackend(self.url, self.token)
             return
         settings = present_settings()
-        if reads:
-            from adalog.gateway.cli.existence import check_exists
+        from adalog.gateway.cli.existence import check_exists, is_made
 
+        if reads:
             check_exists(settings)
-        else:
-            if is_new(settings):
-                err.tell(made(settings), "dim")
+        elif is_made(settings):
+            err.tell(made(settings), "dim")
         yield settings
 
     @contextmanager
@@ -109,13 +108,6 @@ def read_settings() -> SettingsRead:
     if found.retired:
         err.tell(f"adalog: {', '.join(found.retired)}: no settings any more, and without effect")
     return found
-
-
-def is_new(settings: Settings) -> bool:
-    """Whether a database is made where there is none yet."""
-    from adalog.gateway.cli import existence
-
-    return existence.is_new(settings) and not os.path.isfile(settings.data)
 
 
 def made(settings: Settings) -> str:

@@ -8,6 +8,7 @@ are `progress` {stage, done, total, rows}, done and total in bytes, and at the e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from starlette.types import Scope
@@ -15,7 +16,7 @@ from starlette.types import Scope
 from adalog.datalog.errors import invalid_argument
 from adalog.gateway.identity.principal import Principal
 from adalog.gateway.jobs.backups import Backups
-from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
+from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.gateway.settings.config import Settings
@@ -34,15 +35,8 @@ def backups_asked_for(backups: Backups, settings: Settings) -> JobKind:
             raise invalid_argument(f"`to` is {_MEMBERS['to'][1]}")
         if said.get("keep", 1) < 1:
             raise invalid_argument(f"`keep` is {_MEMBERS['keep'][1]}")
-        to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
+        places = partial(allowed, BackupPlaces, settings.backup_folders, principal, scope)
+        to = await elsewhere(lambda _: places().checked(said["to"]))
         return backups.begin(to, said.get("keep"))
 
     return JobKind("backup", "no backup was taken", "a backup has the server write files", begin)
-
-
-def _places(settings: Settings, principal: Principal, scope: Scope) -> BackupPlaces:
-    """Where backups may lie; without a setting nowhere, unless the server's own user asks."""
-    named = settings.backup_folders
-    if named is not None:
-        return BackupPlaces.of(named)
-    return BackupPlaces.anywhere() if asks_as_owner(principal, scope) else BackupPlaces()

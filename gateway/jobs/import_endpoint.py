@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +18,9 @@ from starlette.types import Scope
 from adalog.datalog.errors import invalid_argument
 from adalog.gateway.identity.principal import Principal
 from adalog.gateway.jobs.imports import ImportRequest, Imports
-from adalog.gateway.jobs.job_endpoint import JobKind, asks_as_owner, members
+from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
-from adalog.gateway.settings.value_types import import_places
 from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import mapping_of
 from adalog.schema.request.background import elsewhere
@@ -43,8 +43,8 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 
 def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
-        wish = await elsewhere(lambda _: _wish(text, _places(settings, principal, scope)))
-        return await imports.abegin(wish)
+        places = partial(allowed, ImportFolders, settings.import_folders, principal, scope)
+        return await imports.abegin(await elsewhere(lambda _: _wish(text, places())))
 
     return JobKind("import", "nothing was imported", "an import has the server read files", begin)
 
@@ -71,11 +71,3 @@ def _members(text: bytes) -> dict[str, Any]:
         if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
             raise invalid_argument("each of `files` is a list of texts")
     return given
-
-
-def _places(settings: Settings, principal: Principal, scope: Scope) -> ImportFolders:
-    """Where sources may lie; without a setting nowhere, unless the server's own user asks."""
-    named = settings.import_folders
-    if named is not None:
-        return import_places(named)
-    return ImportFolders.anywhere() if asks_as_owner(principal, scope) else ImportFolders()

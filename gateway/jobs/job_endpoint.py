@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
@@ -32,6 +32,9 @@ from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
 from adalog.gateway.protocols.graphql import refusal_answer
 from adalog.gateway.protocols.negotiation import BadRequestError
 from adalog.gateway.settings.config import Settings
+from adalog.store.files.allowed_places import AllowedPlaces
+
+Places = TypeVar("Places", bound=AllowedPlaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +147,12 @@ class JobEndpoint:
             abandoned(gone)
 
 
-def asks_as_owner(principal: Principal, scope: Scope) -> bool:
-    """Whether the client runs as the server's own user, and so may read and write the same files."""
-    return principal is ANYONE and is_own_user(scope)
+def allowed(kind: type[Places], listed: str | None, principal: Principal, scope: Scope) -> Places:
+    """The places that a setting lists. Without it a client that runs as the server's own user may use every file
+    that the server can, and others none."""
+    if listed is not None:
+        return kind.of(listed)
+    return kind.anywhere() if principal is ANYONE and is_own_user(scope) else kind()
 
 
 def members(text: bytes, kinds: Mapping[str, tuple[type, str]], job: str) -> dict[str, Any]:

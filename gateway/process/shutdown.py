@@ -70,7 +70,7 @@ class StoppedAnswers:
         waiting.cancel()
 
 
-class Step(Enum):
+class ShutdownStep(Enum):
     """How far the end of a process is."""
 
     SERVING = auto()
@@ -79,11 +79,11 @@ class Step(Enum):
     ENDING = auto()
 
 
-def after_signal(step: Step, number: int, *, drains: bool) -> Step:
+def after_signal(step: ShutdownStep, number: int, *, drains: bool) -> ShutdownStep:
     """The next step. SIGTERM drains first, if that is wanted; SIGINT comes from a person who waits."""
-    if step is Step.SERVING and number == signal.SIGTERM and drains:
-        return Step.DRAINING
-    return Step.STOPPING if step in (Step.SERVING, Step.DRAINING) else Step.ENDING
+    if step is ShutdownStep.SERVING and number == signal.SIGTERM and drains:
+        return ShutdownStep.DRAINING
+    return ShutdownStep.STOPPING if step in (ShutdownStep.SERVING, ShutdownStep.DRAINING) else ShutdownStep.ENDING
 
 
 class Shutdown:
@@ -91,7 +91,7 @@ class Shutdown:
     process in order and in time; a further signal ends it at once."""
 
     def __init__(self, drain_seconds: float = 0.0) -> None:
-        self._step = Step.SERVING
+        self._step = ShutdownStep.SERVING
         self._drain_seconds = drain_seconds
         self.kill: Callable[[], None] = lambda: None
         self._drain: Callable[[], bool] = lambda: False
@@ -106,16 +106,16 @@ class Shutdown:
         """Sets the callbacks; `stop` is called at once if a signal came before. drain: returns False if nothing is
         served yet."""
         self._drain, self._stop = drain, stop
-        if self._step is not Step.SERVING:
+        if self._step is not ShutdownStep.SERVING:
             stop()
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self._step = after_signal(self._step, number, drains=self._drain_seconds > 0)
-        if self._step is Step.DRAINING and not self._drain():
-            self._step = Step.STOPPING
-        if self._step is Step.ENDING:
+        if self._step is ShutdownStep.DRAINING and not self._drain():
+            self._step = ShutdownStep.STOPPING
+        if self._step is ShutdownStep.ENDING:
             self._in(0, 128 + number)
-        elif self._step is Step.STOPPING:
+        elif self._step is ShutdownStep.STOPPING:
             self._begin()
         else:
             timer = threading.Timer(self._drain_seconds, self._drained)
@@ -123,8 +123,8 @@ class Shutdown:
             timer.start()
 
     def _drained(self) -> None:
-        if self._step is Step.DRAINING:
-            self._step = Step.STOPPING
+        if self._step is ShutdownStep.DRAINING:
+            self._step = ShutdownStep.STOPPING
             self._begin()
 
     def _begin(self) -> None:

@@ -29,7 +29,7 @@ from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
-from adalog.schema.documents.operations import Answer, Operations, PreparedDocument, root_fields
+from adalog.schema.documents.operations import Answer, OperationRequest, Operations, PreparedDocument, root_fields
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
@@ -60,6 +60,8 @@ class StoppedError(Exception):
     def __init__(self, error: AdalogError) -> None:
         super().__init__(error.message)
         self.errors = [describe(error)]
+        # A balancer may send the request to another server after a 503: nothing was applied.
+        self.status = 500 if error is _CUT else 503
 
     def body(self) -> bytes:
         return orjson.dumps({"errors": self.errors})
@@ -73,6 +75,9 @@ class ReadRequest:
     prepared: PreparedDocument
     kind: str | None
     fields: list[str]
+
+    def given(self, context: Context) -> OperationRequest:
+        return OperationRequest(self.prepared, context, self.request.variables, self.request.operation_name)
 
     @property
     def writes(self) -> bool:
@@ -98,9 +103,10 @@ class Answering:
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
         """Tells the present task, and the work that answers it, which client asks."""
-        name = address_of(scope) if principal is ANYONE else principal.name
+        identity = None if principal is ANYONE else principal.identity
+        name = address_of(scope) if identity is None else identity.name
         meter = None if self.buckets is None else self.buckets.of(name)
-        ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
+        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
         """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""
@@ -122,15 +128,14 @@ class Answering:
     async def answer(self, asked: ReadRequest, context: Context, gone: Gone | None = None) -> Answer:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
-        request = asked.request
+        given = asked.given(context)
         try:
             with tracing.span("graphql.execute", _about(asked)):
-                asks = asked.prepared, context, request.variables, request.operation_name
-                transaction = self.operations.transaction(*asks)
+                transaction = self.operations.transaction(given)
                 if transaction is not None:
                     answer = await self._unless_cut(transaction)
                 else:
-                    run = asyncio.ensure_future(self.operations.run(*asks))
+                    run = asyncio.ensure_future(self.operations.run(given))
                     answer = await self._unless_stopped(run, gone, asked.writes)
         except StoppedError:
             for field in asked.fields:
@@ -147,13 +152,12 @@ class Answering:
         """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError. `resume`: the token of
         the last event that the client has, where its transport tells."""
         started = perf_counter()
-        request = asked.request
-        given = asked.prepared, self.context(asked), request.variables, request.operation_name, resume
+        given = asked.given(self.context(asked))
         try:
             with tracing.span("graphql.subscribe", _about(asked)):
-                begun = self.operations.subscribe_at_once(*given)
+                begun = self.operations.subscribe_at_once(given, resume)
                 if begun is None:
-                    begun = await self._subscribed(self.operations.subscribe(*given), gone)
+                    begun = await self._subscribed(self.operations.subscribe(given, resume), gone)
         except RefusedError as refused:
             self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
             raise

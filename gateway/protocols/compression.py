@@ -115,8 +115,7 @@ def acceptable(header: str | None) -> tuple[str, ...]:
     qualities = _qualities(header)
 
     def quality(name: str) -> float:
-        unsaid = _UNSAID if name == IDENTITY else 0.0
-        return qualities.get(name, qualities.get("*", unsaid))
+        return qualities.get(name, qualities.get("*", _UNSAID if name == IDENTITY else 0.0))
 
     taken = [name for name in (*CODINGS, IDENTITY) if quality(name) > 0]
     # Where anything will do it is what everybody can read.

@@ -160,9 +160,9 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | Bat
     try:
         content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(
-            400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        place = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        hint = "; a line break in a string is written \\n" if "control character" in error.msg else ""
+        raise BadRequestError(400, f"the request is not JSON: {place}{hint}") from None
     if isinstance(content, list):
         return _batch(content)
     if not isinstance(content, dict):
@@ -232,7 +232,8 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
         extensions = content.get("extensions")
         if isinstance(extensions, dict) and extensions.get("persistedQuery"):
             raise RefusedError([_NOT_PERSISTED])
-        raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
+        given = f"; there is {', '.join(map(quoted, list(content)[:4]))}" if content else ""
+        raise BadRequestError(400, f"`query` is missing: the text of a GraphQL document{given}")
     for name, kind, what in _PARAMETERS:
         value = content.get(name)
         if value is not None and not isinstance(value, kind):

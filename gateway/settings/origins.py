@@ -6,8 +6,11 @@ https://fetch.spec.whatwg.org/#http-cors-protocol, https://www.w3.org/TR/fetch-m
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -18,6 +21,9 @@ from adalog.datalog.errors import AdalogError, Code
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 ANY = "*"
+_LOGGER: Final = logging.getLogger("adalog.server")
+# Refused origins that the log remembers.
+_MOST_LOGGED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,13 @@ class Origins:
     def check(self, scope: Scope) -> None:
         """Raises FORBIDDEN for a request of a page that may not use this database, over whatever protocol."""
         if not self.admit(scope):
+            origin = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
+            example = origin if _ORIGIN.fullmatch(origin) else "https://app.example.org"
+            _log_once(example)
             raise AdalogError(
                 Code.FORBIDDEN,
-                "a page of another origin may not use this database; ADALOG_ALLOWED_ORIGINS lists more, as "
-                "https://app.example.org",
+                "a page of another origin may not use this database; "
+                f"ADALOG_ALLOWED_ORIGINS lists more, as {example}",
             )
 
     def admit(self, scope: Scope) -> bool:
@@ -84,6 +93,16 @@ class Origins:
             allow_private_network=True,
         )
         return [cors]
+
+
+@lru_cache(_MOST_LOGGED)
+def _log_once(origin: str) -> None:
+    """One line of the log for a refused origin, however many requests come from it."""
+    _LOGGER.warning(
+        "pages of %s are refused: ADALOG_ALLOWED_ORIGINS=%s lets them query and transact",
+        origin,
+        origin,
+    )
 
 
 def _is_own(origin: bytes, scope: Scope) -> bool:

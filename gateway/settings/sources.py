@@ -20,8 +20,6 @@ from pydantic import SecretStr, ValidationError, create_model
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
-    EnvSettingsSource,
-    InitSettingsSource,
     PydanticBaseSettingsSource,
     SecretsSettingsSource,
     SettingsConfigDict,
@@ -141,35 +139,15 @@ def _secrets(folder: str) -> dict[str, Any]:
 def _validated(sources: list[_Source], wrong: Sequence[str] = ()) -> dict[str, Any]:
     """All settings. The first source that has one counts. wrong: what is known to be wrong already. Raises
     SettingError with all that is wrong."""
-    given, environment, *files = sources if len(sources) > 1 else [*sources, _Source({}, variable)]
-
-    class Environment(EnvSettingsSource):
-        def _load_env_vars(self) -> Mapping[str, str | None]:
-            return {variable(name).lower(): text for name, text in environment.values.items()}
-
-    class Sources(_model()):  # type: ignore[misc]
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return (
-                InitSettingsSource(settings_cls, _variables(given)),
-                Environment(settings_cls),
-                *(InitSettingsSource(settings_cls, _variables(each)) for each in files),
-            )
-
+    values = {variable(name): value for source in reversed(sources) for name, value in source.values.items()}
     try:
-        values = Sources()
+        settings = _model()(**values)
     except ValidationError as error:
         messages = dict.fromkeys([*wrong, *(_told(each, sources) for each in error.errors())])
         raise SettingError("\n".join(messages)) from None
     if wrong:
         raise SettingError("\n".join(wrong))
-    return {name: getattr(values, variable(name)) for name in names()}
-
-
-def _variables(source: _Source) -> dict[str, Any]:
-    return {variable(name): value for name, value in source.values.items()}
+    return {name: getattr(settings, variable(name)) for name in names()}
 
 
 def _name(variable: str) -> str:
@@ -192,6 +170,17 @@ def _model() -> type[BaseSettings]:
 
 class _Base(BaseSettings):
     model_config = SettingsConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is given."""
+        return (init_settings,)
 
 
 def _is_secret(hint: Any) -> bool:

@@ -44,11 +44,6 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 
 
-def import_places(text: str) -> ImportFolders:
-    """Folders and addresses separated by commas, or `off`. Raises ValueError for anything else."""
-    return ImportFolders() if text == "off" else _wrong_as_value(ImportFolders.of)(text)
-
-
 def _wrong_as_value(read: Callable[[str], T]) -> Callable[[str], T]:
     """A reader whose refusals are ValueErrors."""
 
@@ -230,7 +225,7 @@ NameList = Annotated[str, _Listed]
 HostList = Annotated[str, _Listed, _read_by(host_names)]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
-PlaceList = Annotated[str, _Listed, _read_by(import_places)]
+PlaceList = Annotated[str, _Listed, _read_by(_wrong_as_value(ImportFolders.of))]
 BackupList = Annotated[str, _Listed, _read_by(_wrong_as_value(BackupPlaces.of))]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]

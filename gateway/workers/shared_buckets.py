@@ -36,8 +36,7 @@ class SharedFills:
         return int(np.count_nonzero(np.asarray(self._full) > self._now))
 
     def get(self, principal: str) -> float:
-        name = _name(principal)
-        slot = self._found(name)
+        slot = self._found(_name(principal))
         return -math.inf if slot is None else self._full[slot]
 
     def put(self, principal: str, full: float, now: float) -> None:

@@ -23,7 +23,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.process.cursor_key import cursor_key
-from adalog.gateway.process.shutdown import GONE, Step, after_signal
+from adalog.gateway.process.shutdown import GONE, ShutdownStep, after_signal
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers import channel
 from adalog.gateway.workers.board import Board
@@ -62,6 +62,7 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
             folder = Folder(Path(settings.data))
             held.callback(folder.close)
             folder.check_log()
+            folder.announce(settings.local_address)
             # Made before several processes would make it.
             cursor_key(settings)
             lock = folder.descriptor
@@ -104,7 +105,7 @@ class Supervisor:
         self._seats = [_Seat(number) for number in range(settings.workers)]
         self._served = False
         self._failure: AdalogError | SettingError | None = None
-        self._step = Step.SERVING
+        self._step = ShutdownStep.SERVING
         # When the drain ends; when all is over.
         self._drained: float | None = None
         self._stopping: float | None = None
@@ -149,13 +150,13 @@ class Supervisor:
                     number = self._signals.popleft()
                     drains = self._served and self._share.drain_seconds > 0
                     self._step = after_signal(self._step, number, drains=drains)
-                    if self._step is Step.ENDING:
+                    if self._step is ShutdownStep.ENDING:
                         return self._end_at_once(number)
-                    if self._step is Step.DRAINING:
+                    if self._step is ShutdownStep.DRAINING:
                         self._drain()
                     else:
                         self._stop()
-                if self._step is Step.DRAINING and time.monotonic() > (self._drained or 0):
+                if self._step is ShutdownStep.DRAINING and time.monotonic() > (self._drained or 0):
                     self._stop()
                 if self._stopping is not None:
                     if not self._processes():
@@ -188,7 +189,7 @@ class Supervisor:
     def _start_due(self) -> None:
         now = time.monotonic()
         for seat in self._seats:
-            if seat.due is not None and now >= seat.due and self._step is Step.SERVING:
+            if seat.due is not None and now >= seat.due and self._step is ShutdownStep.SERVING:
                 seat.due = None
                 try:
                     settings, alone = own(self._share, seat.number), not self._processes()
@@ -252,7 +253,7 @@ class Supervisor:
             seat.process = None
             self._board.forget(seat.number)
             self._count()
-            if self._step is Step.SERVING:
+            if self._step is ShutdownStep.SERVING:
                 self._restart(seat, process, code or 0, now)
             self._door.hold(left)
 
@@ -335,7 +336,7 @@ class Supervisor:
             process.drain()
 
     def _stop(self) -> None:
-        self._step = Step.STOPPING
+        self._step = ShutdownStep.STOPPING
         self._stopping = time.monotonic() + GONE + _MARGIN
         self._door.close()
         for seat in self._seats:

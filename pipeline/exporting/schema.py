@@ -32,8 +32,7 @@ def movable(ids: Int64s) -> Int64s:
     transaction t, 2^41 - 2^37 and so on in the place of entities that had an ident. -1 for ids that are none."""
     moved = np.where((ids >= 0) & (ids < SCHEMA_BASE), ids, -1)
     for first, base in ((TX_BASE, _TRANSACTIONS), (SCHEMA_BASE, _NAMELESS)):
-        own = (ids >= first) & (ids < first + _SPAN)
-        moved = np.where(own, ids - first + base, moved)
+        moved = np.where((ids >= first) & (ids < first + _SPAN), ids - first + base, moved)
     return moved
 
 

@@ -31,21 +31,8 @@ TYPES: Final[Mapping[str, pa.DataType]] = {
 }
 """The column's type by the attribute's; text for all others."""
 
-_TAGS: Final = {
-    "string": layout.TAG_STRING,
-    "keyword": layout.TAG_KEYWORD,
-    "symbol": layout.TAG_SYMBOL,
-    "double": layout.TAG_DOUBLE,
-    "float": layout.TAG_FLOAT,
-    "boolean": layout.TAG_BOOLEAN,
-    "instant": layout.TAG_INSTANT,
-    "uuid": layout.TAG_UUID,
-    "bigint": layout.TAG_BIGINT,
-    "bigdec": layout.TAG_BIGDEC,
-    "uri": layout.TAG_URI,
-    "bytes": layout.TAG_BYTES,
-    "tuple": layout.TAG_OTHER,
-}
+# Longs that are their own code have none.
+_TAGS: Final = {kind: tag for tag, kind in layout.TYPES.items() if kind != "long"} | {"tuple": layout.TAG_OTHER}
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
 # Of the distinct values of a column.
 _MOST_BYTES: Final = 1 << 29
@@ -81,7 +68,8 @@ def column_of(codes: Codes, v: Int64s, value_type: str) -> pa.Array:
     if value_type == "instant":
         return pa.array((v & _PAYLOAD) - layout.INSTANT_BIAS).cast(TYPES["instant"])
     encoded = pa.array(v & _PAYLOAD).dictionary_encode()
-    distinct = _DISTINCT.get(value_type, _text)(codes, encoded.dictionary.to_numpy(), _TAGS[value_type])
+    keys = codes.dictionaries()[_TAGS[value_type]].gather(encoded.dictionary.to_numpy())
+    distinct = _DISTINCT.get(value_type, _text)(keys)
     if value_type in ("double", "float"):
         return distinct.take(encoded.indices)
     return pa.DictionaryArray.from_arrays(encoded.indices, distinct)
@@ -90,8 +78,7 @@ def column_of(codes: Codes, v: Int64s, value_type: str) -> pa.Array:
 def check(v: Int64s, value_type: str) -> None:
     """Raises OtherType unless all codes are of values of a type."""
     tags = layout.tags_of(v)
-    wanted = _TAGS.get(value_type, 0)
-    wrong = tags != wanted
+    wrong = tags != _TAGS.get(value_type, 0)
     if value_type == "long":
         wrong &= tags != layout.TAG_LONG
     if wrong.any():
@@ -116,21 +103,8 @@ def _fixed(keys: pa.LargeBinaryArray, kind: np.dtype[np.generic]) -> NDArray[np.
     return np.frombuffer(keys.buffers()[2], kind, len(keys), first)
 
 
-def _numbers(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    kind = np.dtype("<f8") if tag == layout.TAG_DOUBLE else np.dtype("<f4")
-    return pa.array(_fixed(codes.dictionaries()[tag].gather(numbers), kind))
-
-
-def _text(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    return small(codes.dictionaries()[tag].gather(numbers).cast(pa.large_string()))
-
-
-def _keywords(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    return pc.binary_join_element_wise(":", _text(codes, numbers, tag), "")
-
-
-def _uuids(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    return uuid_texts(codes.dictionaries()[tag].gather(numbers))
+def _text(keys: pa.LargeBinaryArray) -> pa.Array:
+    return small(keys.cast(pa.large_string()))
 
 
 def uuid_texts(keys: pa.LargeBinaryArray) -> pa.Array:
@@ -144,13 +118,8 @@ def uuid_texts(keys: pa.LargeBinaryArray) -> pa.Array:
     return small(pa.LargeStringArray.from_buffers(len(keys), ends, pa.py_buffer(texts)))
 
 
-def _bytes(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    return small(codes.dictionaries()[tag].gather(numbers))
-
-
-def _tuples(codes: Codes, numbers: Int64s, tag: int) -> pa.Array:
-    keys = codes.dictionaries()[tag].gather(numbers)
-    return pa.array([write(value_of_key(tag, key)) for key in keys.to_pylist()], pa.string())
+def _tuples(keys: pa.LargeBinaryArray) -> pa.Array:
+    return pa.array([write(value_of_key(layout.TAG_OTHER, key)) for key in keys.to_pylist()], pa.string())
 
 
 def small(values: pa.Array) -> pa.Array:
@@ -160,11 +129,11 @@ def small(values: pa.Array) -> pa.Array:
     return values.cast(pa.binary() if pa.types.is_large_binary(values.type) else pa.string())
 
 
-_DISTINCT: Final[Mapping[str, Callable[[Codes, Int64s, int], pa.Array]]] = {
-    "double": _numbers,
-    "float": _numbers,
-    "keyword": _keywords,
-    "uuid": _uuids,
-    "bytes": _bytes,
+_DISTINCT: Final[Mapping[str, Callable[[pa.LargeBinaryArray], pa.Array]]] = {
+    "double": lambda keys: pa.array(_fixed(keys, np.dtype("<f8"))),
+    "float": lambda keys: pa.array(_fixed(keys, np.dtype("<f4"))),
+    "keyword": lambda keys: pc.binary_join_element_wise(":", _text(keys), ""),
+    "uuid": uuid_texts,
+    "bytes": small,
     "tuple": _tuples,
 }

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion, bounded
 from adalog.datalog.errors import Position
 from adalog.datalog.values import Keyword
+from adalog.store.snapshot.ident_names import ident_names
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.bootstrap import IDENT
 from adalog.store.values.name_index import NameIndex
-
-# Idents that a proposal is looked for among: a database may have any number.
-_IDENTS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +45,7 @@ class Proposals:
         index = unknown.database.schema.names
         if unknown.ident:
             if unknown.database not in self._idents:
-                plain = unknown.database.plain
-                codes = plain.trie(IDENT, inverse=True).keys[:_IDENTS]
-                self._idents[unknown.database] = NameIndex(plain.codes.decode_many(codes))
+                self._idents[unknown.database] = ident_names(unknown.database)
             index = self._idents[unknown.database]
         return index.hint(unknown.name)
 

@@ -165,6 +165,8 @@ class _Finder:
         elif (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
             probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
             hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
+            if term.value is None:
+                hint = _NOTHING
             message = f"nothing can equal {shown(term.value)} here: {holding(held)}; {hint}"
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
 

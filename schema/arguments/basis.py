@@ -104,7 +104,12 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
             return value
     instant = iso_instant(text)
     if instant is None:
-        raise _invalid(f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"')
+        hint = (
+            f"a transaction's number is t: {{t: {text}}}"
+            if text.isdecimal()
+            else 'write e.g. "2024-05-01T12:00:00Z"'
+        )
+        raise _invalid(f"{place} {quoted(text)} is no instant; {hint}")
     return instant
 
 

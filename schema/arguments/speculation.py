@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
@@ -25,8 +25,6 @@ With = Annotated[
     EDN | None,
     strawberry.argument(
         name="with",
-        description="Transaction data to apply to the basis before reading it; nobody else sees it, and it is "
-        "never committed.",
     ),
 ]
 
@@ -35,40 +33,68 @@ With = Annotated[
 _CHARACTER_COST = 30
 
 
-async def read_snapshot(
-    services: Services, basis: BasisInput | None, with_: str | None, deadline: float | None, told: list[Diagnostic]
-) -> Snapshot:
-    """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any.
-    `told`: is given what is suspicious about the basis and that data."""
-    if basis is not None:
-        await reached(services.database, basis.t, deadline)
-    snapshot = await _opened(services, basis, deadline)
-    if basis is not None:
-        told += basis_suspicions(services.database, basis)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
+@dataclass(frozen=True, slots=True)
+class BasisReading:
+    """The database that a request reads: its basis, with transaction data applied. `told`: what is suspicious about
+    these."""
 
+    services: Services
+    basis: BasisInput | None
+    with_: str | None
+    deadline: float | None
+    told: list[Diagnostic] = field(default_factory=list)
 
-async def page_start(
-    services: Services,
-    basis: BasisInput | None,
-    with_: str | None,
-    after: str | None,
-    asked: str,
-    deadline: float | None,
-    told: list[Diagnostic],
-) -> tuple[Snapshot, int]:
-    """(the snapshot that a page is read from, the number of its first row): those of the cursor `after`, which has
-    to belong to the question `asked`; without one as `read_snapshot`."""
-    if after is None:
-        return await read_snapshot(services, basis, with_, deadline, told), 0
-    cursor = services.cursors.read(after, asked)
-    await reached(services.database, cursor.t, deadline)
-    basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
-    basis.history = cursor.history
-    snapshot = await _opened(services, basis, deadline)
-    if with_ is not None:
-        snapshot = await _applied(services, snapshot, with_, cursor.start, deadline, told)
-    return snapshot, cursor.offset
+    async def snapshot(self) -> Snapshot:
+        basis, database = self.basis, self.services.database
+        if basis is not None:
+            await reached(database, basis.t, self.deadline)
+        snapshot = await self._opened(basis)
+        if basis is not None:
+            self.told.extend(basis_suspicions(database, basis))
+        return snapshot if self.with_ is None else await self._applied(snapshot, self.with_, None)
+
+    async def page(self, after: str | None, asked: str) -> tuple[Snapshot, int]:
+        """(the snapshot that a page is read from, the number of its first row): those of the cursor `after`, which
+        has to belong to the question `asked`; without one as `snapshot`."""
+        if after is None:
+            return await self.snapshot(), 0
+        cursor = self.services.cursors.read(after, asked)
+        await reached(self.services.database, cursor.t, self.deadline)
+        basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
+        basis.history = cursor.history
+        snapshot = await self._opened(basis)
+        if self.with_ is not None:
+            snapshot = await self._applied(snapshot, self.with_, cursor.start)
+        return snapshot, cursor.offset
+
+    async def _opened(self, basis: BasisInput | None) -> Snapshot:
+        """The snapshot that a basis names. Where that had another schema, it is read from the datoms, on the
+        pool."""
+        database = self.services.database
+        if basis is None or (
+            basis.as_of is None and (basis.t is None or basis.t >= database.snapshot().schema_touched)
+        ):
+            return snapshot_of(database, basis)
+        return await self.services.pool.threaded(Cancel(self.deadline), lambda _: snapshot_of(database, basis))
+
+    async def _applied(self, basis: Snapshot, tx: str, start: SpeculationStart | None) -> Snapshot:
+        def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+            after, report = self.services.database.speculate(basis, tx, start, cancel)
+            # Looked for in the text, which may be long: here, and not on the event loop.
+            with watching(cancel.check):
+                return after, report.diagnostics()
+
+        try:
+            after, found = await self.services.pool.threaded(
+                Cancel(self.deadline), apply, _CHARACTER_COST * len(tx)
+            )
+        except AdalogError as error:
+            message, again = f"{_within(error.position)}: {error.message}", error.retry_after
+            raise AdalogError(error.code, message, retryable=error.retryable, retry_after=again) from None
+        for each in found:
+            message = f"{_within(each.position)}: {each.message}"
+            self.told.append(each if each.left_out else replace(each, message=message, position=None))
+        return after
 
 
 def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
@@ -76,43 +102,6 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     start = snapshot.origin.start
     t = snapshot.t if start is None else snapshot.t - 1
     return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
-
-
-async def _opened(services: Services, basis: BasisInput | None, deadline: float | None) -> Snapshot:
-    """The snapshot that a basis names. Where that had another schema, it is read from the datoms, on the pool."""
-    database = services.database
-    if basis is None or (
-        basis.as_of is None and (basis.t is None or basis.t >= database.snapshot().schema_touched)
-    ):
-        return snapshot_of(database, basis)
-    return await services.pool.threaded(Cancel(deadline), lambda _: snapshot_of(database, basis))
-
-
-async def _applied(
-    services: Services,
-    basis: Snapshot,
-    tx: str,
-    start: SpeculationStart | None,
-    deadline: float | None,
-    told: list[Diagnostic],
-) -> Snapshot:
-    def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-        after, report = services.database.speculate(basis, tx, start, cancel)
-        # Looked for in the text, which may be long: here, and not on the event loop.
-        with watching(cancel.check):
-            return after, report.diagnostics()
-
-    try:
-        after, found = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
-    except AdalogError as error:
-        message = f"{_within(error.position)}: {error.message}"
-        again = error.retry_after
-        raise AdalogError(error.code, message, retryable=error.retryable, retry_after=again) from None
-    told += (
-        each if each.left_out else replace(each, message=f"{_within(each.position)}: {each.message}", position=None)
-        for each in found
-    )
-    return after
 
 
 def _within(position: Position | None) -> str:

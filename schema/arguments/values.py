@@ -22,16 +22,12 @@ if TYPE_CHECKING:
     from adalog.store.snapshot.snapshot import Snapshot
 
 
-@strawberry.input(description="Which database value to read. At most one of t, asOf; none means the latest.")
+@strawberry.input
 class BasisInput:
-    t: Long | None = strawberry.field(default=None, description="As of this transaction number.")
-    as_of: str | None = strawberry.field(default=None, description="As of this instant (ISO-8601) or EDN #inst.")
-    since: Long | None = strawberry.field(
-        default=None, description="Only what was asserted after this transaction number (Datomic's `since`)."
-    )
-    history: bool | None = strawberry.field(
-        default=False, description="All datoms ever asserted or retracted (Datomic's `history`)."
-    )
+    t: Long | None = None
+    as_of: str | None = None
+    since: Long | None = None
+    history: bool | None = False
 
 
 _BASIS = values.Keyword("basis")

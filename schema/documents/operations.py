@@ -39,6 +39,7 @@ from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.documents.mistakes import RULES, advised
 from adalog.schema.fields.transacting import Transact, transact_in
 from adalog.schema.fields.types import warnings_of
 from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
@@ -257,6 +258,21 @@ class Answer:
         return assembled(self.body)
 
 
+@dataclass(frozen=True, slots=True)
+class OperationRequest:
+    """What a client asks. `name`: of the operation, where the document has several."""
+
+    prepared: PreparedDocument
+    context: Context
+    variables: Variables = None
+    name: str | None = None
+
+    @property
+    def is_light(self) -> bool:
+        """Whether the variables are read in no time."""
+        return few(tuple(self.variables.values()) if self.variables else (), _INLINE_VALUES)
+
+
 def root_fields(operation: OperationDefinitionNode) -> list[str]:
     """The names of an operation's root fields (those written directly), for metrics."""
     return [node.name.value for node in operation.selection_set.selections if isinstance(node, FieldNode)]
@@ -294,108 +310,93 @@ class Operations:
         except AdalogError as error:
             return PreparedDocument(None, (describe(error),))
         except GraphQLError as error:
+            advised([error], self._schema, text)
             return PreparedDocument(None, (format_error(error),))
-        errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
+        errors = validate(self._schema, document, RULES, max_errors=_VALIDATION_ERRORS)
         if errors:
+            advised(errors, self._schema, text, document)
             # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors))
         return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
 
-    async def subscribe(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
-        resume: str | None = None,
-    ) -> Subscription:
+    async def subscribe(self, asked: OperationRequest, resume: str | None = None) -> Subscription:
         """The stream of a prepared subscription; its messages' payloads are the bytes of `{"data": …}`.
 
         It is read and closed on the event loop that calls this (see `executor.live.subscribers.subscription`).
         `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
         `from`. Raises RefusedError.
         """
-        selected: SelectedField | None = None
+        services, selected = asked.context.services, None
         try:
-            if _is_light(variables):
-                selected = self._selected(prepared, context, variables, operation_name)
-            else:
-                selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
-            await caught_up(context.services.database, context.min_basis_t)
-            return await subscribed(context.services, selected, resume)
-        except AdalogError as error:
-            raise RefusedError([_located(error, selected)]) from None
-        except GraphQLError as error:
-            raise RefusedError([format_error(error)]) from None
+            read = self._selected(asked) if asked.is_light else elsewhere(lambda _: self._selected(asked))
+            selected = read if isinstance(read, SelectedField) else await read
+            await caught_up(services.database, asked.context.min_basis_t)
+            return await subscribed(services, selected, resume)
+        except (AdalogError, GraphQLError) as error:
+            raise _refused(error, selected) from None
 
-    def subscribe_at_once(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
-        resume: str | None = None,
-    ) -> Subscription | None:
+    def subscribe_at_once(self, asked: OperationRequest, resume: str | None = None) -> Subscription | None:
         """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
-        if not _is_light(variables) or missed(context.services.database, context.min_basis_t) is not None:
+        services, selected = asked.context.services, None
+        if not asked.is_light or missed(services.database, asked.context.min_basis_t) is not None:
             return None
-        selected: SelectedField | None = None
         try:
-            selected = self._selected(prepared, context, variables, operation_name)
-            return subscribed_at_once(context.services, selected, resume)
-        except AdalogError as error:
-            raise RefusedError([_located(error, selected)]) from None
-        except GraphQLError as error:
-            raise RefusedError([format_error(error)]) from None
+            selected = self._selected(asked)
+            return subscribed_at_once(services, selected, resume)
+        except (AdalogError, GraphQLError) as error:
+            raise _refused(error, selected) from None
 
-    def _selected(
-        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
-    ) -> SelectedField:
+    def _selected(self, asked: OperationRequest) -> SelectedField:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
+        prepared = asked.prepared
         if prepared.refusal or prepared.document is None:
             raise RefusedError(prepared.refusal)
-        raw = dict(variables) if variables else {}
-        root = prepared.roots.get(operation_name)
+        raw = dict(asked.variables or {})
+        root = prepared.roots.get(asked.name)
         if root is not None:
             given = root.operation.variable_definitions or ()
             values = get_variable_values(self._schema, given, raw, max_errors=_COERCION_ERRORS)
             if isinstance(values, list):
-                raise RefusedError([format_error(error) for error in values])
+                raise RefusedError(self._wrong_variables(values, prepared.document, raw))
             return root.selected(values)
         executor = PreparingExecutor.build(
             self._schema,
             prepared.document,
-            context_value=context,
+            context_value=asked.context,
             raw_variable_values=raw,
-            operation_name=operation_name,
+            operation_name=asked.name,
             max_coercion_errors=_COERCION_ERRORS,
         )
         if isinstance(executor, list):
-            raise RefusedError([format_error(error) for error in executor])
+            raise RefusedError(self._wrong_variables(executor, prepared.document, raw))
         assert isinstance(executor, PreparingExecutor)
         root = executor.subscribed_root()
         # Without directives; a string may look like one.
         if prepared.document.loc is not None and "@" not in prepared.document.loc.source.body:
-            prepared.roots[operation_name] = root
+            prepared.roots[asked.name] = root
         return root.selected(executor.variable_values)
 
-    def transaction(
-        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
-    ) -> Coroutine[Any, Any, Answer] | None:
-        """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
-        transact = prepared.transact
-        if transact is None or operation_name not in (None, transact.name):
-            return None
-        given = transact.given(variables)
-        return None if given is None else _transacted(transact, context, given)
+    def _wrong_variables(
+        self, errors: list[GraphQLError], document: DocumentNode, variables: Variables
+    ) -> list[dict[str, Any]]:
+        """The refusal of a request whose variables, or the name of whose operation, are wrong."""
+        found = advised(errors, self._schema, document=document, variables=variables)
+        return [format_error(each) for each in found]
 
-    async def run(
-        self, prepared: PreparedDocument, context: Context, variables: Variables, operation_name: str | None
-    ) -> Answer:
+    def transaction(self, asked: OperationRequest) -> Coroutine[Any, Any, Answer] | None:
+        """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
+        transact = asked.prepared.transact
+        if transact is None or asked.name not in (None, transact.name):
+            return None
+        given = transact.given(asked.variables)
+        return None if given is None else _transacted(transact, asked.context, given)
+
+    async def run(self, asked: OperationRequest) -> Answer:
+        prepared, context = asked.prepared, asked.context
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
         document = prepared.document
-        operation = prepared.operation(operation_name)
+        operation = prepared.operation(asked.name)
         if operation is not None and operation.operation is OperationType.SUBSCRIPTION:
             return Answer({"errors": [describe(streamed())]}, executed=False)
         kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
@@ -405,14 +406,14 @@ class Operations:
                 self._schema,
                 document,
                 context_value=context,
-                raw_variable_values=dict(variables) if variables else None,
-                operation_name=operation_name,
+                raw_variable_values=dict(asked.variables) if asked.variables else None,
+                operation_name=asked.name,
                 is_awaitable=is_awaitable,  # type: ignore[arg-type]
             )
 
-        executor = build(Cancel()) if _is_light(variables) else await elsewhere(build)
+        executor = build(Cancel()) if asked.is_light else await elsewhere(build)
         if isinstance(executor, list):
-            return _answer(ExecutionResult(None, executor))
+            return Answer({"errors": self._wrong_variables(executor, document, asked.variables)}, executed=False)
         if operation is None or operation.operation is not OperationType.MUTATION:
             try:
                 await caught_up(context.services.database, context.min_basis_t)
@@ -426,15 +427,12 @@ class Operations:
         return answer
 
 
-def _is_light(variables: Variables) -> bool:
-    """Whether the variables are read in no time."""
-    return few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
-
-
-def _located(error: AdalogError, selected: SelectedField | None) -> dict[str, Any]:
-    """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
-    and not of the document."""
-    return describe(error) | ({} if selected is None else {"path": [selected.alias]})
+def _refused(error: AdalogError | GraphQLError, selected: SelectedField | None) -> RefusedError:
+    """The refusal of a subscription. With the field that was refused, places are those of an argument, and not of
+    the document."""
+    if isinstance(error, GraphQLError):
+        return RefusedError([format_error(error)])
+    return RefusedError([describe(error) | ({} if selected is None else {"path": [selected.alias]})])
 
 
 async def _transacted(transact: Transact, context: Context, given: Mapping[str, Any]) -> Answer:

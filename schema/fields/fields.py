@@ -13,12 +13,13 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema.arguments.speculation import With, cursor_on, page_start, read_snapshot
+from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
@@ -120,8 +121,9 @@ async def _pulled(
 ) -> JsonChunks:
     context = info.context
     within = _within(timeout_ms, context.services.limits.timeout_ms)
-    made, told = await pulled(context, pattern, eids, field, basis, with_, encoding or Encoding.PLAIN, within)
-    context.warn(info.path, told)
+    reading = BasisReading(context.services, basis, with_, within.deadline)
+    made = await pulled(context, pattern, eids, field, reading, encoding or Encoding.PLAIN, within)
+    context.warn(info.path, reading.told)
     return made
 
 
@@ -131,33 +133,16 @@ def _basis_name(basis: BasisInput | None) -> object:
 
 @strawberry.type(name="Query")
 class QueryFields:
-    @strawberry.field(description="Run an EDN Datalog query.")
+    @strawberry.field
     async def q(
         self,
         info: Info,
         query: EDN,
-        args: Annotated[
-            list[JSON] | None,
-            strawberry.argument(
-                description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
-                'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
-                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text. "
-                '{"#edn": "…"} is an argument as argsEdn has it.'
-            ),
-        ] = None,
-        args_edn: Annotated[
-            list[EDN] | None,
-            strawberry.argument(
-                description="The same as EDN, when JSON cannot say it; a basis is {:basis {:as-of 5}}. At most one "
-                "of args, argsEdn."
-            ),
-        ] = None,
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
-        first: Annotated[
-            int | None,
-            strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
-        ] = None,
+        first: int | None = None,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
         engine: types.EngineOption | None = types.EngineOption.AUTO,
@@ -171,8 +156,8 @@ class QueryFields:
         paged = first is not None or after is not None
         read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
         arguments, asked = read.arguments, read.question
-        told: list[Diagnostic] = []
-        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
+        reading = BasisReading(services, basis, with_, within.deadline)
+        snapshot, start = await reading.page(after, asked)
         result = await services.pool.arun(
             QueryRequest(
                 query=query,
@@ -193,12 +178,12 @@ class QueryFields:
         return types.QueryResult(
             result=result,
             page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
-            told=told,
+            told=reading.told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
 
-    @strawberry.field(description="The plan of a query, and with `analyze` what running it did.")
+    @strawberry.field
     async def explain(
         self,
         info: Info,
@@ -212,12 +197,12 @@ class QueryFields:
         timeout_ms: int | None = None,
     ) -> types.ExplanationType:
         services = info.context.services
-        told: list[Diagnostic] = []
         within = _within(timeout_ms, services.limits.timeout_ms)
+        reading = BasisReading(services, basis, with_, within.deadline)
         request = QueryRequest(
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
-            snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
+            snapshot=await reading.snapshot(),
             engine=(engine or types.EngineOption.AUTO).value,
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
@@ -226,13 +211,12 @@ class QueryFields:
         plan = await elsewhere(lambda _: types.written(explanation.plan))
         info.context.budget.take(plan.nbytes + len(explanation.text))
         return types.ExplanationType(
-            text=explanation.text, plan=JSON(plan), warnings=types.warnings_of((*told, *explanation.diagnostics))
+            text=explanation.text,
+            plan=JSON(plan),
+            warnings=types.warnings_of((*reading.told, *explanation.diagnostics)),
         )
 
-    @strawberry.field(
-        description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "
-        "it shows nothing or there is no such entity."
-    )
+    @strawberry.field
     async def pull(
         self,
         info: Info,
@@ -247,7 +231,7 @@ class QueryFields:
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
-    @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
+    @strawberry.field
     async def pull_many(
         self,
         info: Info,
@@ -261,7 +245,7 @@ class QueryFields:
         made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms)
         return cast(list[JSON | None], made)
 
-    @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
+    @strawberry.field
     async def datoms(
         self,
         info: Info,
@@ -282,8 +266,8 @@ class QueryFields:
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
-        told: list[Diagnostic] = []
-        snapshot, start = await page_start(services, basis, with_, after, asked, within.deadline, told)
+        reading = BasisReading(services, basis, with_, within.deadline)
+        snapshot, start = await reading.page(after, asked)
         held = RepeatedWork(prepaid.add)
 
         def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
@@ -298,7 +282,7 @@ class QueryFields:
 
         # How many there are is not known without counting them.
         spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, _DATOM_COST * first)
-        info.context.warn(info.path, [*told, *suspicious])
+        info.context.warn(info.path, [*reading.told, *suspicious])
         count = sum(map(len, spans))
         if count > first:
             last = spans.pop()
@@ -310,7 +294,7 @@ class QueryFields:
             page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
         )
 
-    @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
+    @strawberry.field
     async def transactions(
         self,
         info: Info,
@@ -350,13 +334,14 @@ class QueryFields:
         cancel = Cancel.after(services.limits.timeout_ms)
         return await services.pool.threaded(cancel, lambda _: _database(services))
 
+    @strawberry.field
+    def whoami(self) -> types.IdentityType:
+        return types.identity_of(ASKING.get().identity)
+
 
 @strawberry.type(name="Mutation")
 class MutationFields:
-    @strawberry.mutation(
-        description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
-        "having happened since; the same `idempotencyKey` is applied once."
-    )
+    @strawberry.mutation
     async def transact(
         self,
         info: Info,

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from adalog.datalog import edn
-from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
 from adalog.planner.scope.interpretation import entity_named
-from adalog.schema.arguments.speculation import read_snapshot
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import Encoding, MapWriter
 from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from adalog.schema.arguments.values import BasisInput
+    from adalog.schema.arguments.speculation import BasisReading
     from adalog.schema.request.context import Context
     from adalog.store.snapshot.snapshot import Snapshot
 
@@ -39,16 +37,14 @@ async def pulled(
     pattern: str,
     eids: Sequence[str],
     field: str,
-    basis: BasisInput | None,
-    with_: str | None,
+    reading: BasisReading,
     encoding: Encoding,
     within: Cancel,
-) -> tuple[JsonChunks, Sequence[Diagnostic]]:
-    """(a list of the JSON for each entity, `null` where there is nothing; what is suspicious about the pull).
-    `field`: what the entities came as."""
+) -> JsonChunks:
+    """A list of the JSON for each entity, `null` where there is nothing. `field`: what the entities came as.
+    `reading` is told what is suspicious about the pull."""
     services, limits = context.services, context.services.limits
-    told: list[Diagnostic] = []
-    snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
+    snapshot = await reading.snapshot()
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
     if few(eids, _INLINE_TEXTS):
@@ -60,15 +56,14 @@ async def pulled(
     maps, values, found = await services.pool.apull(
         PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number))
     )
-    told += found
+    reading.told.extend(found)
     context.rows += len(maps)
     held = RepeatedWork(context.budget.take)
     if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
-        written = await services.pool.threaded(
+        return await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
         )
-        return written, told
-    return _written(maps, encoding, context.budget, held, within), told
+    return _written(maps, encoding, context.budget, held, within)
 
 
 def _place(field: str, number: int) -> str:

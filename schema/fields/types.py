@@ -1,9 +1,14 @@
-"""The GraphQL types of answers. Rows and datoms are prepared whole, column by column; nothing resolves per cell."""
+"""The GraphQL types of answers. Rows and datoms are prepared whole, column by column; nothing resolves per cell.
+
+`schema.descriptions` has the text of each type and field.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, ClassVar, Final
@@ -18,6 +23,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import Identity
 from adalog.executor.turns.lanes import Lane
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, Prepaid
@@ -30,7 +36,7 @@ from adalog.store.snapshot.index import DatomSpan
 from adalog.store.values.datom import Datom, TxReport, nothing_to_tell
 
 
-@strawberry.enum(name="Engine", description="Where a query runs. AUTO lets the planner's cost estimate choose.")
+@strawberry.enum(name="Engine")
 class EngineOption(StrEnum):
     AUTO = "AUTO"
     LOCAL = "LOCAL"
@@ -44,9 +50,7 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
-strawberry.enum(
-    Lane, description="LIGHT work has places of its own; HEAVY work waits its turn among others like it."
-)
+strawberry.enum(Lane)
 
 
 @strawberry.enum
@@ -72,7 +76,7 @@ class PageInfo:
     end_cursor: str | None
 
 
-@strawberry.type(description="What is allowed and probably not meant, with what would be right.")
+@strawberry.type
 class Warning:
     code: str
     message: str
@@ -103,8 +107,8 @@ class QueryStats:
     cache: CacheOutcome
     elapsed_ms: float
     rows: int
-    waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
-    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
+    waited_ms: float
+    lane: Lane | None
 
 
 @strawberry.type
@@ -113,30 +117,22 @@ class QueryResult:
     page: strawberry.Private[Page]
     told: strawberry.Private[list[Diagnostic]]
     """What is suspicious about `with`."""
-    basis_t: Long = strawberry.field(description="The transaction number of the snapshot that was read.")
+    basis_t: Long
     page_info: PageInfo
 
     @strawberry.field
     def columns(self) -> list[ColumnType]:
         return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
 
-    @strawberry.field(
-        description="The result relation, a JSON array per row (an EDN string per row under Encoding.EDN)."
-    )
+    @strawberry.field
     async def rows(self) -> list[JSON]:
         return await self.page.rows()  # type: ignore[return-value]
 
-    @strawberry.field(
-        description="The result in the shape of its find spec: relation, collection, tuple, scalar, or maps "
-        "for :keys."
-    )
+    @strawberry.field
     async def value(self) -> JSON | None:
         return await self.page.value()  # type: ignore[return-value]
 
-    @strawberry.field(
-        description="What is allowed and probably not meant: an attribute nobody declared, a value that nothing "
-        "there can equal, …"
-    )
+    @strawberry.field
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
         pool, question = info.context.services.pool, self.result.question
         assert question is not None
@@ -158,8 +154,6 @@ class QueryResult:
 
 @strawberry.type(
     name="Explanation",
-    description="text is for people; plan is the same as data (levels, extenders, estimates, strata, engine; with "
-    "analyze also actual counts and times).",
 )
 class ExplanationType:
     text: str
@@ -278,14 +272,11 @@ def _tempids(report: TxReport) -> dict[str, int | str]:
 class TxReportType:
     report: strawberry.Private[TxReport]
     encoding: strawberry.Private[Encoding]
-    t: Long = strawberry.field(description="The new transaction's number; equal to the new basis.")
+    t: Long
     basis_before: Long
     tx_instant: str
 
-    @strawberry.field(
-        description="What is allowed and probably not meant: a function that gave no rows, an attribute that looks "
-        "misspelt, …"
-    )
+    @strawberry.field
     async def warnings(self) -> list[Warning]:
         # Its places are looked for in the text of the transaction, which may be long.
         def find(cancel: Cancel) -> list[Warning]:
@@ -294,7 +285,7 @@ class TxReportType:
 
         return await elsewhere(find)
 
-    @strawberry.field(description="Temporary id -> entity id.")
+    @strawberry.field
     async def tempids(self) -> JSON:
         if len(self.report.tempids) <= _FEW_DATOMS:
             return JSON(_tempids(self.report))
@@ -405,6 +396,25 @@ class DatabaseType:
     tx_instant: str | None
     datom_count: Long
     entity_count: Long
+
+
+@strawberry.type(name="Identity")
+class IdentityType:
+    principal: str | None
+    roles: list[str]
+    expires: str | None
+
+
+def identity_of(identity: Identity | None) -> IdentityType:
+    """Without authentication every client is admin."""
+    if identity is None:
+        return IdentityType(principal=None, roles=["admin"], expires=None)
+    expires = None
+    if identity.expires is not None:
+        # A token may be good for longer than there are dates.
+        with suppress(OverflowError, ValueError, OSError):
+            expires = iso(datetime.fromtimestamp(identity.expires, UTC))
+    return IdentityType(principal=identity.name, roles=list(identity.roles), expires=expires)
 
 
 def written(value: Any) -> JsonChunks:

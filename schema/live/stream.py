@@ -7,7 +7,7 @@ event is worked out once (`FieldShape`), and events become the bytes of `{"data"
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -74,10 +74,10 @@ class LiveForm:
     shape: FieldShape
     tokens: ResumeTokens
     most: int
-    key: Hashable = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", (self.name, self.alias, self.encoding, self.shape))
+    @property
+    def key(self) -> Hashable:
+        return self.name, self.alias, self.encoding, self.shape
 
     def message(self, event: Event, cancel: Cancel) -> Message:
         resume = self.tokens.write(self.name, event.position)
@@ -178,10 +178,10 @@ class LogForm:
     shape: FieldShape
     memory: Memory
     most: int
-    key: Hashable = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", (self.alias, self.encoding, self.shape))
+    @property
+    def key(self) -> Hashable:
+        return self.alias, self.encoding, self.shape
 
     def message(self, event: Event, cancel: Cancel) -> Message:
         report = event.report

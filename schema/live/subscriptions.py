@@ -26,43 +26,31 @@ class LiveKind(StrEnum):
 class LiveEvent:
     kind: LiveKind
     basis_t: Long
-    resume: str = strawberry.field(description="Hand this back as `resume` to go on after this event.")
+    resume: str
     columns: list[types.ColumnType] | None
-    rows: list[JSON] | None = strawberry.field(description="SNAPSHOT: rows of this chunk.")
-    added: list[JSON] | None = strawberry.field(
-        description="DELTA: rows that entered and left the result; disjoint; to be applied together."
-    )
+    rows: list[JSON] | None
+    added: list[JSON] | None
     retracted: list[JSON] | None
-    last: bool | None = strawberry.field(description="SNAPSHOT: true on the last chunk.")
-    reason: str | None = strawberry.field(description="RESET: why the stream starts over (a SNAPSHOT follows).")
-    warnings: list[types.Warning] | None = strawberry.field(
-        description="As a query's; on the first event of a stream."
-    )
+    last: bool | None
+    reason: str | None
+    warnings: list[types.Warning] | None
 
 
 @strawberry.type(name="Subscription")
 class SubscriptionFields:
-    @strawberry.subscription(
-        description="A query kept up to date: one SNAPSHOT (in chunks), then a DELTA for each transaction that "
-        "changes its result."
-    )
+    @strawberry.subscription
     def live(
         self,
         query: EDN,
         args: list[JSON] | None = None,
         args_edn: list[EDN] | None = None,
-        resume: Annotated[
-            str | None, strawberry.argument(description="Continue after an event already seen: its `resume` value.")
-        ] = None,
-        from_t: Annotated[
-            Long | None,
-            strawberry.argument(description="Start from this past transaction number and replay the log to now."),
-        ] = None,
+        resume: str | None = None,
+        from_t: Long | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
     ) -> AsyncGenerator[LiveEvent, None]:
         raise streamed()
 
-    @strawberry.subscription(description="Every transaction from `from` on, none missing, none twice.")
+    @strawberry.subscription
     def transactions(
         self,
         from_: Annotated[Long | None, strawberry.argument(name="from")] = None,

@@ -52,16 +52,12 @@ def _quote(value: Any) -> str:
 SCALARS: dict[object, Any] = {
     EDN: strawberry.scalar(
         name="EDN",
-        description='EDN text, e.g. `[:find ?p :where [?p :person/name "Ada"]]`.',
         serialize=lambda value: value,
         parse_value=read_edn,
     ),
-    JSON: strawberry.scalar(
-        name="JSON", description="Any JSON value.", serialize=lambda value: value, parse_value=lambda value: value
-    ),
+    JSON: strawberry.scalar(name="JSON", serialize=lambda value: value, parse_value=lambda value: value),
     Long: strawberry.scalar(
         name="Long",
-        description="A 64-bit integer: a JSON number while |x| < 2^53, else a string.",
         serialize=write_long,
         parse_value=read_long,
     ),

@@ -326,7 +326,7 @@ class Snapshot:
         if type(value) is not tuple or len(value) != 2:
             raise invalid_argument(
                 f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
-                '[:person/email "ada@example.org"]'
+                f'[:person/email "ada@example.org"]{_unquoted(value)}'
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
         if attribute is None:
@@ -386,7 +386,10 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         if self.plain is self:
-            return sum(map(self.count, self.attributes())) - len(bootstrap.datoms())
+            # Built in from the first transaction on that has a principal.
+            later = self.trie(bootstrap.VALUE_TYPE, inverse=False).row(bootstrap.PRINCIPAL)
+            built_in = len(bootstrap.datoms()) + len(later) * len(bootstrap.principal_datoms())
+            return sum(map(self.count, self.attributes())) - built_in
         return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 
     @cached_property
@@ -443,3 +446,8 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
     for ids in parts:
         seen[ids - first] = True
     return int(np.count_nonzero(seen))
+
+
+def _unquoted(value: Any) -> str:
+    """The proposal for an ident that is written as a string."""
+    return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

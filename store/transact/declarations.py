@@ -10,11 +10,12 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
-from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
+from adalog.datalog.hints import proposed
+from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid, invalid
 from adalog.store.transact.suspicions import Suspicions
@@ -30,6 +31,7 @@ from adalog.store.values.attribute import (
     Uniqueness,
     shared,
 )
+from adalog.store.values.scalars import keyword
 from adalog.store.values.schema_policy import SchemaPolicy
 
 _DESCRIBING = {
@@ -202,11 +204,13 @@ class Declarations:
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
-            raise invalid(f"{write(key)} is not an attribute; write a keyword such as :person/name", path)
+            wanted = as_keyword(key) or "; write a keyword such as :person/name"
+            raise invalid(f"{write(key)} is not an attribute{wanted}", path)
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if not reserved and self._policy.mode != "strict":
             return
-        hint = self._state.schema.names.hint(key)
+        meant = _OTHER_NAMES.get(key.name)
+        hint = self._state.schema.names.hint(key) if meant is None else proposed(meant)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
         raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}{hint}; {why}", path)
 
@@ -235,6 +239,15 @@ class Declarations:
         return attribute
 
 
+_OTHER_NAMES: Final = {
+    "db/type": ":db/valueType",
+    "db/name": ":db/ident",
+    "db/primaryKey": ":db/unique",
+    "db/many": ":db/cardinality",
+    "db/component": ":db/isComponent",
+}
+
+
 def too_many_at_once(ident: Keyword, most: int, path: Path) -> RefusedTransaction:
     """The refusal of a transaction that declares more attributes than one may; `ident`: the first of those."""
     return RefusedTransaction(
@@ -243,6 +256,13 @@ def too_many_at_once(ident: Keyword, most: int, path: Path) -> RefusedTransactio
         "several",
         path,
     )
+
+
+def as_keyword(key: Any) -> str:
+    """`; write :person/name` for the symbol or string of that name, where an attribute is wanted."""
+    name = key.name if isinstance(key, Symbol) else key
+    named = keyword(f":{name.removeprefix(':')}") if type(name) is str else None
+    return "" if named is None else f"; write {named}"
 
 
 def implied_type(value: Any) -> str | None:

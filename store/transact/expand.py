@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.hints import proposed
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
+from adalog.store.snapshot.ident_names import ident_names
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact import operations as ops
-from adalog.store.transact.declarations import Declarations, unnamed
+from adalog.store.transact.declarations import Declarations, as_keyword, unnamed
 from adalog.store.transact.functions import OPERATIONS, shown
 from adalog.store.transact.multiple_values import MultipleValues
 from adalog.store.transact.operations import CURRENT_TX, Operation, Path, RefusedTransaction, Tempid, Term, invalid
@@ -21,7 +23,7 @@ from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from adalog.store.values.coercion import coerced, coerced_tuple
-from adalog.store.values.scalars import WRITTEN, from_json
+from adalog.store.values.scalars import READERS, WRITTEN, from_file, from_json, keyword
 from adalog.store.values.schema import item_types
 
 _ID: Final = Keyword("db/id")
@@ -52,10 +54,7 @@ class Expansion:
             elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
                 yield from self._list(form, path)
             else:
-                raise invalid(
-                    f'{shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
-                    path,
-                )
+                raise invalid(_no_form(form), path)
         yield from self._declarations.implied
 
     def _plain_add(self, form: Any, path: Path) -> ops.Add | None:
@@ -172,7 +171,7 @@ class Expansion:
                     continue
             key_path, value_path = (*path, place), (*path, place + 1)
             if not isinstance(key, Keyword):
-                raise invalid(f"a map's key is an attribute, not {shown(key)}", key_path)
+                raise invalid(f"a map's key is an attribute{as_keyword(key)}, not {shown(key)}", key_path)
             if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:
                 yield from self._reverse(e, key, value, key_path, value_path)
             else:
@@ -257,15 +256,19 @@ class Expansion:
                 return TX_BASE + self._t
             entity = self._declarations.ident(value)
             if entity is None:
-                types = f"; types are {_TYPES}" if str(value).startswith(":db.type/") else ""
-                raise invalid(f"no entity has the ident {value}{types}", path)
+                hint = _type_hint(value) if str(value).startswith(":db.type/") else self._ident_hint(value)
+                raise invalid(f"no entity has the ident {value}{hint}", path)
             return entity
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
             return self._looked_up(value, path)
-        raise invalid(
-            f'{shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
-            path,
-        )
+        wanted = 'write a number, a tempid such as "ada" or -1, an ident or a lookup ref'
+        raise invalid(f"{shown(value)} is no entity; {wanted}{_entity_hint(value)}", path)
+
+    def _ident_hint(self, ident: Keyword) -> str:
+        """` (did you mean :status/open?)` for an ident that no entity has."""
+        names = ident_names(self._state.snapshot())
+        meant = names.by_local.get(ident.local) if ident.namespace is None else None
+        return names.hint(ident) if meant is None else proposed(str(meant))
 
     def _tempid(self, name: str) -> Term:
         if name == CURRENT_TX:
@@ -312,7 +315,7 @@ class Expansion:
             raise invalid(f"nil is no value for {attribute.ident}", path)
         if attribute.is_ref:
             if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
-                raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants", path)
+                raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants{_ref_hint(attribute)}", path)
             return self._entity(value, path)
         assert attribute.kind.value_type is not None
         if attribute.kind.value_type == "tuple":
@@ -335,6 +338,54 @@ class Expansion:
             raise RefusedTransaction(error.code, error.message, path) from None
 
 
+_OTHER_TYPES: Final = {
+    **dict.fromkeys(("text", "varchar", "str"), "string"),
+    **dict.fromkeys(("int", "integer", "number", "int64", "bigserial"), "long"),
+    **dict.fromkeys(("date", "datetime", "timestamp", "time", "inst"), "instant"),
+    **dict.fromkeys(("decimal", "numeric", "bigdecimal", "money"), "bigdec"),
+    **dict.fromkeys(("bool",), "boolean"),
+    **dict.fromkeys(("reference", "entity", "id"), "ref"),
+    **dict.fromkeys(("real", "float64"), "double"),
+    **dict.fromkeys(("enum", "kw"), "keyword"),
+    **dict.fromkeys(("guid",), "uuid"),
+}
+
+
+def _type_hint(ident: Keyword) -> str:
+    meant = _OTHER_TYPES.get(ident.local.lower())
+    return f"{'' if meant is None else proposed(f':db.type/{meant}')}; types are {_TYPES}"
+
+
+def _no_form(form: Any) -> str:
+    """The refusal of what is no form of a transaction."""
+    if type(form) is tuple and len(form) == 3:
+        example = f"[:db/add {' '.join(map(write, form))}]"
+        return f"{shown(form)} is no transaction form; write {example if len(example) <= 80 else '[:db/add …]'}"
+    whole = "; a transaction is a vector of such forms: [[:db/add …] …]" if isinstance(form, Keyword) else ""
+    return f'{shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]{whole}'
+
+
+def _entity_hint(value: Any) -> str:
+    """What an entity was probably meant to be."""
+    if isinstance(value, Symbol) and value.name.startswith("?"):
+        return "; variables are for queries"
+    if isinstance(value, EdnMap) and len(value) == 1:
+        return f": [{' '.join(write(part) for entry in value.items() for part in entry)}]"
+    if type(value) is tuple and len(value) == 1:
+        return f": {shown(value[0])}"
+    return ""
+
+
+def _ref_hint(attribute: Attribute) -> str:
+    """What the attribute of a schema takes."""
+    choices = {
+        bootstrap.VALUE_TYPE: ":db.type/string or another type",
+        bootstrap.CARDINALITY: ":db.cardinality/one or :db.cardinality/many",
+        bootstrap.UNIQUE: ":db.unique/identity or :db.unique/value",
+    }
+    return f"; write {choices[attribute.id]}" if attribute.id in choices else ""
+
+
 def _described_type(attribute: Attribute) -> str:
     if attribute.kind.tuple_attrs:
         return f"a tuple of {', '.join(map(str, attribute.kind.tuple_attrs))}"
@@ -350,7 +401,18 @@ def _hint(attribute: Attribute, value: Any) -> str:
     written = WRITTEN.get(str(attribute.kind.value_type))
     if written is None:
         return ""
-    if value == Symbol("null"):
-        return "; null is nil in EDN, and no value: leave the attribute out, or retract"
-    probably = from_json(str(attribute.kind.value_type), value)
+    kind = str(attribute.kind.value_type)
+    if isinstance(value, Symbol) and value.name.lower() in ("null", "none", "undefined"):
+        return f"; {value.name} is nil in EDN, and no value: leave the attribute out, or retract"
+    probably = from_json(kind, value)
+    if probably is None and kind == "keyword" and type(value) in (str, Symbol):
+        probably = keyword(f":{value}")
+    if probably is None and kind == "boolean" and type(value) in (str, Symbol):
+        probably = READERS[kind].file(str(value))
+    if probably is None and kind == "instant" and type(value) is int:
+        probably = from_file(kind, value)
+    if probably is None and kind == "string" and isinstance(value, int | float | Keyword | Symbol):
+        probably = write(value)
+    if type(value) is tuple and not attribute.is_many:
+        return f"; several values need :db.cardinality/many, and {attribute.ident} has one"
     return f"; write a value such as {written[0]}" if probably is None else f"; did you mean {write(probably)}?"

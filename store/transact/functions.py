@@ -6,7 +6,7 @@ it was before the transaction, and nothing but Datalog runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
@@ -119,11 +119,22 @@ def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
     )
 
 
+_ADDED: Final = '; write [:db/add 1 :person/name "Ada"]'
+_OTHER_OPERATIONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("insert", "assert", "update", "upsert", "set", "put", "add"), '; write [:db/add 1 :person/name "Ada"]'
+    ),
+    **dict.fromkeys(("delete", "remove"), "; write [:db/retractEntity 1], or [:db/retract 1 :person/name]"),
+    "call": "; a function is called by its name: [:my/function 1]",
+}
+"""What other databases call their operations, and what to write."""
+
+
 def _unknown(name: Keyword, state: DatabaseState) -> str:
     builtin = [str(each) for each in OPERATIONS]
     if state.ident_holder(name) is not None:
         return f"{name} holds no query; give it one with :db/fn to call it"
-    suggestion = nearest(str(name), builtin)
+    suggestion = _OTHER_OPERATIONS.get(name.local.lower(), "") or nearest(str(name), builtin)
     known = "" if suggestion else f"; there are {', '.join(builtin[:3])}, :db/cas and what has a :db/fn"
     return f"no operation {name}{suggestion}{known}"
 

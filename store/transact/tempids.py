@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
+from adalog.store.snapshot.ident_names import ident_names
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composite, Composites, tuple_code
@@ -29,18 +30,30 @@ def resolved(
     for operation in operations:
         for term in _referred(operation):
             if isinstance(term, Tempid) and term not in union.parents:
-                raise invalid(
-                    f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
-                    "One that is there is named by a number, an ident or a lookup ref such as "
-                    '[:user/email "ada@example.org"]',
-                    operation.path,
-                )
+                raise invalid(_only_a_value(term, state), operation.path)
         if isinstance(operation, _OF_KNOWN) and isinstance(union.find(operation.e), Tempid):
             raise invalid(f'the tempid "{operation.e}" is a new entity, of which nothing holds yet', operation.path)
     new = state.free.without(_chosen(operations, state)).next(
         len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
     )
     return union.allocated(new.start), new
+
+
+def _only_a_value(tempid: Tempid, state: DatabaseState) -> str:
+    """The refusal of a tempid that stands for no entity of the transaction: often it is an ident in quotes."""
+    if tempid.startswith("\0"):
+        return "this map says nothing of its entity: add an attribute, or give it a :db/id that is there"
+    names = ident_names(state.snapshot())
+    ident = names.by_name.get(tempid.removeprefix(":")) or names.by_local.get(tempid)
+    if ident is not None:
+        hint = f"did you mean the ident {ident}, without quotes?"
+        return f'the text "{tempid}" is a tempid, and nothing is said about it as an entity; {hint}'
+    if tempid.startswith(":"):
+        return f'the text "{tempid}" is a tempid, and nothing is said about it as an entity; an ident has no quotes'
+    return (
+        f'the tempid "{tempid}" is only a value here; nothing is said about it as an entity. One that is there is '
+        'named by a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
+    )
 
 
 def _chosen(operations: Iterable[Operation], state: DatabaseState) -> list[int]:

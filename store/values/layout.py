@@ -38,6 +38,23 @@ DICTIONARY_TAGS: Final = (
     *(TAG_LONG, TAG_BIGINT, TAG_BIGDEC, TAG_URI, TAG_BYTES, TAG_OTHER),
 )
 
+TYPES: Final = {
+    TAG_STRING: "string",
+    TAG_KEYWORD: "keyword",
+    TAG_SYMBOL: "symbol",
+    TAG_DOUBLE: "double",
+    TAG_FLOAT: "float",
+    TAG_BOOLEAN: "boolean",
+    TAG_INSTANT: "instant",
+    TAG_UUID: "uuid",
+    TAG_LONG: "long",
+    TAG_BIGINT: "bigint",
+    TAG_BIGDEC: "bigdec",
+    TAG_URI: "uri",
+    TAG_BYTES: "bytes",
+}
+"""The type of a tag's values."""
+
 # Payloads from here up belong to one query's Scratch and mean nothing outside it.
 SCRATCH_BASE: Final = 1 << 40
 

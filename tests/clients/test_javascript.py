@@ -35,10 +35,69 @@ def test_what_is_packed() -> None:
     files = {file["path"] for file in packed["files"]}
     modules = {path.stem for path in (CLIENT / "src").glob("*.ts")}
     compiled = {f"dist/{name}{suffix}" for name in modules for suffix in (".js", ".d.ts")}
-    assert files == compiled | {"package.json", "README.md", "LICENSE"}
+    assert files == compiled | {"dist/adalog.min.js", "package.json", "README.md", "LICENSE"}
     for export in PACKAGE["exports"].values():
         for path in [export] if isinstance(export, str) else export.values():
             assert path.removeprefix("./") in files
+
+
+# Of a project that has the package installed: what it imports, with the types that it finds.
+_PROJECT = {
+    "package.json": '{"name": "project", "type": "module", "private": true}',
+    "page.ts": """
+import { createClient, type Client } from "@adalog/client";
+import { useLive, type UseLiveState } from "@adalog/client/react";
+import { liveCollectionOptions } from "@adalog/client/tanstack-db";
+export const client: Client = createClient({ url: "/graphql" });
+export const all = [useLive, liveCollectionOptions] as const;
+export type State = UseLiveState<[id: number]>;
+// @ts-expect-error: the types are there, and no `any`.
+client.query(1);
+""",
+    "module.mjs": 'import { createClient } from "@adalog/client"; createClient({ url: "x" });',
+    "script.cjs": 'const { createClient, edn } = require("@adalog/client"); createClient({ url: "x" });',
+}
+_RESOLUTIONS = (("esnext", "bundler"), ("nodenext", "nodenext"), ("node16", "node16"))
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_in_a_project_of_its_own(tmp_path: Path) -> None:
+    """Installed from the packed file: by import, by require, and with its types in each way to find them."""
+    for name, text in _PROJECT.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    packed = run("npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={tmp_path}").strip()
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", f"--prefix={tmp_path}", str(tmp_path / packed))
+    for name in ("module.mjs", *(["script.cjs"] if requires_modules() else [])):
+        run("node", str(tmp_path / name))
+    # Types of packages beside it, which it names in its own.
+    for name in ("@types", "@tanstack", "@standard-schema", "csstype"):
+        path = tmp_path / "node_modules" / name
+        path.symlink_to(CLIENT / "node_modules" / name)
+    for module, resolution in _RESOLUTIONS:
+        options = (
+            "--module",
+            module,
+            "--moduleResolution",
+            resolution,
+            "--target",
+            "es2022",
+            "--lib",
+            "es2022,dom",
+        )
+        types = ("--strict", "--skipLibCheck", "--noEmit", "--ignoreConfig")
+        run("node", "node_modules/typescript/bin/tsc", *options, *types, str(tmp_path / "page.ts"))
+    single = tmp_path / "node_modules" / "@adalog" / "client" / "dist" / "adalog.min.js"
+    (tmp_path / "page.mjs").write_text(
+        f"import {{ createClient }} from {json.dumps(str(single))}; createClient({{ url: 'x' }});"
+    )
+    run("node", str(tmp_path / "page.mjs"))
+
+
+def requires_modules() -> bool:
+    """Whether this Node.js loads ES modules with `require`."""
+    version = tuple(map(int, run("node", "--version").strip().removeprefix("v").split(".")))
+    return version >= (22, 12) or (20, 19) <= version < (21, 0)
 
 
 @needs_node

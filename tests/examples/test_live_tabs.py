@@ -1,7 +1,8 @@
-"""examples/live in a browser: one tab shows what another one does, and goes back in time alone."""
+"""examples/live in a browser: one tab shows what another one does; another database is changed only on a click."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from adalog.gateway.settings.config import Settings
 from tests.chromium import chromium, needs_chromium
 from tests.gateway.support import gateway, served
 
@@ -18,7 +20,8 @@ PACKAGES = """
 [{:db/ident :section/name :db/valueType :db.type/string :db/unique :db.unique/identity}
  {:db/ident :package/name :db/valueType :db.type/string :db/unique :db.unique/identity}
  {:db/ident :package/section :db/valueType :db.type/ref}
- {:db/ident :package/depends :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]
+ {:db/ident :package/depends :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+ {:db/ident :package/vulnerable :db/valueType :db.type/boolean}]
 """
 GRAPH = """
 [{:db/id "libs" :section/name "libs"} {:db/id "web" :section/name "web"}
@@ -71,6 +74,12 @@ class Tab:
     def click(self, selector: str) -> None:
         self._browser.switch_to.window(self._handle)
         self._browser.find_element(By.CSS_SELECTOR, selector).click()
+
+    def is_shown(self, selector: str) -> None:
+        """Waits until the element can be seen."""
+        self._browser.switch_to.window(self._handle)
+        element = self._browser.find_element(By.CSS_SELECTOR, selector)
+        WebDriverWait(self._browser, 60).until(lambda _: element.is_displayed(), f"{selector} is not shown")
 
     def has_stops(self, number: int) -> None:
         """Waits until so many moments can be gone back to."""
@@ -125,6 +134,62 @@ def test_two_tabs(browser: webdriver.Chrome) -> None:
         one.shows("#total", "3")
 
         one.mark("no-such-package")
-        one.shows("#problem:not([hidden])", "Debian 12 has no package no-such-package.")
+        one.shows("#problem:not([hidden])", "There is no package no-such-package.")
         problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         assert problems == []
+
+
+def test_another_database_is_changed_only_on_a_click(browser: webdriver.Chrome) -> None:
+    schema = "[{:db/ident :package/name :db/valueType :db.type/string :db/unique :db.unique/identity}]"
+    with gateway(None, schema) as opened, served(opened.app) as address:
+        tab = Tab(browser, address)
+        tab.is_shown("#add")
+        assert not browser.find_element(By.ID, "package").is_displayed()
+        assert opened.database.snapshot().t == 1
+        announced = browser.find_element(By.ID, "addition").text
+        assert ":db/ident :package/name" not in announced
+        assert '{:package/name "inkscape"' in announced
+
+        tab.click("#add")
+        tab.is_shown("#package")
+        tab.shows("#total", "0")
+        tab.mark("liblzma5")
+        tab.shows("#total", "5")
+        assert opened.database.snapshot().t == 3
+        names = opened.q("[:find ?n :where [_ :package/name ?n]]")
+        assert all(f'"{name}"' in announced for [name] in names)
+        assert len(names) == 12
+
+
+def test_an_attribute_that_means_something_else_is_left_alone(browser: webdriver.Chrome) -> None:
+    schema = "[{:db/ident :package/name :db/valueType :db.type/long}]"
+    with gateway(None, schema) as opened, served(opened.app) as address:
+        tab = Tab(browser, address)
+        tab.is_shown("#problem")
+        assert "another :package/name" in browser.find_element(By.ID, "problem").text
+        assert not browser.find_element(By.ID, "add").is_displayed()
+
+
+def test_a_token_is_asked_for_and_a_reader_is_told_why(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("read", "admin")}
+    file.write_text("".join(f"{name}:{name}:{digest}\n" for name, digest in hashes.items()))
+    file.chmod(0o600)
+    with gateway(Settings(data=":memory:", auth=str(file))) as opened, served(opened.app) as address:
+        tab = Tab(browser, address)
+        tab.shows("#problem:not([hidden])", "This server requires a token.")
+        browser.find_element(By.ID, "token").send_keys("read", Keys.ENTER)
+        tab.shows("#setup-title", "Not in this database yet")
+        tab.is_shown("#add")
+        tab.click("#add")
+        tab.is_shown("#problem")
+        said = browser.find_element(By.ID, "problem").text
+        assert said.startswith("This token is not permitted to change the database.")
+        assert opened.database.snapshot().t == 0
+
+        browser.find_element(By.ID, "token").send_keys("admin", Keys.ENTER)
+        WebDriverWait(browser, 60).until(lambda page: not page.find_element(By.ID, "problem").is_displayed())
+        tab.is_shown("#add")
+        tab.click("#add")
+        tab.is_shown("#package")
+        assert browser.current_url == f"{address}/examples/live/"

@@ -19,7 +19,7 @@ from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import read_arguments
-from adalog.schema.documents.operations import Operations
+from adalog.schema.documents.operations import OperationRequest, Operations
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.cursor import Cursors
@@ -73,11 +73,11 @@ async def asked(database: Database, hub: Hub, given: dict[str, Any], earlier: di
     operations = Operations(build_schema(), RequestLimits())
     variables = {"q": QUERY, **given}
     after = {**variables, "after": earlier.get("cursor")}
-    answer = await operations.run(operations.prepare(PAGES), Context(services), after, None)
+    answer = await operations.run(OperationRequest(operations.prepare(PAGES), Context(services), after))
     assert "errors" not in answer.body, answer.body
     page = orjson.loads(b"".join(answer.chunks()))["data"]["q"]
     resume = {**variables, "resume": earlier.get("token")}
-    stream = await operations.subscribe(operations.prepare(LIVE), Context(services), resume, None)
+    stream = await operations.subscribe(OperationRequest(operations.prepare(LIVE), Context(services), resume))
     first = orjson.loads((await anext(stream)).payload)["data"]["live"]
     stream.close()
     return {"cursor": page["pageInfo"]["endCursor"], "token": first["resume"], "kinds": [first["kind"]]}

@@ -19,6 +19,7 @@ from adalog.gateway.cli import main
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.settings.sources import settings_from
+from adalog.schema.documents.operations import OperationRequest
 from adalog.schema.request.context import Context
 from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer
@@ -138,9 +139,9 @@ def test_a_live_query_begins_with_what_the_client_has_seen(gateways: list[Gatewa
         answering = b.app.state.answering
         operations = answering.operations
         prepared = operations.prepare('subscription { live(query: "[:find ?v :where [_ :n ?v]]") { rows basisT } }')
-        asked = prepared, Context(answering.services, t + 1), None, None
-        assert operations.subscribe_at_once(*asked) is None
-        begun = asyncio.ensure_future(operations.subscribe(*asked))
+        asked = OperationRequest(prepared, Context(answering.services, t + 1))
+        assert operations.subscribe_at_once(asked) is None
+        begun = asyncio.ensure_future(operations.subscribe(asked))
         assert (await b.get("/healthz")).status_code == 200
         assert not begun.done()
         await written(a, "[[:db/add 1 :n 2]]")

@@ -90,14 +90,12 @@ def test_a_pull_holds_no_more_than_its_share(small: World, name: str) -> None:
 
 
 def test_while_others_hold_the_memory_a_query_is_asked_for_again(small: World) -> None:
-    others = [small.pool.memory.budget(), small.pool.memory.budget()]
-    for each in others:
-        each.take(8 * MIB)
+    memory = small.pool.memory
+    memory.draw(memory.total, is_first=True)
     with pytest.raises(AdalogError) as caught:
         small.run("[:find (sum ?x) . :where [_ :n ?x]]", cached=False)
     assert (caught.value.code, caught.value.retryable) == (Code.RATE_LIMITED, True)
-    for each in others:
-        each.close()
+    memory.put_back(memory.total)
     assert small.q("[:find (sum ?x) . :where [_ :n ?x]]") == str(N * (N + 1) // 2)
 
 
@@ -105,16 +103,13 @@ def test_pulls_of_answers_that_are_kept_draw_on_the_memory(small: World) -> None
     pool = Pool(small.database, PoolSettings(memory_bytes=16 * MIB), cache=CacheSettings())
     kept = World(small.database, pool)
     query = "[:find (pull ?a [:n {:to [:n {:to [:n]}]}]) :where [?a :n]]"
-    others = [pool.memory.budget(), pool.memory.budget()]
     kept.run("[:find ?a :where [?a :n]]")
     try:
-        for each in others:
-            each.take(8 * MIB)
+        pool.memory.draw(pool.memory.total, is_first=True)
         with pytest.raises(AdalogError) as caught:
             kept.run(query)
         assert caught.value.code is Code.RATE_LIMITED
-        for each in others:
-            each.close()
+        pool.memory.put_back(pool.memory.total)
         assert len(kept.run(query)) == N
         with pytest.raises(AdalogError) as caught:
             kept.run(ATTACKS["pull"])

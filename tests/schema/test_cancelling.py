@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from adalog.executor.pool import Pool
-from adalog.schema.documents.operations import Operations
+from adalog.schema.documents.operations import OperationRequest, Operations
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.limits import RequestLimits
@@ -44,7 +44,7 @@ def test_no_coroutine_is_left_behind(services: Services, document: str) -> None:
 
     async def cancelled_after(turns: int) -> bool:
         """Whether the request was answered sooner."""
-        request = asyncio.ensure_future(operations.run(prepared, Context(services), None, None))
+        request = asyncio.ensure_future(operations.run(OperationRequest(prepared, Context(services))))
         for _ in range(turns):
             await asyncio.sleep(0)
         answered = not request.cancel()

@@ -43,7 +43,7 @@ def test_a_query_may_hold_half_of_all_whatever_there_are_of_workers(boards: list
     with pytest.raises(AdalogError) as refused:
         large.take(MIB)
     assert refused.value.code is Code.LIMIT_EXCEEDED
-    other.take(40 * MIB)
+    other.take(35 * MIB)
     with pytest.raises(AdalogError) as refused:
         third.take(20 * MIB)
     assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
@@ -58,7 +58,7 @@ def test_what_a_killed_worker_held_is_free(boards: list[Board]) -> None:
     boards[1].wrote(0, 7)
     killed, other = (memory.budget() for memory in memories)
     killed.take(50 * MIB)
-    other.take(50 * MIB)
+    other.take(35 * MIB)
     again = memories[1].budget()
     with pytest.raises(AdalogError):
         again.take(10 * MIB)

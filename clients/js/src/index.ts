@@ -5,6 +5,8 @@ export { decimal, Edn, edn, keyword, symbol, uuid } from "./edn.js";
 export { AdalogError } from "./errors.js";
 export type { LiveChange, LiveOptions, LiveQuery, LiveState, LiveStatus } from "./live.js";
 export type { Datom, LogEntry, LogOptions } from "./log.js";
+export { OptimisticRows } from "./optimistic.js";
+export type { InitialRows, OptimisticState, RowChange } from "./optimistic.js";
 export type { RowKey } from "./rows.js";
 export type { Token } from "./credentials.js";
 export type { WebSocketClient } from "./transport.js";

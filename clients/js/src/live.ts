@@ -167,11 +167,20 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
 
   /** The first state with all rows; rejects where there will be none. */
   ready(): Promise<LiveState<Row>> {
+    return this.#until(() => this.#set !== undefined);
+  }
+
+  /** The first state with all that transaction `t` changed, and those before it; rejects likewise. */
+  reached(t: Long): Promise<LiveState<Row>> {
+    return this.#until(() => this.#basisT !== undefined && !isAfter(t, this.#basisT));
+  }
+
+  #until(isSo: () => boolean): Promise<LiveState<Row>> {
     return new Promise((resolve, reject) => {
       const settled = () => {
         if (this.#status === "failed") reject(this.#error);
         else if (this.#status === "closed") reject(this.#closedReason());
-        else if (this.#set !== undefined) resolve(this.getState());
+        else if (isSo()) resolve(this.getState());
         else return false;
         return true;
       };
@@ -210,6 +219,15 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       this.close();
     }
   }
+
+  /** Opens a live query again that has failed, and goes on from its rows. */
+  readonly retry = (): void => {
+    if (this.#status !== "failed") return;
+    this.#become(this.#set === undefined ? "loading" : "stale", undefined);
+    this.#options.signal?.addEventListener("abort", this.close, { once: true });
+    this.#connection.open();
+    this.#notify();
+  };
 
   /** Ends the subscription; the rows stay as they are. */
   readonly close = (): void => {

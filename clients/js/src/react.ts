@@ -1,23 +1,54 @@
-/** `useLive`: a live query as React state. Components that ask the same share one subscription. */
+/** Live queries and one-time answers as React state. Components that ask the same share what they ask for. */
 
-import { createContext, createElement, useCallback, useContext, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
+import { createContext, createElement, useCallback, useContext, useMemo, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
 
 import { jsonArguments, type Argument } from "./arguments.js";
-import type { Client } from "./client.js";
-import type { LiveOptions, LiveQuery, LiveState } from "./live.js";
+import type { Client, QueryOptions, QueryResult } from "./client.js";
+import type { LiveOptions, LiveQuery } from "./live.js";
+import { answered, OneAnswer, type QueryState, type QueryStatus } from "./one-answer.js";
+import { OptimisticRows, type InitialRows, type OptimisticState, type RowChange } from "./optimistic.js";
 import { canonical } from "./rows.js";
-import type { Json } from "./wire.js";
+import { SharedValues } from "./shared.js";
+import type { Basis, Json, Long } from "./wire.js";
+
+export type { QueryState, QueryStatus, RowChange };
 
 /** `idle`: there is no query. */
-export type UseLiveState<Row> = Omit<LiveState<Row>, "status"> & { readonly status: LiveState<Row>["status"] | "idle" };
+export interface UseLiveState<Row> extends Omit<OptimisticState<Row>, "status"> {
+  readonly status: OptimisticState<Row>["status"] | "idle";
+  /** Opens a live query again that has failed. */
+  readonly retry: () => void;
+  /**
+   * Shows a change at once, in all components with this query, and makes it: `commit` is the transaction. The change stays
+   * until the live query has come to the transaction's `t`; if that is refused, it is taken back, and the error thrown.
+   */
+  readonly mutate: <Report extends { readonly t: Long }>(change: RowChange<Row>, commit: () => Promise<Report>) => Promise<Report>;
+}
 
-export interface UseLiveOptions extends Pick<LiveOptions<unknown>, "argsEdn" | "encoding" | "fromT"> {
-  /** Columns, by name or position, that tell rows apart; by default the whole row. */
-  readonly key?: readonly (string | number)[];
+interface Shown {
   /** In place of the provider's. */
   readonly client?: Client;
-  /** How long a subscription stays open after its last component has gone; 250 ms by default. */
+  /** How long what was asked for is kept after its last component has gone; 250 ms by default. */
   readonly lingerMs?: number;
+}
+
+export interface UseLiveOptions<Row = Json[]> extends Pick<LiveOptions<Row>, "argsEdn" | "encoding" | "fromT">, Shown {
+  /** Columns, by name or position, that tell rows apart; by default the whole row. */
+  readonly key?: readonly (string | number)[];
+  /**
+   * Rows to begin with, from a server's render for example: an answer of `client.query`, or the state of a live query, which
+   * goes on where that was.
+   */
+  readonly since?: InitialRows<Row> & { readonly resume?: string | undefined };
+}
+
+export interface UseQueryOptions<Row = Json[]>
+  extends Omit<QueryOptions, "signal" | "onRetry">,
+    Shown {
+  /** The transaction or the instant of which to ask; in place of `basis`. */
+  readonly asOf?: Long | Date;
+  /** An answer to begin with, from a server's render for example: nothing is asked until `refetch`. */
+  readonly initial?: QueryResult<Row>;
 }
 
 const ClientContext = createContext<Client | undefined>(undefined);
@@ -29,7 +60,12 @@ export function AdalogProvider(props: { readonly client: Client; readonly childr
 
 /** The client of the nearest `AdalogProvider`. */
 export function useClient(): Client {
-  const client = useContext(ClientContext);
+  return useGiven(undefined);
+}
+
+function useGiven(given: Client | undefined): Client {
+  const provided = useContext(ClientContext);
+  const client = given ?? provided;
   if (client === undefined) throw new Error("no client: put an <AdalogProvider client={…}> around this component");
   return client;
 }
@@ -41,71 +77,118 @@ export function useClient(): Client {
 export function useLive<Row = Json[]>(
   query: string | null,
   args: readonly Argument[] = [],
-  options: UseLiveOptions = {},
+  options: UseLiveOptions<Row> = {},
 ): UseLiveState<Row> {
-  const provided = useContext(ClientContext);
-  const { client = provided, lingerMs = 250, argsEdn, encoding, fromT, key } = options;
-  if (client === undefined) throw new Error("no client: put an <AdalogProvider client={…}> around this component");
+  const { client: given, lingerMs = LINGER_MS, since, argsEdn, encoding, fromT, key } = options;
+  const client = useGiven(given);
   const id = query === null ? null : canonical({ query, args: jsonArguments(args), argsEdn, encoding, fromT, key });
 
+  const { lives } = shared(client);
   const subscribe = useCallback(
-    (listener: () => void) => (id === null ? () => {} : shared(client).subscribe(id, lingerMs, listener)),
-    [client, id, lingerMs],
+    // What the first component begins with, all begin with.
+    (listener: () => void) => (id === null ? () => {} : lives.subscribe(id, () => new SharedLive(client, id, since), lingerMs, listener)),
+    [client, lives, id, lingerMs],
   );
-  const state = useCallback(() => (id === null ? IDLE : (shared(client).state(id) ?? LOADING)), [client, id]);
-  return useSyncExternalStore(subscribe, state, id === null ? idle : loading) as UseLiveState<Row>;
+  const first = useMemo(() => (since === undefined ? LOADING : begun(since)), [since]);
+  const state = useCallback(() => (id === null ? IDLE : (lives.get(id)?.getState() ?? first)), [lives, id, first]);
+  return useSyncExternalStore(subscribe, state, () => (id === null ? IDLE : first)) as UseLiveState<Row>;
 }
 
-const NOTHING = { rows: [], columns: [], basisT: undefined, resume: undefined, error: undefined, warnings: [] } as const;
-const LOADING: UseLiveState<unknown> = { ...NOTHING, status: "loading" };
-const IDLE: UseLiveState<unknown> = { ...NOTHING, status: "idle" };
-const loading = () => LOADING;
-const idle = () => IDLE;
+/**
+ * The answer of a query, asked for once; `refetch` asks again. It is given up where its last component goes before it comes.
+ * Without a query (`null`) nothing is asked. Arguments and options are compared by value.
+ */
+export function useQuery<Row = Json[]>(
+  query: string | null,
+  args: readonly Argument[] = [],
+  options: UseQueryOptions<Row> = {},
+): Omit<QueryState<Row>, "status"> & { readonly status: QueryStatus | "idle" } {
+  const { client: given, lingerMs = LINGER_MS, initial, asOf, basis, with: data, ...more } = options;
+  const client = useGiven(given);
+  const asked = { ...more, basis: asOf === undefined ? basis : moment(asOf), with: data === undefined ? undefined : String(data) };
+  const id = query === null ? null : canonical({ query, args: jsonArguments(args), ...asked });
 
-interface Subscription {
-  readonly live: LiveQuery<unknown>;
-  components: number;
-  closing: ReturnType<typeof setTimeout> | undefined;
+  const { answers } = shared(client);
+  const subscribe = useCallback(
+    (listener: () => void) => (id === null ? () => {} : answers.subscribe(id, () => answer(client, id, initial), lingerMs, listener)),
+    [client, answers, id, lingerMs],
+  );
+  const first = useMemo(() => answered(initial as QueryResult<unknown> | undefined, nothing), [initial]);
+  const state = useCallback(() => (id === null ? UNASKED : (answers.get(id)?.getState() ?? first)), [answers, id, first]);
+  return useSyncExternalStore(subscribe, state, () => (id === null ? UNASKED : first)) as ReturnType<typeof useQuery<Row>>;
 }
 
-/** The open subscriptions of one client, by what they ask. Rendering looks one up; only an effect opens one. */
-class Subscriptions {
-  readonly #open = new Map<string, Subscription>();
+function moment(asOf: Long | Date): Basis {
+  if (asOf instanceof Date) return { asOf: asOf.toISOString() };
+  return typeof asOf === "number" || /^\d+$/.test(asOf) ? { t: asOf } : { asOf };
+}
 
-  constructor(private readonly client: Client) {}
+const LINGER_MS = 250;
+const nothing = () => {};
+const LOADING: UseLiveState<unknown> = {
+  rows: [],
+  columns: [],
+  basisT: undefined,
+  resume: undefined,
+  error: undefined,
+  warnings: [],
+  pending: 0,
+  status: "loading",
+  retry: nothing,
+  mutate: (_, commit) => commit(),
+};
+const IDLE: UseLiveState<unknown> = { ...LOADING, status: "idle" };
+const UNASKED = { ...answered<unknown>(undefined, nothing), status: "idle", isFetching: false } as const;
 
-  state(id: string): LiveState<unknown> | undefined {
-    return this.#open.get(id)?.live.getState();
-  }
+/** What is shown of rows to begin with, before the live query is there. */
+function begun({ rows, columns, basisT, resume }: NonNullable<UseLiveOptions<unknown>["since"]>): UseLiveState<unknown> {
+  return { ...LOADING, rows, columns, basisT, resume, status: "stale" };
+}
 
-  subscribe(id: string, lingerMs: number, listener: () => void): () => void {
-    const subscription = this.#open.get(id) ?? this.#start(id);
-    subscription.components += 1;
-    clearTimeout(subscription.closing);
-    const stop = subscription.live.subscribe(listener);
-    return () => {
-      stop();
-      subscription.components -= 1;
-      if (subscription.components > 0) return;
-      subscription.closing = setTimeout(() => {
-        if (this.#open.get(id) === subscription) this.#open.delete(id);
-        subscription.live.close();
-      }, lingerMs);
-    };
-  }
+/** A live query with what its components can do to it. */
+class SharedLive {
+  readonly #live: LiveQuery<unknown>;
+  readonly #rows: OptimisticRows<unknown>;
+  #of: OptimisticState<unknown> | undefined;
+  #state: UseLiveState<unknown> | undefined;
+  readonly subscribe: OptimisticRows<unknown>["subscribe"];
 
-  #start(id: string): Subscription {
+  constructor(client: Client, id: string, since: UseLiveOptions<unknown>["since"]) {
     const { query, args, ...options } = JSON.parse(id) as { query: string; args: Json[] } & LiveOptions<unknown>;
-    const subscription = { live: this.client.live(query, args, options), components: 0, closing: undefined };
-    this.#open.set(id, subscription);
-    return subscription;
+    const { resume } = since ?? {};
+    this.#live = client.live(query, args, since === undefined || resume === undefined ? options : { ...options, since: { ...since, resume } });
+    this.#rows = new OptimisticRows(this.#live, since);
+    this.subscribe = this.#rows.subscribe;
+  }
+
+  readonly getState = (): UseLiveState<unknown> => {
+    const state = this.#rows.getState();
+    if (this.#state === undefined || state !== this.#of) {
+      this.#of = state;
+      this.#state = { ...state, retry: this.#live.retry, mutate: this.#rows.mutate };
+    }
+    return this.#state;
+  };
+
+  close(): void {
+    this.#live.close();
   }
 }
 
-const subscriptions = new WeakMap<Client, Subscriptions>();
+function answer(client: Client, id: string, initial: QueryResult<unknown> | undefined): OneAnswer<unknown> {
+  const { query, args, ...options } = JSON.parse(id) as { query: string; args: Json[] } & QueryOptions;
+  return new OneAnswer((signal) => client.query<unknown>(query, args, { ...options, signal }), initial);
+}
 
-function shared(client: Client): Subscriptions {
-  let found = subscriptions.get(client);
-  if (found === undefined) subscriptions.set(client, (found = new Subscriptions(client)));
+interface SharedByClient {
+  readonly lives: SharedValues<SharedLive>;
+  readonly answers: SharedValues<OneAnswer<unknown>>;
+}
+
+const byClient = new WeakMap<Client, SharedByClient>();
+
+function shared(client: Client): SharedByClient {
+  let found = byClient.get(client);
+  if (found === undefined) byClient.set(client, (found = { lives: new SharedValues(), answers: new SharedValues() }));
   return found;
 }

@@ -3,7 +3,8 @@
 import type { CollectionConfig } from "@tanstack/db";
 
 import type { Argument } from "./arguments.js";
-import type { Client } from "./client.js";
+import type { Client, TransactOptions, TxReport } from "./client.js";
+import type { Edn } from "./edn.js";
 import type { LiveChange, LiveOptions, LiveQuery } from "./live.js";
 import { canonical } from "./rows.js";
 import type { Column, Json } from "./wire.js";
@@ -23,6 +24,11 @@ export interface LiveCollectionConfig<Item extends object, Key extends string | 
 export interface LiveCollectionUtils {
   /** The live query behind the collection while it syncs, with its `basisT`, `status` and `error`. */
   readonly live: () => LiveQuery<Json[]> | undefined;
+  /**
+   * Transacts, and returns the report when the collection has the transaction's rows: for `onInsert` and the other handlers,
+   * which show an item's change for as long as they run.
+   */
+  readonly transact: (tx: string | Edn, options?: TransactOptions) => Promise<TxReport>;
   readonly [name: string]: (...args: never[]) => unknown;
 }
 
@@ -44,7 +50,15 @@ export function liveCollectionOptions<
   return {
     ...(config.id === undefined ? {} : { id: config.id }),
     getKey,
-    utils: { live: () => current },
+    utils: {
+      live: () => current,
+      async transact(tx, options) {
+        const report = await client.transact(tx, options);
+        // Where the collection follows no more, the transaction is applied nevertheless.
+        await current?.reached(report.t).catch(() => {});
+        return report;
+      },
+    },
     sync: {
       rowUpdateMode: "full",
       sync({ begin, write, commit, markReady, markError }) {

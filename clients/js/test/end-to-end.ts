@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { createClient as createWebSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-import { createClient, decimal, edn, keyword, uuid, type Argument, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
+import { createClient, decimal, edn, keyword, OptimisticRows, uuid, type Argument, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
 import { until } from "./server.js";
 
 const [, , transport, first] = process.argv;
@@ -169,6 +169,15 @@ ascending(items);
 await reached(liveReaching, t);
 assert.deepEqual(liveReaching.rows, [[c, b]]);
 assert.deepEqual(reaching.map(({ added, retracted }) => [added.length, retracted.length]), [[2, 0], [0, 1]]);
+
+// A change that is shown before the server has it, and never twice.
+const optimistic = new OptimisticRows(liveItems);
+const shown: number[] = [];
+optimistic.subscribe(() => shown.push(optimistic.getState().rows.filter(([, name]) => name === "shown").length));
+({ t } = await optimistic.mutate((rows) => [...rows, [0, "shown", 1]], () => client.transact('[{:item/name "shown" :item/big 1}]')));
+await liveItems.reached(t);
+assert.ok(shown.length > 0 && shown.every((times) => times === 1), shown.join());
+assert.equal(optimistic.getState().pending, 0);
 
 // A loop.
 const loop = client.live<Json[]>(ITEMS);

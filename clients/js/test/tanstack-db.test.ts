@@ -3,9 +3,9 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { createCollection, createLiveQueryCollection, eq } from "@tanstack/db";
 
-import { createClient, type Client } from "@adalog/client";
+import { createClient, edn, type Client } from "@adalog/client";
 import { liveCollectionOptions } from "@adalog/client/tanstack-db";
-import { delta, FakeServer, reset, snapshot, until } from "./server.js";
+import { delta, FakeServer, progress, reset, snapshot, until } from "./server.js";
 
 const QUERY = "[:find ?id ?name]";
 
@@ -56,6 +56,44 @@ test("the collection has the rows, and is told each change as one", async () => 
   await people.cleanup();
   await connection.closed;
   assert.equal(people.utils.live(), undefined);
+});
+
+test("a change of the collection is shown until its transaction has come back", async () => {
+  const people = createCollection({
+    ...liveCollectionOptions<Person, number>({ client, query: QUERY, getKey: ({ id }) => id }),
+    onUpdate: async ({ transaction }) => {
+      const [{ original, changes }] = transaction.mutations;
+      await people.utils.transact(edn`[[:db/add ${original.id} :name ${changes.name}]]`);
+    },
+  });
+  const loaded = people.preload();
+  const connection = (await server.next()).send(snapshot(1, [[1, "a"]]));
+  await loaded;
+  const names: unknown[] = [];
+  people.subscribeChanges((changes) => names.push(...changes.map(({ value }) => value.name)));
+
+  const update = people.update(1, (person) => void (person.name = "b"));
+  assert.equal(people.get(1)?.name, "b");
+  (await server.next()).answer({ data: { transact: { t: 3 } } });
+  connection.send(progress(2));
+  await until(people.utils.live()!, ({ basisT }) => basisT === 2);
+  assert.equal(update.state, "persisting");
+  connection.send(delta(3, [[1, "b"]], [[1, "a"]]));
+  await update.isPersisted.promise;
+  assert.equal(people.get(1)?.name, "b");
+  assert.deepEqual([...new Set(names)], ["b"]);
+
+  const refused = people.update(1, (person) => void (person.name = "c"));
+  (await server.next()).answer({ errors: [{ message: "no", extensions: { code: "CAS_FAILED" } }] });
+  await assert.rejects(refused.isPersisted.promise, { code: "CAS_FAILED" });
+  assert.equal(people.get(1)?.name, "b");
+
+  // Where nothing follows any more, it is applied nevertheless.
+  const applied = people.utils.transact("[]");
+  const request = await server.next();
+  await people.cleanup();
+  request.answer({ data: { transact: { t: 9 } } });
+  assert.equal((await applied).t, 9);
 });
 
 test("queries over the collection follow", async () => {

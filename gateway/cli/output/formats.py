@@ -131,19 +131,12 @@ def write_arrow(relation: ResultTable, out: BinaryIO) -> None:
     """An Arrow IPC stream; types without an Arrow equivalent travel as text."""
     import pyarrow as pa
 
-    types = {
-        "long": pa.int64(),
-        "ref": pa.int64(),
-        "double": pa.float64(),
-        "float": pa.float32(),
-        "boolean": pa.bool_(),
-        "instant": pa.timestamp("ms", "UTC"),
-        "bytes": pa.binary(),
-    }
+    from adalog.pipeline.exporting.value_columns import TYPES
+
     columns = list(zip(*relation.rows, strict=True)) or [()] * len(relation.names)
     arrays = []
     for column, kind in zip(columns, relation.types, strict=True):
-        arrow = types.get(kind)
+        arrow = TYPES.get(kind)
         arrays.append(pa.array(column, arrow) if arrow is not None else pa.array(map(cell, column), pa.string()))
     table = pa.table(arrays, names=list(relation.names))
     with pa.ipc.new_stream(out, table.schema) as writer:

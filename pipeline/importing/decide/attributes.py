@@ -77,8 +77,7 @@ def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
     if missing.any():
         path = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
         return AttributeResult(attribute, faults=(path,), missing=int(missing.sum()))
-    order = order_of(claims.e, claims.v)
-    claims = claims.take(order)
+    claims = claims.take(order_of(claims.e, claims.v))
     snapshot = job.database.open()
     held = held_by(snapshot, attribute, claims.e)
     contested = _contested(job, claims, gone, declared, snapshot)
@@ -113,8 +112,7 @@ def events_of(claims: Claims, gone: Pairs, held: Pairs, snapshot: Snapshot, attr
 
 def _with_ends(events: Events, gone: Pairs, snapshot: Snapshot, attribute: int) -> Events:
     """The events, in order, with retractions of those of the pairs that the database has."""
-    held = held_by(snapshot, attribute, gone[0])
-    ends = among(*gone, *held)
+    ends = among(*gone, *held_by(snapshot, attribute, gone[0]))
     e, v, added = events
     ends &= ~among(*gone, e, v)
     if not ends.any():
@@ -248,8 +246,7 @@ def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -
 def _relation(snapshot: Snapshot, attribute: Attribute, events: Events, t: int) -> Relation:
     """The attribute's relation with everything up to t."""
     e, v, added = events
-    data = snapshot.data_of(attribute.id)
-    relation, young = data.shipped(t)
+    relation, young = snapshot.data_of(attribute.id).shipped(t)
     stamps = np.full(len(e), t, np.int64)
     if not relation.count and not relation.t and not len(young):
         return Relation(Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=stamps, t=t, last=t))

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -82,7 +83,7 @@ class Decider:
     for an attribute. leeway: the number of ids left for entities that others make before the import is adopted."""
 
     runner: ImportRunner
-    intake: Intake
+    intake: Intake[Any]
     folder: str
     dry: bool
     fold_bytes: int

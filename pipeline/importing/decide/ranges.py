@@ -60,8 +60,7 @@ def is_large(job: AttributesJob, attribute: int, snapshot: Snapshot, most: int) 
     values = sum(claimed(job, attribute, chunk) for chunk in job.chunks)
     if values == 0:
         return False
-    relation = snapshot.data_of(attribute).relation
-    return (values + relation.fold_size(values)) * PAIR_BYTES > 2 * most
+    return (values + snapshot.data_of(attribute).relation.fold_size(values)) * PAIR_BYTES > 2 * most
 
 
 def write_in_ranges(
@@ -71,8 +70,7 @@ def write_in_ranges(
     size, data = pairs_in(most), snapshot.data_of(attribute)
     sizes = [claimed(job, attribute, chunk) for chunk in job.chunks]
     groups = [tuple(each) for each in _groups(sizes, size)]
-    sort = partial(_sorted, job, attribute, size)
-    sources = runner.each("sorting values", sort, groups)
+    sources = runner.each("sorting values", partial(_sorted, job, attribute, size), groups)
     forward, backward = fold_pieces.sampled(
         data.relation, data.delta.events(0, data.delta.length_at(snapshot.t)), size
     )
@@ -160,8 +158,7 @@ def _range(
     number, (low, high) = item
     declared, snapshot = job.attributes[attribute], job.database.open()
     claims, gone = settled(_between(sources, low[0], high[0]), many=declared.is_many)
-    order = order_of(claims.e, claims.v)
-    claims = claims.take(order)
+    claims = claims.take(order_of(claims.e, claims.v))
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
     if missing.any():
         faults = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})

@@ -23,9 +23,9 @@ from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, Da
 from adalog.pipeline.importing.read.edn_columns import TupleShape
 from adalog.pipeline.importing.read.export_files import by_part, read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
-from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
+from adalog.pipeline.importing.read.intake import IDENT, ImportBasis, Intake, contested, declaration, with_article
 from adalog.pipeline.importing.read.mapping import DatomSource
-from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedRows
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -36,7 +36,6 @@ from adalog.store.values.schema import Schema, item_types
 from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/id")
-_IDENT: Final = Keyword("db/ident")
 _TRIES: Final = 5
 
 
@@ -50,15 +49,13 @@ class _Placed(NamedTuple):
     table: tuple[Sequence[int], Sequence[int]]
 
 
-class DatomIntake:
+class DatomIntake(Intake[DatomSource]):
     """The datoms of some sources, all of which keep ids or none."""
 
     def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[DatomSource]) -> None:
-        self._database = database
-        self._runner = runner
+        super().__init__(database, runner, sources)
         self.keep = sources[0].keep
         self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
-        self._sources = list(sources)
         self._named: dict[str, set[str]] = {}
         self._columns: tuple[ColumnPlan, ...] = ()
         self._places: dict[str, DatomColumn] = {}
@@ -78,8 +75,7 @@ class DatomIntake:
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
-            declarations = partial(_implied, self._named)
-            prepared = prepare_declared(self._database, [*forms, *placed.forms], hold, declarations, placed.idents)
+            prepared = self._declared([*forms, *placed.forms], hold, partial(_implied, self._named), placed.idents)
             now = self._placed(prepared.snapshot)
             if now == placed:
                 break
@@ -123,7 +119,7 @@ class DatomIntake:
         return _Placed(tuple(self._form(form, chosen) for form in self._exported.forms), next_ident, 0, table)
 
     def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
-        ident = form.get(_IDENT)
+        ident = form.get(IDENT)
         if ident is None and not self.keep:
             raise invalid_argument(
                 f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`"
@@ -166,42 +162,29 @@ class DatomIntake:
             if attribute.ident in (composite.ident, *(composite.kind.tuple_attrs or ())):
                 raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
 
-    def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
-        reader = DatomReader(self._places, found.ids, database)
-        return [
-            SourceJob(number, self._columns, folder, self._runner.buckets, found.prepared.secrets, reader=reader)
-            for number in range(len(self._sources))
-        ]
+    def _names(self, number: int) -> Mapping[str, str]:
+        return {LINE: "value"}
 
-    def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
-        if self._exported is not None:
-            read = partial(read_part, jobs[0])
-            return [chunk for part in self._runner.each("reading", read, self._parts) for chunk in part]
-        return [
-            chunk
-            for source, job in zip(self._sources, jobs, strict=True)
-            for chunk in self._runner.read(source, {LINE: "value"}, job)
-        ]
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> DatomReader:
+        return DatomReader(self._places, found.ids, database)
 
-    def files(self) -> dict[int, str]:
-        if self._exported is not None:
-            return {part.number: part.path for part in self._parts}
-        return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
+    def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:
+        if self._exported is None:
+            return super().chunks(jobs)
+        read = partial(read_part, jobs[0])
+        return [chunk for part in self._runner.each("reading", read, self._parts) for chunk in part]
 
-    def quarantine(
-        self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
-    ) -> None:
-        reasons = self._reasons()
-        for number, source in enumerate(self._sources):
-            rows = rejected_rows(number, chunks, rejected)
-            if rows and self._exported is None:
-                self._runner.quarantine(source, rows, reasons, to)
-            elif rows:
-                write = partial(write_rejected, source.name, reasons, str(to.absolute()))
-                self._runner.each("writing what was rejected", write, by_part(self._parts, rows))
+    def files(self) -> Mapping[int, str]:
+        return super().files() if self._exported is None else {part.number: part.path for part in self._parts}
 
-    def _reasons(self) -> list[list[str]]:
-        """What is said of a rejected row, by column and `Reason`."""
+    def _write_rejected(self, source: DatomSource, rows: list[RejectedRows], reasons: Reasons, to: Path) -> None:
+        if self._exported is None:
+            super()._write_rejected(source, rows, reasons, to)
+            return
+        write = partial(write_rejected, source.name, reasons, str(to.absolute()))
+        self._runner.each("writing what was rejected", write, by_part(self._parts, rows))
+
+    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         none = ""
         where = "below 2^41, and no number of adalog's own" if self.keep else "as numbers or idents"
         entity = [
@@ -211,16 +194,9 @@ class DatomIntake:
             "the attribute is adalog's own, or none; a schema is given in the mapping's `schema`",
         ]
         reasons = [entity]
-        reasons += [
-            [
-                none,
-                f"{each.ident}: the value is not {with_article(str(each.kind.value_type))}",
-                none,
-                f"{each.ident} has cardinality one, and an earlier row gives this entity another value",
-                f"{each.ident} is unique, and another entity has this value",
-            ]
-            for each in self._attributes
-        ]
+        for each in self._attributes:
+            unreadable = f"{each.ident}: the value is not {with_article(str(each.kind.value_type))}"
+            reasons.append([none, unreadable, none, *contested(each.ident)])
         return reasons
 
     def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
@@ -261,10 +237,7 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
                 f"the lines give {name} values of several types ({', '.join(types)}); declare it in the mapping's "
                 "`schema`"
             )
-        entries: list[tuple[Any, Any]] = [(_IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{kind}"))]
-        if known is None:
-            entries.append((Keyword("db/cardinality"), Keyword("db.cardinality/one")))
-        forms.append(EdnMap(entries))
+        forms.append(declaration(ident, kind, known))
     return forms
 
 

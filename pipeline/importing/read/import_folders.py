@@ -12,18 +12,18 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
-from adalog.store.files.addresses import check_name, local_path, shown
+from adalog.store.files.addresses import check_name, shown
+from adalog.store.files.allowed_places import AllowedPlaces, is_address, is_below, local
 
 if TYPE_CHECKING:
     # Settings name places, and every command reads settings: none of them waits for YAML.
     from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
 
 _SPECIAL: Final = frozenset("*?[]{}\\")
-_ANYWHERE: Final = "/"
 
 _FILES: Final = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale")
 _TIMES: Final = ("dateFormat", "timestampFormat", "timestampNTZFormat", "enableDateTimeParsingFallback")
@@ -45,32 +45,8 @@ _OPTIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ImportFolders:
-    """folders: resolved paths of this machine. addresses: prefixes of all others."""
-
-    folders: tuple[Path, ...] = ()
-    addresses: tuple[str, ...] = ()
-
-    @classmethod
-    def anywhere(cls) -> ImportFolders:
-        """Every file of this machine that the process may read."""
-        return cls((Path(_ANYWHERE),))
-
-    @classmethod
-    def of(cls, text: str) -> ImportFolders:
-        """From a list separated by commas. Raises ValueError for a path that is not absolute."""
-        folders, addresses = [], []
-        for part in filter(None, (part.strip() for part in text.split(","))):
-            if "://" in part and not part.startswith("file:"):
-                addresses.append(part.rstrip("/"))
-                continue
-            path = Path(_local(part))
-            if not path.is_absolute():
-                raise ValueError(
-                    f"{shown(part)!r} is neither an absolute path nor an address such as s3a://bucket/in"
-                )
-            folders.append(path.resolve())
-        return cls(tuple(folders), tuple(addresses))
+class ImportFolders(AllowedPlaces):
+    EXAMPLE: ClassVar = "s3a://bucket/in"
 
     def checked(self, plan: ImportPlan) -> ImportPlan:
         """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
@@ -100,31 +76,27 @@ class ImportFolders:
     def _found(self, source: AnySource, path: str) -> Iterator[str]:
         """The resolved files and folders of a path or pattern; addresses as they are."""
         check_name(path)
-        if "://" in path and not path.startswith("file:"):
+        if is_address(path):
             if not self._is_below(path):
                 raise self._elsewhere(source)
             yield path
             return
-        pattern = _local(path)
+        pattern = local(path)
         # Clients do not learn what exists outside, either.
-        if not pattern.startswith("/") or not self._is_inside(Path(_fixed(pattern)).resolve()):
+        if not pattern.startswith("/") or not self.has_folder(Path(_fixed(pattern)).resolve()):
             raise self._elsewhere(source)
         found = sorted(glob.glob(pattern))
         if not found:
             raise invalid_argument(f"source {source.name} cannot be read: there is no {path}")
         for name in found:
             resolved = Path(name).resolve()
-            if not self._is_inside(resolved) or not all(map(self._is_inside, _linked(resolved))):
+            if not self.has_folder(resolved) or not all(map(self.has_folder, _linked(resolved))):
                 raise self._elsewhere(source)
             yield str(resolved)
 
     def _is_below(self, address: str) -> bool:
-        steps = unquote(address).replace("\\", "/").split("/")
-        inside = any(address == each or address.startswith(f"{each}/") for each in self.addresses)
-        return inside and not any(".." in step for step in steps)
-
-    def _is_inside(self, path: Path) -> bool:
-        return any(path == folder or folder in path.parents for folder in self.folders)
+        inside = any(is_below(address, each) for each in self.addresses)
+        return inside and ".." not in unquote(address)
 
     def _elsewhere(self, source: AnySource) -> AdalogError:
         return AdalogError(
@@ -132,11 +104,6 @@ class ImportFolders:
             f"source {source.name}: this server imports nothing from {shown(source.path)}; its setting "
             "ADALOG_IMPORT_FOLDERS lists where sources may lie",
         )
-
-
-def _local(path: str) -> str:
-    """The path of a file's address, which names no other machine. Raises ARG_INVALID for what is none."""
-    return (local_path(path) or "") if path.startswith("file:") else path
 
 
 def _fixed(pattern: str) -> str:

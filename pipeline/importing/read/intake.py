@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, TypeVar
 
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
+from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, RowReader, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
+from adalog.pipeline.importing.read.mapping import AnySource
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedRows, rejected_rows
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
+from adalog.store.values.attribute import Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
 
-_IDENT: Final = Keyword("db/ident")
+IDENT: Final = Keyword("db/ident")
+
+S = TypeVar("S", bound=AnySource)
 
 
 @dataclass(frozen=True)
@@ -37,23 +43,53 @@ class ImportBasis:
     upserts: Sequence[int] = ()
 
 
-class Intake(Protocol):
+class Intake(ABC, Generic[S]):
     """The kind of an import's sources, rows or datoms: which attributes they have, and how they are read."""
 
+    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[S]) -> None:
+        self._database = database
+        self._runner = runner
+        self._sources = sources
+
+    @abstractmethod
     def look(self) -> None:
         """Looks once at the columns of the sources, or at the attributes that they name."""
 
+    @abstractmethod
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         """The basis of a transaction that begins with these forms, and declares what the schema lacks."""
 
+    @abstractmethod
+    def _names(self, number: int) -> Mapping[str, str]:
+        """The columns of a source's files by the names of their plans."""
+
+    @abstractmethod
+    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
+        """What is said of a source's rejected rows."""
+
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> RowReader | None:
+        """Reads rows that are not an entity each."""
+        return None
+
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         """The job of the tasks that read each source."""
+        buckets, secrets, reader = self._runner.buckets, found.prepared.secrets, self._reader(found, database)
+        return [
+            SourceJob(number, columns, folder, buckets, secrets, reader=reader)
+            for number, columns in enumerate(found.columns)
+        ]
 
-    def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
+    def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:
         """Reads the sources."""
+        return [
+            chunk
+            for source, job in zip(self._sources, jobs, strict=True)
+            for chunk in self._runner.read(source, self._names(job.number), job)
+        ]
 
     def files(self) -> Mapping[int, str]:
         """The files by their numbers in rows."""
+        return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
 
     def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
         """Raises ARG_INVALID if the database would be inconsistent. changed: attributes."""
@@ -62,26 +98,49 @@ class Intake(Protocol):
         self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
     ) -> None:
         """Writes the rejected rows. rejected: of each chunk the files of its rejects."""
+        for number, source in enumerate(self._sources):
+            rows = rejected_rows(number, chunks, rejected)
+            if rows:
+                self._write_rejected(source, rows, self._reasons(number, found), to)
+
+    def _write_rejected(self, source: S, rows: list[RejectedRows], reasons: Reasons, to: Path) -> None:
+        self._runner.quarantine(source, rows, reasons, to)
+
+    def _declared(
+        self,
+        forms: Sequence[Any],
+        hold: ExclusiveWriter | None,
+        declarations: Callable[[Schema], Sequence[EdnMap]],
+        idents: int = 0,
+    ) -> PreparedImport:
+        """The transaction, with declarations of what the schema lacks. Raises UNKNOWN_ATTRIBUTE if it is strict."""
+        prepared = self._database.prepare(forms, hold, idents)
+        more = declarations(prepared.schema)
+        if not more:
+            return prepared
+        if self._database.schema == "strict":
+            names = ", ".join(str(form[IDENT]) for form in more)
+            raise AdalogError(
+                Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
+            )
+        return self._database.prepare([*forms, *more], hold, idents)
 
 
-def prepare_declared(
-    database: Database,
-    forms: Sequence[Any],
-    hold: ExclusiveWriter | None,
-    declarations: Callable[[Schema], Sequence[EdnMap]],
-    idents: int = 0,
-) -> PreparedImport:
-    """The transaction, with declarations of what the schema lacks. Raises UNKNOWN_ATTRIBUTE if it is strict."""
-    prepared = database.prepare(forms, hold, idents)
-    more = declarations(prepared.schema)
-    if not more:
-        return prepared
-    if database.schema == "strict":
-        names = ", ".join(str(form[_IDENT]) for form in more)
-        raise AdalogError(
-            Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
-        )
-    return database.prepare([*forms, *more], hold, idents)
+def declaration(ident: Keyword, value_type: str, known: Attribute | None, *, many: bool = False) -> EdnMap:
+    """The form that gives an attribute its type, and one that is not known its cardinality."""
+    entries: list[tuple[Any, Any]] = [(IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{value_type}"))]
+    if known is None:
+        cardinality = Keyword("db.cardinality/many" if many else "db.cardinality/one")
+        entries.append((Keyword("db/cardinality"), cardinality))
+    return EdnMap(entries)
+
+
+def contested(ident: Keyword) -> list[str]:
+    """What is said of values of an attribute that cannot all be granted: `SECOND_VALUE` and `TAKEN`."""
+    return [
+        f"{ident} has cardinality one, and an earlier row gives this entity another value",
+        f"{ident} is unique, and another entity has this value",
+    ]
 
 
 def with_article(value_type: str) -> str:

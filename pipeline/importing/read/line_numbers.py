@@ -20,8 +20,7 @@ class LineNumbers:
             options.get("multiline", "false").lower() == "true" or {"linesep", "encoding", "charset"} & set(options)
         )
         self._header = source.format == "csv" and options.get("header", "false").lower() == "true"
-        comments = {"csv": options.get("comment", ""), "edn": ";"}
-        self._comment = comments.get(source.format, "").encode()
+        self._comment = {"csv": options.get("comment", ""), "edn": ";"}.get(source.format, "").encode()
         self._known: dict[tuple[str, int], list[int]] = {}
 
     def of(self, file: str, block: int, ordinal: int) -> int | None:

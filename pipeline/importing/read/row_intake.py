@@ -5,92 +5,72 @@ The driver's part of an import of rows; tasks read the rows (`chunks`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
-from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
-from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
+from adalog.pipeline.importing.read.chunks import ColumnPlan
+from adalog.pipeline.importing.read.intake import ImportBasis, Intake, contested, declaration, with_article
 from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
-from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, rejected_rows
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
 
-_ID: Final = Keyword("db/ident")
-_TYPE: Final = Keyword("db/valueType")
-_CARDINALITY: Final = Keyword("db/cardinality")
 
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """A source with the plans of its columns. names: the files' columns by those of the plans."""
-
-    source: RowSource
-    columns: tuple[ColumnPlan, ...]
-    names: Mapping[str, str]
-
-
-class RowIntake:
-    def __init__(self, database: Database, runner: ImportRunner, plan: ImportPlan) -> None:
-        self._database = database
-        self._runner = runner
-        self._plan = plan
+class RowIntake(Intake[RowSource]):
+    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[RowSource]) -> None:
+        super().__init__(database, runner, sources)
         self._files: list[Mapping[str, pa.DataType]] = []
-        self._sources: list[_Resolved] = []
+        self._columns: list[Mapping[str, str]] = []
 
     def look(self) -> None:
-        self._files = [self._runner.columns(source) for source in self._plan.sources]
-        sources = map(_with_what_is_there, self._plan.sources, self._files)
-        self._plan = replace(self._plan, sources=tuple(sources))
+        self._files = [self._runner.columns(source) for source in self._sources]
+        self._sources = list(map(_with_what_is_there, self._sources, self._files))
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        declarations = partial(_declarations, self._plan, self._files)
-        prepared = prepare_declared(self._database, forms, hold, declarations)
-        identities = _identities(self._plan, prepared.schema)
-        self._sources = [
+        prepared = self._declared(forms, hold, partial(_declarations, self._sources, self._files))
+        identities = _identities(self._sources, prepared.schema)
+        resolved = [
             _resolved(source, columns, prepared.schema, identities)
-            for source, columns in zip(self._plan.sources, self._files, strict=True)
+            for source, columns in zip(self._sources, self._files, strict=True)
         ]
-        columns = [each.columns for each in self._sources]
+        columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
         return ImportBasis(prepared, identities, columns, reading)
 
-    def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
-        return [
-            SourceJob(number, columns, folder, self._runner.buckets, found.prepared.secrets)
-            for number, columns in enumerate(found.columns)
-        ]
+    def _names(self, number: int) -> Mapping[str, str]:
+        return self._columns[number]
 
-    def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
-        return [
-            chunk
-            for each, job in zip(self._sources, jobs, strict=True)
-            for chunk in self._runner.read(each.source, each.names, job)
-        ]
-
-    def files(self) -> Mapping[int, str]:
-        return {key: name for each in self._sources for key, name in self._runner.files(each.source).items()}
-
-    def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
-        pass
-
-    def quarantine(
-        self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
-    ) -> None:
-        for number, each in enumerate(self._sources):
-            rows = rejected_rows(number, chunks, rejected)
-            if rows:
-                self._runner.quarantine(each.source, rows, _reasons(each, found.prepared.schema), to)
+    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
+        source = self._sources[number]
+        reasons = []
+        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=True):
+            name, kept = column.attribute, ""
+            if wanted.read_as != wanted.value_type:
+                kept = f" and kept as {with_article(wanted.value_type)}"
+            reasons.append(
+                [
+                    f"there is no value for {name}, which names the entity",
+                    f"{name}: a value cannot be read as {with_article(wanted.read_as)}{kept}",
+                    f"{name}: no entity has this {column.ref}, in the database or in this import",
+                    *contested(name),
+                ]
+            )
+        # Of the row as a whole; what lies between is said of datoms.
+        what = {
+            "csv": "the line has more values than there are columns",
+            "jsonl": "the line is no JSON object of this form",
+        }
+        reasons[0] += ["", "", what.get(source.format, "")]
+        return reasons
 
 
 def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
@@ -100,20 +80,18 @@ def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -
     return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
 
 
-def _declarations(plan: ImportPlan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:
+def _declarations(
+    sources: Sequence[RowSource], found: Sequence[Mapping[str, pa.DataType]], schema: Schema
+) -> list[EdnMap]:
     """Forms that declare the attributes that the schema does not, as their first use would."""
     forms: dict[Keyword, EdnMap] = {}
-    for source, columns in zip(plan.sources, found, strict=True):
+    for source, columns in zip(sources, found, strict=True):
         for column in source.columns:
             known = schema.get(column.attribute)
             if (known is not None and known.kind.value_type is not None) or column.attribute in forms:
                 continue
             kind, many = _implied(column, columns.get(column.column or ""))
-            cardinality = Keyword("db.cardinality/many" if many else "db.cardinality/one")
-            entries: list[tuple[Any, Any]] = [(_ID, column.attribute), (_TYPE, Keyword(f"db.type/{kind}"))]
-            if known is None:
-                entries.append((_CARDINALITY, cardinality))
-            forms[column.attribute] = EdnMap(entries)
+            forms[column.attribute] = declaration(column.attribute, kind, known, many=many)
     return list(forms.values())
 
 
@@ -142,10 +120,10 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
     return "bytes", many
 
 
-def _identities(plan: ImportPlan, schema: Schema) -> list[int]:
+def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
-    idents = [source.entity.attribute for source in plan.sources]
-    idents += [column.ref for source in plan.sources for column in source.columns if column.ref is not None]
+    idents = [source.entity.attribute for source in sources]
+    idents += [column.ref for source in sources for column in source.columns if column.ref is not None]
     found = []
     for ident in dict.fromkeys(idents):
         attribute = schema.get(ident)
@@ -161,7 +139,8 @@ def _identities(plan: ImportPlan, schema: Schema) -> list[int]:
 
 def _resolved(
     source: RowSource, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
-) -> _Resolved:
+) -> tuple[tuple[ColumnPlan, ...], Mapping[str, str]]:
+    """The plans of a source's columns, and the files' columns by the names of these."""
     names: dict[str, str] = {}
     plans = []
     for number, column in enumerate((source.entity, *source.columns)):
@@ -184,7 +163,7 @@ def _resolved(
                 raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
-    return _Resolved(source, tuple(plans), names)
+    return tuple(plans), names
 
 
 def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
@@ -244,29 +223,3 @@ def check_alone(plan: ImportPlan) -> None:
 
 def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
     return invalid_argument(f"source {source.name}: {column.attribute} {why}")
-
-
-def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
-    given = (resolved.source.entity, *resolved.source.columns)
-    reasons = []
-    for column, wanted in zip(given, resolved.columns, strict=True):
-        name, ref = column.attribute, column.ref
-        reasons.append(
-            [
-                f"there is no value for {name}, which names the entity",
-                f"{name}: a value cannot be read as {with_article(wanted.read_as)}"
-                + (
-                    f" and kept as {with_article(wanted.value_type)}" if wanted.read_as != wanted.value_type else ""
-                ),
-                f"{name}: no entity has this {ref}, in the database or in this import",
-                f"{name} has cardinality one, and an earlier row gives this entity another value",
-                f"{name} is unique, and another entity has this value",
-            ]
-        )
-    # Of the row as a whole; what lies between is said of datoms.
-    what = {
-        "csv": "the line has more values than there are columns",
-        "jsonl": "the line is no JSON object of this form",
-    }
-    reasons[0] += ["", "", what.get(resolved.source.format, "")]
-    return reasons

@@ -67,7 +67,8 @@ def load(
     if done is not None:
         return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
-        intake = DatomIntake(database, runner, plan.datoms) if plan.datoms else RowIntake(database, runner, plan)
+        rows = RowIntake(database, runner, plan.sources)
+        intake = DatomIntake(database, runner, plan.datoms) if plan.datoms else rows
         decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.compactor.fold_bytes, leeway)
         return _Import(database, plan, key, intake, decider).run(max_errors, quarantine, began, hold_seconds)
 
@@ -77,7 +78,7 @@ class _Import:
     database: Database
     plan: ImportPlan
     key: str | None
-    intake: Intake
+    intake: Intake[Any]
     decider: Decider
     jobs: Sequence[SourceJob] = ()
 
@@ -86,7 +87,7 @@ class _Import:
         found = self._found()
         # The rows of all sources, which do not depend on the state of the database.
         self.jobs = self.intake.jobs(found, self.decider.folder, self.decider.shipped(found))
-        chunks = sorted(self.intake.chunks(found, self.jobs), key=lambda chunk: chunk.order)
+        chunks = sorted(self.intake.chunks(self.jobs), key=lambda chunk: chunk.order)
         rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
         read = ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
         decision = self.decider.decided(found, read, self.jobs, max_errors)

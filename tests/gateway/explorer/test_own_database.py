@@ -53,7 +53,12 @@ return document.documentElement.scrollWidth === innerWidth && parts.every((each)
 })
 """
 
-pytestmark = needs_chromium
+pytestmark = [
+    *needs_chromium,
+    # A page takes a request back that was not begun: graphql-core then drops its resolver's coroutine.
+    pytest.mark.filterwarnings("ignore:.*_async_resolver:pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:.*_async_resolver:RuntimeWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +123,7 @@ def test_tabs_are_about_the_database_that_is_served(driver: webdriver.Chrome) ->
             answers[name] = page.run()
             assert "errors" not in answers[name], (name, answers[name])
         assert answers["Rows"]["data"]["q"]["warnings"] == []
-        assert [row[1] for row in answers["Rows"]["data"]["q"]["rows"]] == ["Login fails"]
+        assert [row[1] for row in answers["Rows"]["data"]["q"]["rows"]] == ["Login fails", "A page is slow"]
         assert answers["Counts"]["data"]["q"]["rows"] == [[":open", 2]]
         assert answers["Refs"]["data"]["q"]["rows"] == [[{":db/id": 1, ":user/email": "ada@example.org"}, 1]]
         assert answers["Text"]["data"]["q"]["rows"] == [[2, "Login fails"], [3, "A page is slow"]]
@@ -194,8 +199,9 @@ def test_the_text_of_a_plan_is_shown_as_text(driver: webdriver.Chrome) -> None:
         assert len(text.text.splitlines()) > 3
         assert "monospace" in text.value_of_css_property("font-family")
         page.choose("Rows")
-        page.run()
         page.until(lambda: page.all(".adalog-text") == [])
+        page.choose("Plan")
+        page.until(lambda: page.all(".adalog-text"))
 
 
 def test_a_token_is_kept_in_the_tab_and_sent(driver: webdriver.Chrome, tmp_path: Path) -> None:

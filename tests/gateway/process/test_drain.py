@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from adalog.gateway.process.backlog import is_readable, refuse_new
-from adalog.gateway.process.shutdown import Step, after_signal
+from adalog.gateway.process.shutdown import ShutdownStep, after_signal
 from tests.gateway.process.test_shutdown import GONE_SECONDS, Served, check_quiet, follow, serving
 from tests.several.fleet import serving as serving_workers
 
@@ -181,9 +181,9 @@ def test_a_port_that_is_closed_lets_nothing_new_in_and_loses_nothing(host: str) 
 
 def test_the_steps_of_the_end() -> None:
     term, interrupt = signal.SIGTERM, signal.SIGINT
-    assert after_signal(Step.SERVING, term, drains=True) is Step.DRAINING
-    assert after_signal(Step.SERVING, term, drains=False) is Step.STOPPING
-    assert after_signal(Step.SERVING, interrupt, drains=True) is Step.STOPPING
-    assert after_signal(Step.DRAINING, term, drains=True) is Step.STOPPING
-    assert after_signal(Step.DRAINING, interrupt, drains=True) is Step.STOPPING
-    assert after_signal(Step.STOPPING, term, drains=True) is Step.ENDING
+    assert after_signal(ShutdownStep.SERVING, term, drains=True) is ShutdownStep.DRAINING
+    assert after_signal(ShutdownStep.SERVING, term, drains=False) is ShutdownStep.STOPPING
+    assert after_signal(ShutdownStep.SERVING, interrupt, drains=True) is ShutdownStep.STOPPING
+    assert after_signal(ShutdownStep.DRAINING, term, drains=True) is ShutdownStep.STOPPING
+    assert after_signal(ShutdownStep.DRAINING, interrupt, drains=True) is ShutdownStep.STOPPING
+    assert after_signal(ShutdownStep.STOPPING, term, drains=True) is ShutdownStep.ENDING

@@ -1,0 +1,38 @@
+/** What several components share: made for the first, closed a while after the last. */
+
+export interface Shareable {
+  subscribe(listener: () => void): () => void;
+  close(): void;
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  users: number;
+  closing: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** By what they ask for. Rendering looks a value up; only an effect makes one. */
+export class SharedValues<Value extends Shareable> {
+  readonly #entries = new Map<string, Entry<Value>>();
+
+  get(id: string): Value | undefined {
+    return this.#entries.get(id)?.value;
+  }
+
+  subscribe(id: string, make: () => Value, lingerMs: number, listener: () => void): () => void {
+    const entry = this.#entries.get(id) ?? { value: make(), users: 0, closing: undefined };
+    this.#entries.set(id, entry);
+    entry.users += 1;
+    clearTimeout(entry.closing);
+    const stop = entry.value.subscribe(listener);
+    return () => {
+      stop();
+      entry.users -= 1;
+      if (entry.users > 0) return;
+      entry.closing = setTimeout(() => {
+        if (this.#entries.get(id) === entry) this.#entries.delete(id);
+        entry.value.close();
+      }, lingerMs);
+    };
+  }
+}

@@ -386,7 +386,10 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         if self.plain is self:
-            return sum(map(self.count, self.attributes())) - len(bootstrap.datoms())
+            # Built in from the first transaction on that has a principal.
+            later = self.trie(bootstrap.VALUE_TYPE, inverse=False).row(bootstrap.PRINCIPAL)
+            built_in = len(bootstrap.datoms()) + len(later) * len(bootstrap.principal_datoms())
+            return sum(map(self.count, self.attributes())) - built_in
         return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 
     @cached_property

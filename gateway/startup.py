@@ -247,6 +247,8 @@ class Startup:
         rehearsal = WarmUp(settings, self._rehearsed)
         opening.callback(rehearsal.stop)
         database = opening.enter_context(self._opened_database())
+        if self._siblings is None:
+            database.announce(settings.local_address)
         rehearsal.on(database)
         self._progress.check()
         pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)

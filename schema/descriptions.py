@@ -44,6 +44,7 @@ TEXTS: Final = {
     "Query.transactions(first:)": "At most so many transactions. The default is 100.",
     "Query.attributes": "All attributes, built-in ones included, with their numbers of datoms.",
     "Query.database": "The newest transaction, and how much is in the database.",
+    "Query.whoami": "The client, as this server sees it.",
     "(query:)": "The query as EDN, e.g. `[:find ?e :in $ ?name :where [?e :user/name ?name]]`.",
     "(args:)": (
         "Values for `:in` after the source `$`, in order, as JSON. Each is read as the type that its position in "
@@ -196,6 +197,12 @@ TEXTS: Final = {
     "Attribute.isComponent": "Whether what it refers to is a part, pulled and deleted with the whole.",
     "Attribute.doc": "Its `:db/doc`.",
     "Attribute.datomCount": "Number of its datoms that hold now.",
+    "Identity": "A client's name and rights.",
+    "Identity.principal": (
+        "The name of the token, or its `sub`; the `:db/principal` of transactions. Null without authentication."
+    ),
+    "Identity.roles": 'The roles as the token says them; `["admin"]` without authentication.',
+    "Identity.expires": "When the token expires: ISO-8601 in UTC. Null if it does not.",
     "Database": "The newest state of the database.",
     "Database.basisT": "The newest transaction number; 0 for an empty database.",
     "Database.txInstant": "When it was applied: ISO-8601 in UTC. Null for an empty database.",

@@ -161,6 +161,11 @@ class Database:
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
+    def announce(self, address: str) -> None:
+        """Tells other processes of this machine, which find the folder in use, where it is served."""
+        if self._folder is not None:
+            self._folder.announce(address)
+
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
         if self._following is not None:
@@ -336,16 +341,22 @@ class Database:
         return self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key).result()
 
     def submit(
-        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
+        self,
+        tx: str | Sequence[Any],
+        *,
+        expected_basis_t: int | None = None,
+        idempotency_key: str | None = None,
+        principal: str | None = None,
     ) -> Future[TxReport]:
-        """Queue transaction data. The future has the report once it is durable, or the refusal.
+        """Queue transaction data. The future has the report once it is durable, or the refusal. principal: the
+        transaction's `:db/principal`.
 
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
         the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another.
         """
         if idempotency_key is not None:
             check_key(idempotency_key)
-        request = TransactionRequest(tx, expected_basis_t, idempotency_key)
+        request = TransactionRequest(tx, expected_basis_t, idempotency_key, principal)
         self.writer.submit(request)
         return request.future
 

@@ -10,14 +10,25 @@ from adalog.executor.bounds.meter import Meter, Tab
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """An authenticated principal, with the roles as its token says them. `expires`: in seconds since 1970."""
+
+    name: str
+    roles: tuple[str, ...]
+    expires: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """`principal`: the name of the authenticated user, or the address. `request`: equal for all that one request
-    asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs."""
+    asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs. `identity`:
+    None without authentication."""
 
     principal: str = ""
     request: int = 0
     meter: Meter | None = field(default=None, compare=False, repr=False)
     id: str = field(default="", compare=False)
+    identity: Identity | None = field(default=None, compare=False)
 
     @property
     def admitted(self) -> Client:

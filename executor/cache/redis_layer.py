@@ -83,6 +83,7 @@ class RedisLayer:
         self._client = _client(settings.url)
         self._usable = threading.Event()
         self._closed = threading.Event()
+        self._is_told = False
         self._writes: queue.Queue[_Write | None] = queue.Queue(_WRITES_WAITING)
         self._threads = ThreadPoolExecutor(_LOOKUPS_AT_ONCE, thread_name_prefix="redis")
         self._background = threading.Thread(target=self._run, name="redis-background", daemon=True)
@@ -204,11 +205,13 @@ class RedisLayer:
         started = self._clock()
         try:
             self._client.ping()
-        except (redis.RedisError, OSError):
+        except (redis.RedisError, OSError) as error:
+            self._tell(str(error))
             return False
         self.cost.heard(self._clock() - started)
         if not self._closed.is_set():
             self._usable.set()
+            self._is_told = False
             _LOGGER.info("Redis answers")
         return True
 
@@ -220,11 +223,21 @@ class RedisLayer:
 
     def _open(self, why: str) -> None:
         """Opens the circuit breaker: requests do not use Redis until it answers again."""
-        if self.usable and not self._closed.is_set():
-            _LOGGER.warning("Redis is not asked until it answers again: %s", why)
+        if self.usable:
+            self._tell(why)
         self._usable.clear()
         self._client.connection_pool.disconnect(inuse_connections=False)
         self._wake()
+
+    def _tell(self, why: str) -> None:
+        """One line of the log until Redis answers again."""
+        if not self._is_told and not self._closed.is_set():
+            self._is_told = True
+            _LOGGER.warning(
+                "Redis cannot be reached, and is not asked until it answers: %s. Queries are answered without it; "
+                "check that it runs, and ADALOG_REDIS_URL",
+                why.rstrip("."),
+            )
 
     def _wake(self) -> None:
         """Wakes the thread that waits for writes. With a full queue it is awake."""

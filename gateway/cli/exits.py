@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -18,8 +18,32 @@ from adalog.gateway.settings.setting import SettingError
 _REFUSED, _USAGE, _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 1, 2, 3, 130, 141
 
 
+_IN_QUERY: Final = "is a section of the query"
+_OTHER_OPTIONS: Final = {
+    "--limit": f"it {_IN_QUERY}: :limit 10",
+    "--offset": f"it {_IN_QUERY}: :offset 20",
+    "--order-by": f"it {_IN_QUERY}: :order-by [[?x :desc]]",
+    **dict.fromkeys(("--db", "--database", "--folder", "--dir"), "the folder is --data DIR"),
+    **dict.fromkeys(("--server", "--endpoint", "--host", "--port"), "a server is --url http://127.0.0.1:8080"),
+    **dict.fromkeys(("--param", "--var", "--variable", "--variables"), "arguments are --arg JSON or --arg-edn EDN"),
+    **dict.fromkeys(("--json", "--csv", "--edn", "--output-format"), "write --format json, csv or edn"),
+    **dict.fromkeys(("--t", "--basis", "--at", "--asof"), "a past state is --as-of T"),
+    **dict.fromkeys(("--file", "--query", "--query-file"), "the EDN, or its file, stands without option"),
+}
+"""Options of other programs, and what to write."""
+
+
 class CommandGroup(click.Group):
     """The commands, of which an interrupted one, and one whose reader is gone, end without a word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if any(name in each.opts for command in self.commands.values() for each in command.params):
+                raise click.UsageError(f"{name} follows the command, as in adalog query {name} …", ctx) from None
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         tolerate()
@@ -27,6 +51,11 @@ class CommandGroup(click.Group):
             done = super().invoke(ctx)
             sys.stdout.flush()
             return done
+        except click.NoSuchOption as error:
+            advice = _OTHER_OPTIONS.get(error.option_name)
+            if advice is None:
+                raise
+            raise click.UsageError(f"No such option '{error.option_name}': {advice}", error.ctx) from None
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         except BrokenPipeError:

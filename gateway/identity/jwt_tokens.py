@@ -162,7 +162,8 @@ class JsonWebTokens:
             raise RefusedTokenError(
                 "claims", f"the token's `sub` is no printable text of 1 to {_MOST_NAME} characters"
             )
-        given = {self._roles[each] for each in _texts(_at(claims, self._claim)) if each in self._roles}
+        named = tuple(_texts(_at(claims, self._claim)))
+        given = {self._roles[each] for each in named if each in self._roles}
         if not given:
             raise RefusedTokenError(
                 "role",
@@ -174,7 +175,7 @@ class JsonWebTokens:
             expires = float(claims["exp"]) + self._skew
         except OverflowError:
             expires = float("inf")
-        return Principal(name, max(given, key=ROLES.index), expires)
+        return Principal(name, max(given, key=ROLES.index), expires, named)
 
 
 def _keys(settings: Settings, algorithms: tuple[str, ...]) -> Keys:

@@ -9,6 +9,7 @@ from time import time
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.client import Identity
 
 # The clock on the wall may be set, or the machine sleep, so it is looked at that often.
 _LONGEST_WAIT: Final = 60.0
@@ -21,11 +22,17 @@ def now() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A client with a name and a role. `expires`: when its token does, in seconds since 1970."""
+    """A client with a name and a role. `expires`: when its token does, in seconds since 1970. `roles`: as its token
+    says them."""
 
     name: str
     role: str
     expires: float | None = None
+    roles: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.name, self.roles or (self.role,), self.expires)
 
     @property
     def has_expired(self) -> bool:

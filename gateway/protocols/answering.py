@@ -60,6 +60,8 @@ class StoppedError(Exception):
     def __init__(self, error: AdalogError) -> None:
         super().__init__(error.message)
         self.errors = [describe(error)]
+        # A balancer may send the request to another server after a 503: nothing was applied.
+        self.status = 500 if error is _CUT else 503
 
     def body(self) -> bytes:
         return orjson.dumps({"errors": self.errors})
@@ -101,9 +103,10 @@ class Answering:
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
         """Tells the present task, and the work that answers it, which client asks."""
-        name = address_of(scope) if principal is ANYONE else principal.name
+        identity = None if principal is ANYONE else principal.identity
+        name = address_of(scope) if identity is None else identity.name
         meter = None if self.buckets is None else self.buckets.of(name)
-        ASKING.set(Client(name, next(self._requests), meter, request_id(scope)))
+        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
         """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""

@@ -109,7 +109,7 @@ class GraphQLEndpoint:
             status, extra = refusal(refused)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
-            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body()], {}
+            status, body, extra = stopped.status if media == GRAPHQL_JSON else 200, [stopped.body()], {}
             if accepted.events_first:
                 status, body, media = 200, events.whole(body), EVENTS
         except ClientGoneError:

@@ -301,6 +301,12 @@ class Settings:
     def in_memory(self) -> bool:
         return self.data == ":memory:"
 
+    @property
+    def local_address(self) -> str:
+        """Where clients of this machine reach the server."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
     def share_of(self, amount: int) -> int:
         """What one worker has of an amount that is counted in each process."""
         return -(-amount // self.workers)

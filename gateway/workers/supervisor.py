@@ -62,6 +62,7 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
             folder = Folder(Path(settings.data))
             held.callback(folder.close)
             folder.check_log()
+            folder.announce(settings.local_address)
             # Made before several processes would make it.
             cursor_key(settings)
             lock = folder.descriptor

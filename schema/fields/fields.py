@@ -13,6 +13,7 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -328,6 +329,10 @@ class QueryFields:
         services = info.context.services
         cancel = Cancel.after(services.limits.timeout_ms)
         return await services.pool.threaded(cancel, lambda _: _database(services))
+
+    @strawberry.field
+    def whoami(self) -> types.IdentityType:
+        return types.identity_of(ASKING.get().identity)
 
 
 @strawberry.type(name="Mutation")

@@ -40,11 +40,17 @@ async def transacted(
     services: Services, tx: str, expected_basis_t: int | None, idempotency_key: str | None
 ) -> TxReport:
     """The report of a transaction that is durable. Raises what refuses it."""
-    meter = ASKING.get().meter
+    client = ASKING.get()
+    meter = client.meter
     if meter is not None:
         meter.admit(_COST + _CHARACTER_COST * len(tx))
     with tracing.span("adalog.transact"):
-        future = services.database.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
+        future = services.database.submit(
+            tx,
+            expected_basis_t=expected_basis_t,
+            idempotency_key=idempotency_key,
+            principal=None if client.identity is None else client.identity.name,
+        )
         # A client that goes away does not undo what is on its way to the disk.
         report = await arrived(future)
     if meter is not None:

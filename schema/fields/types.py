@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, ClassVar, Final
@@ -21,6 +23,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import Identity
 from adalog.executor.turns.lanes import Lane
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, Prepaid
@@ -393,6 +396,25 @@ class DatabaseType:
     tx_instant: str | None
     datom_count: Long
     entity_count: Long
+
+
+@strawberry.type(name="Identity")
+class IdentityType:
+    principal: str | None
+    roles: list[str]
+    expires: str | None
+
+
+def identity_of(identity: Identity | None) -> IdentityType:
+    """Without authentication every client is admin."""
+    if identity is None:
+        return IdentityType(principal=None, roles=["admin"], expires=None)
+    expires = None
+    if identity.expires is not None:
+        # A token may be good for longer than there are dates.
+        with suppress(OverflowError, ValueError, OSError):
+            expires = iso(datetime.fromtimestamp(identity.expires, UTC))
+    return IdentityType(principal=identity.name, roles=list(identity.roles), expires=expires)
 
 
 def written(value: Any) -> JsonChunks:

@@ -16,6 +16,8 @@ from adalog.store.files.permissions import FOLDER_MODE, close_to_others, opener
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
+_MOST_ANNOUNCED: Final = 300
+_ANNOUNCED: Final = re.compile(rb"([0-9]{1,9}) (https?://[!-~]+)\n")
 _SERVER: Final = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
 
 
@@ -95,13 +97,21 @@ class Folder(FolderLayout):
         try:
             fcntl.flock(self._lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
+            address = _announced(self._lock)
             os.close(self._lock)
+            hint = "--url and the address that it printed" if address is None else f"--url {address}"
             raise unavailable(
-                f"the data folder {path} is in use by another adalog process; ask that one with --url, "
-                "say --url http://127.0.0.1:8080",
+                f"the data folder {path} is in use by another adalog process; ask that one with {hint}",
                 retryable=False,
             ) from None
         close_to_others(path, self.OWN)
+
+    def announce(self, address: str) -> None:
+        """Tells processes that find the folder in use where its server listens. The lock's file has that until the
+        process ends; what a process that was killed left there is told by its number."""
+        with suppress(OSError):
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{os.getpid()} {address}\n".encode(), 0)
 
     @property
     def descriptor(self) -> int:
@@ -165,6 +175,21 @@ class Folder(FolderLayout):
         for lock in locks:
             if lock >= 0:
                 os.close(lock)
+
+
+def _announced(lock: int) -> str | None:
+    """The address that a process which still runs wrote into the lock's file."""
+    found = _ANNOUNCED.fullmatch(os.pread(lock, _MOST_ANNOUNCED, 0))
+    if found is None:
+        return None
+    try:
+        os.kill(int(found[1]), 0)
+    except ProcessLookupError:
+        return None
+    except OSError:
+        # It is another user's.
+        pass
+    return found[2].decode()
 
 
 def _reason(path: Path, error: OSError) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import invalid_argument
-from adalog.datalog.values import Keyword
+from adalog.datalog.values import Keyword, Symbol
 from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
 from adalog.store.snapshot.attribute_index import AttributeFinder
@@ -386,7 +386,10 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         if self.plain is self:
-            return sum(map(self.count, self.attributes())) - len(bootstrap.datoms())
+            # Built in from the first transaction on that has a principal.
+            later = self.trie(bootstrap.VALUE_TYPE, inverse=False).row(bootstrap.PRINCIPAL)
+            built_in = len(bootstrap.datoms()) + len(later) * len(bootstrap.principal_datoms())
+            return sum(map(self.count, self.attributes())) - built_in
         return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 
     @cached_property
@@ -447,4 +450,6 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
 
 def _unquoted(value: Any) -> str:
     """The proposal for an ident that is written as a string."""
+    if isinstance(value, Symbol):
+        return f"; did you mean :{value.name}?"
     return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

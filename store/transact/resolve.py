@@ -113,23 +113,29 @@ def resolve(
     evaluation: Evaluation,
     policy: SchemaPolicy,
     now: int | None = None,
+    principal: str | None = None,
 ) -> Resolved:
-    """What the transaction does as the state's next one. now: its instant, the clock's where it is None. Raises
-    AdalogError with the place of the offending form."""
+    """What the transaction does as the state's next one. now: its instant, the clock's where it is None. principal:
+    whose transaction it is, if that is known. Raises AdalogError with the place of the offending form."""
     now = int(time.time() * 1000) if now is None else now
     forms = transaction.forms
     try:
         plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
         if plain is None:
-            return _resolved_at_length(transaction, state, evaluation, policy, now)
-        effects, instant = _at(max(now, state.instant), plain.effects, state)
+            return _resolved_at_length(transaction, state, evaluation, policy, now, principal)
+        effects, instant = _at(max(now, state.instant), _signed(plain.effects, state, principal), state)
         return Resolved(effects, instant, plain.tempids, plain.new)
     except RefusedTransaction as refused:
         raise transaction.refusal(refused) from None
 
 
 def _resolved_at_length(
-    transaction: Transaction, state: DatabaseState, evaluation: Evaluation, policy: SchemaPolicy, now: int
+    transaction: Transaction,
+    state: DatabaseState,
+    evaluation: Evaluation,
+    policy: SchemaPolicy,
+    now: int,
+    principal: str | None,
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
@@ -146,7 +152,8 @@ def _resolved_at_length(
     paths = collected.paths
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
-    effects, instant = _with_instant(effects, paths, state, now)
+    _check_unsigned(effects, paths, state)
+    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -157,6 +164,31 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
         if number % _CHECK_EVERY == 0:
             evaluation.check()
         yield operation
+
+
+def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None:
+    """Refuses a transaction that says itself whose it is, or another one was."""
+    for effect in effects:
+        forged = effect.a == bootstrap.PRINCIPAL or (
+            effect.a == bootstrap.IDENT and state.codes.decode(effect.v) == bootstrap.PRINCIPAL_IDENT
+        )
+        if forged:
+            message = ":db/principal is built in: a server that authenticates its clients writes it"
+            raise invalid(message, paths((effect.a, effect.e, effect.v)))
+
+
+def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) -> list[Effect]:
+    """The effects with the principal of the transaction."""
+    if principal is None:
+        return effects
+    intern = state.codes.intern
+    declared: list[Effect] = []
+    if state.ident_holder(bootstrap.PRINCIPAL_IDENT) is None:
+        declared = [Effect(e, a, intern(v), True) for e, a, v in bootstrap.principal_datoms()]
+    elif state.schema.get(bootstrap.PRINCIPAL) is None:
+        # In a database of an earlier version another entity may have the ident.
+        return effects
+    return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
 
 
 def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:

@@ -16,7 +16,10 @@ _IDENTS: Final = (
     *("db.type/keyword", "db.type/symbol", "db.type/boolean", "db.type/instant", "db.type/uuid", "db.type/uri"),
     *("db.type/bytes", "db.type/ref", "db.type/tuple", "db/fn", "db.entity/attrs", "db.entity/preds"),
 )
-_IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate(_IDENTS)}
+# What was built in later: its datoms are part of the first transaction that needs them. At t = 0 they would shift
+# the codes of all values in checkpoints of earlier versions.
+_LATER: Final = ("db/principal",)
+_IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate((*_IDENTS, *_LATER))}
 
 IDENT: Final = _IDS["db/ident"]
 VALUE_TYPE: Final = _IDS["db/valueType"]
@@ -35,6 +38,8 @@ TX_INSTANT: Final = _IDS["db/txInstant"]
 FN: Final = _IDS["db/fn"]
 ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
 ENTITY_PREDS: Final = _IDS["db.entity/preds"]
+PRINCIPAL: Final = _IDS["db/principal"]
+PRINCIPAL_IDENT: Final = Keyword("db/principal")
 
 MANY: Final = _IDS["db.cardinality/many"]
 ONE: Final = _IDS["db.cardinality/one"]
@@ -61,12 +66,21 @@ _MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
 
 def is_built_in(e: int) -> bool:
-    return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDENTS)
+    return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDS)
+
+
+def principal_datoms() -> list[tuple[int, int, Keyword | int]]:
+    """Those that declare `:db/principal`."""
+    return [
+        (PRINCIPAL, IDENT, PRINCIPAL_IDENT),
+        (PRINCIPAL, VALUE_TYPE, TYPE_IDS["string"]),
+        (PRINCIPAL, CARDINALITY, ONE),
+    ]
 
 
 def datoms() -> list[tuple[int, int, Keyword | int]]:
-    """(entity, attribute, value) of every built-in datom; refs are entity ids."""
-    rows: list[tuple[int, int, Keyword | int]] = [(id_, IDENT, Keyword(name)) for name, id_ in _IDS.items()]
+    """(entity, attribute, value) of every datom at t = 0; refs are entity ids."""
+    rows: list[tuple[int, int, Keyword | int]] = [(_IDS[name], IDENT, Keyword(name)) for name in _IDENTS]
     for attribute, value_type in sorted(_VALUE_TYPES.items()):
         rows.append((attribute, VALUE_TYPE, TYPE_IDS[value_type]))
         rows.append((attribute, CARDINALITY, MANY if attribute in _MANY else ONE))

@@ -24,6 +24,8 @@ class TransactionRequest:
     data: str | Sequence[Any]
     expected_basis_t: int | None = None
     idempotency_key: str | None = None
+    # Whose it is, where a server authenticates its clients.
+    principal: str | None = None
     future: Future[TxReport] = field(default_factory=Future)
     # The client's context, for accounting of slow stored queries.
     asking: Context = field(default_factory=copy_context)

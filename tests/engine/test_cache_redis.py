@@ -7,6 +7,7 @@ waits for more than that, once.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import threading
@@ -518,3 +519,31 @@ def test_entries_above_the_limit_are_not_stored(wiped: RedisServer, database: Da
         opened.redis.flush()
         assert opened.count("too large") == 1
         assert filled(wiped) == []
+
+
+def test_a_server_that_cannot_be_reached_is_one_line_of_the_log() -> None:
+    class Lines(logging.Handler):
+        def __init__(self) -> None:
+            super().__init__(logging.WARNING)
+            self.said, self.found = threading.Event(), list[str]()
+
+        def emit(self, record: logging.LogRecord) -> None:
+            self.found.append(record.getMessage())
+            self.said.set()
+
+    lines, logger = Lines(), logging.getLogger("adalog.cache")
+    logger.addHandler(lines)
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        layer = RedisLayer(RedisSettings(f"redis://:swordfish@127.0.0.1:{port}/0"), Tally())
+        assert lines.said.wait(20)
+        assert not layer.probe()
+        layer.close()
+    finally:
+        logger.removeHandler(lines)
+    (line,) = lines.found
+    assert "Redis cannot be reached" in line
+    assert f"127.0.0.1:{port}" in line
+    assert "ADALOG_REDIS_URL" in line
+    assert "swordfish" not in line

@@ -240,7 +240,7 @@ def test_a_worker_that_is_told_to_end_is_replaced_and_loses_nobody(fleet: Fleet)
 def test_the_folder_belongs_to_one_server(fleet: Fleet, folder: Path) -> None:
     answer = _run("serve", "--port", "0", "--data", str(folder), "--workers", "2")
     assert answer.returncode == 3
-    assert "is in use by another adalog process" in answer.stderr
+    assert f"is in use by another adalog process; ask that one with --url {fleet.url}" in answer.stderr
     assert "Traceback" not in answer.stderr
     # And to one process, as `adalog transact --data` is.
     with pytest.raises(AdalogError, match="is in use by another adalog process"):

@@ -48,6 +48,11 @@ class TextType(click.ParamType[Text]):
         try:
             content = Path(name).read_bytes()
         except (OSError, ValueError) as error:
+            from adalog.datalog.edn.languages import other_language
+
+            language = other_language(name)
+            if language:
+                self.fail(language, param, ctx)
             reason = getattr(error, "strerror", None) or str(error)
             self.fail(
                 f"{name!r} cannot be read as a file ({reason}), and EDN begins with one of {' '.join(_OPENING)}",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from adalog.store.database import Database
 from tests.gateway.cli.command_line import adalog, command, environ
 from tests.support import QUICK
 
@@ -129,3 +131,44 @@ def test_spark_that_is_switched_off(folder: str) -> None:
     result = adalog("query", "--data", folder, "--engine", "spark", COUNT, ADALOG_SPARK="off")
     assert result.exit_code == 3
     assert "Spark" in result.stderr
+
+
+def test_a_folder_in_use_names_the_server(folder: str) -> None:
+    with Database.open(folder) as database:
+        assert "--url and the address that it printed" in adalog("query", "--data", folder, COUNT).stderr
+        database.announce("http://127.0.0.1:4711")
+        result = adalog("query", "--data", folder, COUNT)
+        assert result.exit_code == 3
+        assert "in use by another adalog process; ask that one with --url http://127.0.0.1:4711\n" in result.stderr
+    assert adalog("query", "--data", folder, COUNT).exit_code == 0
+
+
+def test_the_address_of_a_server_that_was_killed_is_not_named(folder: str) -> None:
+    with Database.open(folder):
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        Path(folder, "lock").write_text(f"{ended.pid} http://127.0.0.1:4711\n")
+        assert "4711" not in adalog("query", "--data", folder, COUNT).stderr
+        Path(folder, "lock").write_bytes(b"1 http://[\xff")
+        assert "--url and the address that it printed" in adalog("query", "--data", folder, COUNT).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--data", "d", "query", COUNT), "--data follows the command, as in adalog query --data …"),
+        (("query", "--limit", "3", COUNT), "No such option '--limit': it is a section of the query: :limit 10"),
+        (("query", "--db", "d", COUNT), "the folder is --data DIR"),
+        (("query", "--param", "3", COUNT), "arguments are --arg JSON or --arg-edn EDN"),
+        (("query", "--json", COUNT), "write --format json, csv or edn"),
+        (("query", "--at", "3", COUNT), "a past state is --as-of T"),
+        (("query", "SELECT title FROM issue"), "this is SQL; a query is EDN Datalog"),
+        (("transact", "INSERT INTO issue VALUES (1)"), "this is SQL; data is added as EDN"),
+        (("qurey", COUNT), "Did you mean 'query'?"),
+        (("query", "--arg", "Ada", COUNT), "--arg '\"Ada\"'"),
+    ],
+)
+def test_a_mistake_on_the_command_line(words: tuple[str, ...], says: str) -> None:
+    result = adalog(*words)
+    assert result.exit_code == 2
+    assert says in result.stderr

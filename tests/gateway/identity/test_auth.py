@@ -58,6 +58,37 @@ def test_readers_read_and_writers_write(guarded: Gateway) -> None:
     assert guarded.post(WRITE, blue).json() == {"data": {"transact": {"t": 1}}}
 
 
+WHOAMI = "{ whoami { principal roles expires } }"
+
+
+def test_a_client_learns_who_it_is(guarded: Gateway) -> None:
+    answer = guarded.post(WHOAMI, {"Authorization": "Bearer red"}).json()
+    assert answer == {"data": {"whoami": {"principal": "ann", "roles": ["read"], "expires": None}}}
+    with gateway() as opened:
+        assert opened.data(WHOAMI) == {"whoami": {"principal": None, "roles": ["admin"], "expires": None}}
+
+
+def test_a_transaction_has_its_principal(guarded: Gateway) -> None:
+    blue = {"Authorization": "Bearer blue"}
+    assert guarded.post(WRITE, blue).json() == {"data": {"transact": {"t": 1}}}
+    # Beside another field it is run in another way.
+    two = 'mutation { __typename transact(tx: "[[:db/add 2 :a/b 2]]") { t } }'
+    assert guarded.post(two, blue).json()["data"]["transact"] == {"t": 2}
+    guarded.database.transact("[[:db/add 3 :a/b 3]]")
+    who = '{ q(query: "[:find ?v ?who :where [_ :a/b ?v ?tx] [?tx :db/principal ?who]]") { rows } }'
+    assert guarded.post(who, blue).json()["data"]["q"]["rows"] == [[1, "bob"], [2, "bob"]]
+    forged = 'mutation { transact(tx: "[[:db/add \\"datomic.tx\\" :db/principal \\"eve\\"]]") { t } }'
+    (error,) = guarded.post(forged, blue).json()["errors"]
+    assert error["extensions"]["code"] == "TX_INVALID"
+    assert "writes it" in error["message"]
+
+
+def test_without_authentication_a_transaction_has_none() -> None:
+    with gateway() as opened:
+        opened.data(WRITE)
+        assert not opened.q("[:find ?who :where [_ :db/ident ?who] [(= ?who :db/principal)]]")
+
+
 @pytest.mark.parametrize("token", ["red", "blue", "green"])
 def test_every_token_is_compared_whichever_is_right(
     guarded: Gateway, token: str, monkeypatch: pytest.MonkeyPatch

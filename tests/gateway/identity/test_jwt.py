@@ -8,6 +8,7 @@ import hmac
 import json
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,15 @@ def test_a_file_of_tokens_beside_them(tmp_path: Path) -> None:
         assert ask(opened, token()).status_code == 200
         refused(opened, "green", "not known")
         assert opened.post(READ).status_code == 401
+
+
+def test_whoami_has_the_roles_and_the_expiry_of_the_token(opened: Gateway) -> None:
+    until = int(time.time()) + 3600
+    document = "{ whoami { principal roles expires } }"
+    answer = ask(opened, token(sub="ann", roles=["read", "adalog:write", "other"], exp=until), document).json()
+    found = answer["data"]["whoami"]
+    assert (found["principal"], found["roles"]) == ("ann", ["read", "adalog:write", "other"])
+    assert abs(datetime.fromisoformat(found["expires"]).timestamp() - until) <= 120
+    # Later than any date.
+    answer = ask(opened, token(sub="ann", roles=["read"], exp=10**15), document).json()
+    assert answer["data"]["whoami"]["expires"] is None

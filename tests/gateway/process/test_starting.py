@@ -19,6 +19,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from adalog.datalog.errors import AdalogError
 from adalog.gateway import startup
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.startup import Startup
@@ -157,6 +158,7 @@ def test_a_start_that_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 SLOW = """
 import os, time
 from pathlib import Path
+from adalog.datalog.errors import AdalogError
 from adalog.gateway import startup
 from adalog.store.state.head import Head
 
@@ -207,6 +209,8 @@ def test_a_server_says_where_it_is_and_serves_in_the_end(folder: Path, tmp_path:
         assert running.stdout is not None
         assert running.stdout.readline().startswith(f"adalog serves {folder}")
         assert ask(address).json() == {"data": {"q": {"value": COUNT - 1}}}
+        with pytest.raises(AdalogError, match=f"ask that one with --url {re.escape(address)}"):
+            Database.open(str(folder))
         running.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
 

@@ -15,7 +15,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
-from adalog.schema.documents.operations import Operations
+from adalog.schema.documents.operations import OperationRequest, Operations
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.errors import describe
 from tests.gateway.bounds import bounded

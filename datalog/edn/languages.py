@@ -19,8 +19,8 @@ _LANGUAGES: Final = (
     (r"\s*(?:prefix\s+\w*:|construct\b|ask\s*\{)", f"this is SPARQL; a query is EDN Datalog: {_QUERY}"),
     (r"\s*(?:match|optional\s+match)\s*\(", f"this is Cypher; a query is EDN Datalog: {_QUERY}"),
     (
-        r"\s*(?:(?:query|mutation|subscription)\b[^\[]*\{|\{\s*\w+\s*[({])",
-        f"this is GraphQL, where EDN is wanted: the argument is EDN as a string, such as {_QUERY}",
+        r"\s*(?:(?:query|mutation|subscription)\b[^\[]*\{|\{\s*\w+\s*[({]|\{\s*\w+(?:[\s,]+\w+)*\s*\})",
+        f"this is GraphQL, where EDN is wanted: the argument is EDN, such as {_QUERY}, or [:person/name] to pull",
     ),
     (
         r"[^\[{]*:-",

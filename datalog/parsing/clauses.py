@@ -58,6 +58,8 @@ class ClauseParser:
             raise invalid(form, "a map is no clause; a data pattern is a vector, such as [?e :person/name ?name]")
         if is_symbol(form) and form.value.name in ("and", "or", "not"):
             raise invalid(form, _infix(form.value.name))
+        if form.value in (Keyword("-"), Symbol("->"), Symbol("<-")):
+            raise invalid(form, f"the clauses of a rule follow its head, without {shown(form)} between them")
         if is_source(form):
             raise invalid(form, f"a source stands within its pattern: [{shown(form)} ?e :person/name]")
         raise invalid(
@@ -120,14 +122,21 @@ class ClauseParser:
         if not call.items or not is_symbol(call.items[0]):
             raise invalid(call, f"a call begins with the name of a built-in, e.g. (< ?x 3), not {shown(call)}")
         if len(rest) > 1:
-            raise invalid(rest[1], f"a call takes one binding: [{shown(call)} {shown(rest[0])}]")
+            if is_symbol(rest[0]) and rest[0].value.name in ("and", "or"):
+                raise invalid(rest[0], _joined(rest[0].value.name, (call, *rest[1:])))
+            bound = next((each for each in rest if each.kind == "vector" or is_variable(each)), rest[0])
+            raise invalid(rest[1], f"a call takes one binding: [{shown(call)} {shown(bound)}]")
         head, *arguments = call.items
         name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
         if name in NAMES:
             return self._nested(form, call, rest)
         built_in = BUILTINS.get(name)
         if built_in is None:
+            if name in (self.rules or ()):
+                raise invalid(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
             raise invalid(head, f"there is no built-in {name}{_prefixed(call) or instead_of_builtin(name)}")
+        if name in ("and", "or") and any(each.kind == "list" for each in arguments):
+            raise invalid(call, _joined(name, arguments))
         args = tuple(self._argument(argument, built_in) for argument in arguments)
         given = sum(not isinstance(arg, ast.Source) for arg in args)
         most = built_in.max_args
@@ -290,6 +299,12 @@ def _infix(name: str) -> str:
     if name == "and":
         return "clauses that follow each other hold together: leave out the and between them"
     return f"{name} comes first, in round brackets: ({name} [?e :person/name ?name]{' …' if name == 'or' else ''})"
+
+
+def _joined(name: str, calls: Sequence[Form]) -> str:
+    """The refusal of conditions that `and` or `or` joins as in other languages."""
+    written = " ".join(f"[{shown(each)}]" for each in calls)
+    return f"conditions are clauses: {written if name == 'and' else f'(or {written})'}"
 
 
 def _prefixed(call: Form) -> str:

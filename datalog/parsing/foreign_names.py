@@ -106,6 +106,7 @@ _AGGREGATES: Final = {
     "var varpop": "write variance",
     "collect arrayagg groupconcat stringagg set list": "write distinct, which gives the set of the values",
     "first last": "the least and the greatest are (min ?x) and (max ?x)",
+    "entity touch": "write (pull ?e [*])",
     "pullmany": "write (pull ?e [*]), which stands beside others",
     "as": "columns are named by :keys, as in :find ?n (count ?e) :keys name count",
 }

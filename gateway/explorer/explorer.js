@@ -10,18 +10,16 @@ const EXAMPLES = "adalog:examples";
 const DEFAULT_QUERY = "# Queries are EDN Datalog within GraphQL.\n";
 const given = new URLSearchParams(window.location.search);
 
-/** What was run last and its answer; `onOutcome` is called with each. */
+/** Is told of each run, when it begins and of each of its answers. */
 let onOutcome = () => {};
 
 function shown(request, document, answer) {
   const texts = new Map();
-  if (answer === undefined) onOutcome({ begins: true });
   for (const [key, field] of answer?.data ? fields(document, request.operationName) : []) {
     const text = field.name.value === "explain" && answer.data[key]?.text;
     if (typeof text === "string") texts.set(key, text);
   }
-  if (answer === undefined) return undefined;
-  onOutcome({ request, answer, texts });
+  onOutcome(request, answer, texts);
   if (texts.size === 0) return answer;
   const data = { ...answer.data };
   for (const key of texts.keys()) data[key] = { ...data[key], text: "… below, as text" };
@@ -30,29 +28,35 @@ function shown(request, document, answer) {
 
 /** Below the answer: the text of `explain`. It also colours EDN and underlines what errors name, in GraphiQL's editors. */
 function Outcome() {
-  const { queryEditor, variableEditor } = useEditorContext({ nonNull: true });
-  const [texts, setTexts] = useState(new Map());
+  const { queryEditor, variableEditor, tabs: opened, activeTabIndex } = useEditorContext({ nonNull: true });
+  const [texts, setTexts] = useState({});
+  const tab = opened[activeTabIndex]?.id;
+
+  useEffect(() => prepare(queryEditor), [queryEditor]);
+  useEffect(() => prepare(variableEditor), [variableEditor]);
 
   useEffect(() => {
-    const editors = [queryEditor, variableEditor].filter(Boolean);
-    for (const editor of editors) {
-      if (editor.adalogHasOverlay) continue;
-      editor.adalogHasOverlay = true;
-      editor.addOverlay(overlay());
-      editor.on("change", () => clear(editor));
-    }
-    onOutcome = ({ request, answer, texts: now = new Map(), begins }) => {
-      if (begins) editors.forEach(clear);
-      else problems(answer).forEach((problem) => underline(problem, request, queryEditor, variableEditor));
-      setTexts(now);
+    onOutcome = (request, answer, now) => {
+      setTexts((before) => ({ ...before, [tab]: now }));
+      if (answer === undefined) [queryEditor, variableEditor].forEach(clear);
+      else if (queryEditor.getValue() === request.query) {
+        problems(answer).forEach((problem) => underline(problem, request, queryEditor, variableEditor));
+      }
     };
-  }, [queryEditor, variableEditor]);
+  }, [queryEditor, variableEditor, tab]);
 
-  return [...texts].map(([key, text]) => createElement("pre", { key, className: "adalog-text", tabIndex: 0, "aria-label": key }, text));
+  return [...(texts[tab] ?? [])].map(([key, text]) =>
+    createElement("pre", { key, className: "adalog-text", tabIndex: 0, "aria-label": key }, text),
+  );
+}
+
+function prepare(editor) {
+  editor?.addOverlay(overlay());
+  editor?.on("change", () => clear(editor));
 }
 
 function clear(editor) {
-  for (const mark of editor.getAllMarks()) if (mark.className?.startsWith("adalog-problem")) mark.clear();
+  for (const mark of editor?.getAllMarks() ?? []) if (mark.className?.startsWith("adalog-problem")) mark.clear();
 }
 
 function underline(problem, request, queryEditor, variableEditor) {

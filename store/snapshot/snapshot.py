@@ -17,7 +17,7 @@ import numpy as np
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import invalid_argument
-from adalog.datalog.values import Keyword
+from adalog.datalog.values import Keyword, Symbol
 from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
 from adalog.store.snapshot.attribute_index import AttributeFinder
@@ -450,4 +450,6 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
 
 def _unquoted(value: Any) -> str:
     """The proposal for an ident that is written as a string."""
+    if isinstance(value, Symbol):
+        return f"; did you mean :{value.name}?"
     return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

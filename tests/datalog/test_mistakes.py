@@ -111,7 +111,18 @@ MISTAKES = [
     ("QUERY_INVALID", _WHERE + "[(‸?t > 3)]]", "the name of a built-in comes first: [(> ?t 3)]"),
     ("QUERY_INVALID", _WHERE + "[?e :issue/id ‸$id]]", "names with $ are sources; write a variable, ?id"),
     ("QUERY_INVALID", _WHERE + "[‸(get-else $ ?e :a) ?n]]", 'as in [(get-else $ ?e :person/name "none") ?name]'),
+    ("QUERY_INVALID", _WHERE + "[(= ?t 1) ‸or (= ?t 2)]]", "conditions are clauses: (or [(= ?t 1)] [(= ?t 2)])"),
+    ("QUERY_INVALID", _WHERE + "[‸(and (> ?t 1) (< ?t 3))]]", "conditions are clauses: [(> ?t 1)] [(< ?t 3)]"),
+    ("QUERY_INVALID", _WHERE + "[(inc ?t) :as ‸?y]]", "a call takes one binding: [(inc ?t) ?y]"),
+    ("QUERY_INVALID", "[:find (‸entity ?e) :where [?e :a]]", "write (pull ?e [*])"),
+    ("EDN_SYNTAX", "‸{ title, status, id }", "or [:person/name] to pull"),
     # Rules
+    ("QUERY_INVALID", "[:find ?x :where [(‸r ?x)] :rules [[(r ?x) [?x :a]]]]", "without square brackets: (r ?x)"),
+    (
+        "QUERY_INVALID",
+        "[:find ?x :where (r ?x) :rules [[(r ?x) ‸:- [?x :a]]]]",
+        "follow its head, without :- between",
+    ),
     (
         "QUERY_INVALID",
         "{:find [?t] :rules [[(r ?x) [?x :a]]] :where [[(q [:find ?x :in $ :where (‸r ?x)] $) [[?t]]]]}",

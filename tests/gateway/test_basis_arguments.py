@@ -94,7 +94,7 @@ def test_for_anything_but_a_source_it_is_a_map(family: Gateway) -> None:
 @pytest.mark.parametrize(
     ("basis", "says"),
     [
-        ({"tt": 1}, "args[0].basis has no tt (did you mean t?); it takes t, asOf, since and history"),
+        ({"tt": 1}, "args[0].basis has no tt; it takes t, asOf, since and history"),
         ({"t": 1, "asOf": 1}, "both t and asOf"),
         ({"t": -1}, "args[0].basis.t is -1"),
         ({"since": "x"}, "args[0].basis.since is a transaction's number, not 'x'"),

@@ -11,7 +11,7 @@ import pytest
 
 from adalog.executor.live.hub.hub import Hub
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.schema.documents.operations import Operations
+from adalog.schema.documents.operations import OperationRequest, Operations
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.cursor import Cursors
@@ -34,7 +34,7 @@ class Asking:
 
     async def subscribe(self, document: str, **variables: Any) -> Subscription:
         prepared = self.operations.prepare(document)
-        return await self.operations.subscribe(prepared, Context(self.services), variables, None)
+        return await self.operations.subscribe(OperationRequest(prepared, Context(self.services), variables))
 
     async def refusal(self, document: str, **variables: Any) -> str:
         with pytest.raises(RefusedError) as refused:

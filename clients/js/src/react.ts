@@ -8,7 +8,7 @@ import type { LiveOptions, LiveQuery } from "./live.js";
 import { answered, OneAnswer, type QueryState, type QueryStatus } from "./one-answer.js";
 import { OptimisticRows, type InitialRows, type OptimisticState, type RowChange } from "./optimistic.js";
 import { canonical } from "./rows.js";
-import { SharedValues } from "./shared.js";
+import { SharedValues } from "./shared-values.js";
 import type { Basis, Json, Long } from "./wire.js";
 
 export type { QueryState, QueryStatus, RowChange };

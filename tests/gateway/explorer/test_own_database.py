@@ -199,8 +199,9 @@ def test_the_text_of_a_plan_is_shown_as_text(driver: webdriver.Chrome) -> None:
         assert len(text.text.splitlines()) > 3
         assert "monospace" in text.value_of_css_property("font-family")
         page.choose("Rows")
-        page.run()
         page.until(lambda: page.all(".adalog-text") == [])
+        page.choose("Plan")
+        page.until(lambda: page.all(".adalog-text"))
 
 
 def test_a_token_is_kept_in_the_tab_and_sent(driver: webdriver.Chrome, tmp_path: Path) -> None:

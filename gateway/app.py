@@ -25,11 +25,18 @@ from adalog.gateway.explorer import Explorer, load
 from adalog.gateway.explorer.examples import live_page
 from adalog.gateway.identity.auth import Tokens, tokens_of
 from adalog.gateway.jobs.backup_endpoint import backups_asked_for
-from adalog.gateway.jobs.backups import Backups
+from adalog.gateway.jobs.backups import Backups, backup_figures
 from adalog.gateway.jobs.import_endpoint import imports_asked_for
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.jobs.job_endpoint import JobEndpoint
-from adalog.gateway.observe.metrics import CONTENT_TYPE, Metrics, cache_figures, lane_figures, live_figures
+from adalog.gateway.observe.metrics import (
+    CONTENT_TYPE,
+    Metrics,
+    cache_figures,
+    disk_figures,
+    lane_figures,
+    live_figures,
+)
 from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
@@ -44,6 +51,7 @@ from adalog.schema.request.context import Services
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
+from adalog.store.files.folder import is_address
 
 # The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
 BURST_SECONDS = 10.0
@@ -88,6 +96,8 @@ def create_app(
     elif workers is not None and settings.spark:
         imports = Imports(database, pool, settings, elsewhere=workers.imported)
     backups = Backups(database)
+    metrics.read_from(partial(backup_figures, backups))
+    metrics.read_from(partial(disk_figures, _folders(settings)))
     stop = StoppedAnswers(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     buckets = _buckets(settings, metrics, workers)
@@ -219,6 +229,13 @@ def _buckets(settings: Settings, metrics: Metrics, workers: Workers | None) -> B
     refused = "Work refused as its principal had used its units."
     metrics.count("adalog_rate_refused", refused, lambda: buckets.refused)
     return buckets
+
+
+def _folders(settings: Settings) -> dict[str, str]:
+    """The folders whose disks may be full."""
+    segments = None if settings.segments is None else settings.segments.get_secret_value()
+    places = {"data": settings.data, "segments": segments, "copy": settings.segments_copy}
+    return {name: each for name, each in places.items() if each and each != ":memory:" and not is_address(each)}
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError, unavailable
 from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import Wire
-from adalog.gateway.observe.logs import start_logging
+from adalog.gateway.observe.logs import json_line, start_logging
 from adalog.gateway.observe.telemetry import traces
 from adalog.gateway.process import descriptors
 from adalog.gateway.process.backlog import SETTLE_SECONDS, is_readable, refuse_new
@@ -100,11 +100,12 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
         settings = replace(settings, host=host, port=port)
 
         def opened() -> None:
-            out.print(
-                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {_address(settings)}/graphql",
-                markup=False,
-                soft_wrap=True,
+            said = (
+                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {_address(settings)}/graphql"
             )
+            if settings.log_format == "json":
+                said = json_line(logging.INFO, said)
+            out.print(said, markup=False, soft_wrap=True)
 
         if settings.workers > 1:
             from adalog.gateway.workers.supervisor import supervise

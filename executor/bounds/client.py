@@ -22,13 +22,14 @@ class Identity:
 class Client:
     """`principal`: the name of the authenticated user, or the address. `request`: equal for all that one request
     asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs. `identity`:
-    None without authentication."""
+    None without authentication. `address`: where the request came from."""
 
     principal: str = ""
     request: int = 0
     meter: Meter | None = field(default=None, compare=False, repr=False)
     id: str = field(default="", compare=False)
     identity: Identity | None = field(default=None, compare=False)
+    address: str = field(default="", compare=False)
 
     @property
     def admitted(self) -> Client:

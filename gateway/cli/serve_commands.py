@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Any
 
@@ -11,9 +12,10 @@ import click
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli.exits import exit_code, told
 from adalog.gateway.cli.options import SettingOptions, data_option, format_option, setting_option
-from adalog.gateway.cli.output.console import out
+from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.printing import print_relation
 from adalog.gateway.cli.target import made, present_settings, read_settings
+from adalog.gateway.settings.setting import SettingError, variable
 
 
 @click.command(cls=SettingOptions)
@@ -21,7 +23,7 @@ from adalog.gateway.cli.target import made, present_settings, read_settings
 @setting_option("port", "N")
 @data_option
 @setting_option("workers", "N")
-def serve(**_: Any) -> None:
+def serve(**given: Any) -> None:
     """Serve the database over GraphQL, with the explorer.
 
     Every other setting is an option, too: --timeout-ms 9000 for ADALOG_TIMEOUT_MS. `adalog settings` lists them.
@@ -32,11 +34,18 @@ def serve(**_: Any) -> None:
     """
     with told():
         from adalog.gateway.cli.existence import is_made
+        from adalog.gateway.observe.logs import json_line
         from adalog.gateway.server import run
         from adalog.gateway.settings.checking import checked
         from adalog.store.files.folder import is_address
 
-        settings = checked(present_settings())
+        try:
+            settings = checked(present_settings())
+        except SettingError as error:
+            if "json" not in (given.get("log_format"), os.environ.get(variable("log_format"))):
+                raise
+            err.out(json_line(logging.CRITICAL, str(error)), highlight=False)
+            sys.exit(2)
         log = logging.getLogger("adalog.server")
 
         def begins() -> None:

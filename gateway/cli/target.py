@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,10 +105,19 @@ def read_settings() -> SettingsRead:
     found = read(os.environ, typed, OPTION_KEYS)
     for unknown in sorted(set(found.unknown) - _SET_UP):
         known = [variable(name) for name in (*names(), *OPTION_KEYS)]
-        err.tell(f"adalog: {unknown} is no setting{nearest(unknown, known)}")
+        _warn(found.settings, f"{unknown} is no setting{nearest(unknown, known)}")
     if found.retired:
-        err.tell(f"adalog: {', '.join(found.retired)}: no settings any more, and without effect")
+        _warn(found.settings, f"{', '.join(found.retired)}: no settings any more, and without effect")
     return found
+
+
+def _warn(settings: Settings, text: str) -> None:
+    if settings.log_format != "json":
+        err.tell(f"adalog: {text}")
+        return
+    from adalog.gateway.observe.logs import json_line
+
+    err.out(json_line(logging.WARNING, text), highlight=False)
 
 
 def made(settings: Settings) -> str:

@@ -146,9 +146,15 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
     return Principal(name, role), bytes.fromhex(digest)
 
 
+def sender(scope: Scope) -> str:
+    """The address that a request came from."""
+    host: str = (scope.get("client") or ("",))[0]
+    return host
+
+
 def address_of(scope: Scope) -> str:
     """The address of a request, which stands for an anonymous client: of IPv6 the network of one customer."""
-    host: str = (scope.get("client") or ("",))[0]
+    host = sender(scope)
     return counted_address(host) or host
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from typing import Any
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from adalog.gateway.jobs.jobs import Jobs
 from adalog.gateway.jobs.outbox import Outbox, ProgressEvents
@@ -21,6 +24,8 @@ class Backups:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.jobs = Jobs("backup")
+        # When the last one was taken by this process, in seconds since 1970.
+        self.last: float | None = None
 
     def begin(self, to: str, keep: int | None) -> Outbox:
         """Begins a backup to a place that was checked; what it says. Raises RATE_LIMITED while another one runs. On
@@ -30,8 +35,19 @@ class Backups:
     def _taken(self, to: str, keep: int | None, outbox: Outbox) -> dict[str, Any]:
         began = time.monotonic()
         taken = take(self._database.source(), place_of(to), keep, ProgressEvents(outbox))
+        self.last = time.time()
         _log.info("backup %d was taken at t = %d: %s", taken.number, taken.t, taken)
         return told(taken, time.monotonic() - began)
+
+
+def backup_figures(backups: Backups) -> Iterator[Metric]:
+    """Has no sample until the process has taken a backup."""
+    family = GaugeMetricFamily(
+        "adalog_last_backup_timestamp_seconds", "When the last backup was taken here, since 1970."
+    )
+    if backups.last is not None:
+        family.add_metric([], backups.last)
+    yield family
 
 
 def told(taken: BackupResult, seconds: float) -> dict[str, Any]:

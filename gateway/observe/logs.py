@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import time
+from types import TracebackType
 from typing import Any, Final
 
 import orjson
@@ -42,6 +43,17 @@ def start_logging(settings: Settings, worker: int | None = None) -> None:
     logging.captureWarnings(True)
     threading.excepthook = _thread_failed
     sys.unraisablehook = _unraisable
+    sys.excepthook = _ended
+
+
+def json_line(level: int, message: str) -> str:
+    """A line of the log for what is printed beside it, such as the first line on standard output."""
+    record = logging.LogRecord(_LOGGER.name, level, "", 0, message, None, None)
+    return JsonLines().format(record)
+
+
+def _ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    _LOGGER.critical("the process ends with an error", exc_info=(kind, error, trace))
 
 
 def _thread_failed(failure: threading.ExceptHookArgs) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -17,6 +20,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from adalog.executor.live.hub.figures import LAGS
+from adalog.store.files.formats import RELEASE
 
 if TYPE_CHECKING:
     from adalog.executor.cache.answers import ResultCache
@@ -122,12 +126,35 @@ def live_figures(hub: Hub) -> Iterator[Metric]:
     yield lags
 
 
+def build_figures() -> Iterator[Metric]:
+    """What runs, as labels of a 1."""
+    family = GaugeMetricFamily("adalog_build_info", "The version that runs.", labels=["version", "python"])
+    family.add_metric([RELEASE, platform.python_version()], 1)
+    yield family
+
+
+def disk_figures(places: Mapping[str, str]) -> Iterator[Metric]:
+    """The disks of folders, by what they are for."""
+    free = GaugeMetricFamily("adalog_disk_free_bytes", "Bytes left on a folder's disk.", labels=["place"])
+    size = GaugeMetricFamily("adalog_disk_bytes", "Bytes of a folder's disk.", labels=["place"])
+    for place, folder in places.items():
+        # It may be away.
+        with suppress(OSError):
+            usage = shutil.disk_usage(folder)
+            free.add_metric([place], usage.free)
+            size.add_metric([place], usage.total)
+    yield from (free, size)
+
+
 class Metrics:
     """Counts what the gateway answers and reads the store's and the pool's state when it is asked."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         to = self.registry
+        # `process_*`, as of any program.
+        ProcessCollector(registry=to)
+        self.read_from(build_figures)
         labels = ["field", "code"]
         self._requests = Counter("adalog_requests", "GraphQL root fields answered.", labels, registry=to)
         self._seconds = Histogram(

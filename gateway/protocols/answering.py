@@ -24,7 +24,7 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections.request_ids import request_id
-from adalog.gateway.identity.auth import Tokens, address_of, check_write
+from adalog.gateway.identity.auth import Tokens, address_of, check_write, sender
 from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
@@ -37,6 +37,7 @@ from adalog.schema.request.errors import describe, internal
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
 """Returns when the client is gone."""
+StatusOf = Callable[[Answer], int]
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
@@ -69,12 +70,15 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
+    """A request whose document was read. `kind` is None where it is not clear what to run: execution says why.
+    status: of the HTTP response with an answer; None over a WebSocket."""
 
     request: GraphQLRequest
     prepared: PreparedDocument
     kind: str | None
     fields: list[str]
+    status: StatusOf | None = None
+    name: str | None = None
 
     def given(self, context: Context) -> OperationRequest:
         return OperationRequest(self.prepared, context, self.request.variables, self.request.operation_name)
@@ -106,18 +110,23 @@ class Answering:
         identity = None if principal is ANYONE else principal.identity
         name = address_of(scope) if identity is None else identity.name
         meter = None if self.buckets is None else self.buckets.of(name)
-        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity))
+        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope)))
 
-    async def read(self, request: GraphQLRequest, principal: Principal) -> ReadRequest:
-        """The request's document. Raises FORBIDDEN for a mutation without the role, and RATE_LIMITED."""
+    async def read(
+        self, request: GraphQLRequest, principal: Principal, status: StatusOf | None = None
+    ) -> ReadRequest:
+        """The request's document. status: as in `ReadRequest`. Raises FORBIDDEN for a mutation without the role,
+        and RATE_LIMITED."""
         meter = ASKING.get().meter
         if meter is not None:
             meter.admit(REQUEST_UNITS)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
-            return ReadRequest(request, prepared, None, [])
-        asked = ReadRequest(request, prepared, operation.operation.value, root_fields(operation))
+            return ReadRequest(request, prepared, None, [], status, request.operation_name)
+        name = None if operation.name is None else operation.name.value
+        fields = root_fields(operation)
+        asked = ReadRequest(request, prepared, operation.operation.value, fields, status, name)
         if asked.writes:
             check_write(principal)
         return asked
@@ -141,7 +150,7 @@ class Answering:
             for field in asked.fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
             raise
-        self._count(answer, asked.fields, perf_counter() - started)
+        self._count(answer, asked, perf_counter() - started)
         if "q" in asked.fields:
             self.metrics.rows(context.rows)
         return answer
@@ -159,9 +168,9 @@ class Answering:
                 if begun is None:
                     begun = await self._subscribed(self.operations.subscribe(given, resume), gone)
         except RefusedError as refused:
-            self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
+            self._count(Answer({"errors": refused.errors}, executed=False), asked, perf_counter() - started)
             raise
-        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
+        self._count(Answer({}, executed=True), asked, perf_counter() - started)
         return begun
 
     async def _subscribed(self, begin: Coroutine[Any, Any, Subscription], gone: Gone | None) -> Subscription:
@@ -197,14 +206,33 @@ class Answering:
             if told is not None:
                 self.stop.forget(told)
 
-    def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
-        errors = answer.body.get("errors")
-        if self.log_requests:
-            codes = [error["extensions"]["code"] for error in errors or ()] or ["OK"]
-            about = {"fields": fields, "codes": codes, "seconds": round(seconds, 6)}
-            _REQUESTS.info(
-                "%s %s in %.1f ms", " ".join(fields) or "request", " ".join(codes), seconds * 1000, extra=about
-            )
+    def refused(self, code: Code, status: int, scope: Scope) -> None:
+        """Logs a request that is refused before its document is run."""
+        self._log(ASKING.get().address or sender(scope), [], [code.value], None, None, status)
+
+    def _log(
+        self,
+        address: str,
+        fields: list[str],
+        codes: list[str],
+        seconds: float | None,
+        name: str | None,
+        status: int | None,
+    ) -> None:
+        if not self.log_requests:
+            return
+        about: dict[str, Any] = {"fields": fields, "codes": codes, "operation": name, "client": address}
+        about |= {} if seconds is None else {"seconds": round(seconds, 6)}
+        about |= {} if status is None else {"status": status}
+        took = "" if seconds is None else f" in {seconds * 1000:.1f} ms"
+        shown = " ".join(filter(None, (name, " ".join(fields) or "request", " ".join(codes), str(status or ""))))
+        _REQUESTS.info("%s from %s%s", shown, address, took, extra=about)
+
+    def _count(self, answer: Answer, asked: ReadRequest, seconds: float) -> None:
+        errors, fields = answer.body.get("errors"), asked.fields
+        codes = [error["extensions"]["code"] for error in errors or ()] or ["OK"]
+        status = None if asked.status is None else asked.status(answer)
+        self._log(ASKING.get().address, fields, codes, seconds, asked.name, status)
         if not errors:
             for field in fields:
                 self.metrics.answered(field, "OK", seconds)

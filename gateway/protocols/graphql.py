@@ -105,7 +105,9 @@ class GraphQLEndpoint:
                     body = await self._answer_all(scope, receive, request, principal, sending)
                     await _send(send, 200, body, media, {})
                 return
-            asked = await self.answering.read(request, principal)
+            asked = await self.answering.read(
+                request, principal, lambda answer: 200 if accepted.events_first else _status(answer, media)
+            )
             if asked.writes and method == "GET":
                 raise BadRequestError(
                     405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"}
@@ -126,6 +128,7 @@ class GraphQLEndpoint:
         except AdalogError as refused:
             body = [_written([describe(refused)])]
             status, extra = refusal(refused)
+            self.answering.refused(refused.code, status, scope)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
             status, body, extra = stopped.status if media == GRAPHQL_JSON else 200, [stopped.body()], {}

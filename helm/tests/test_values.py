@@ -94,6 +94,18 @@ REFUSED = {
         {**TOKENS, "metrics": {"serviceMonitor": {"enabled": True}}},
         "metrics.serviceMonitor.tokenSecret",
     ),
+    "too little memory": (
+        {**TOKENS, "resources": {"limits": {"memory": "1Gi"}}},
+        r"resources.limits.memory is 1Gi; .* set it above 1944Mi",
+    ),
+    "too little memory for the settings": (
+        {**TOKENS, "settings": {"memory_bytes": 8 << 30, "workers": 4}},
+        "resources.limits.memory is 6Gi",
+    ),
+    "data that nothing can write": (
+        {**TOKENS, "database": {"folder": {"accessModes": ["ReadOnlyMany"]}}},
+        "accessModes",
+    ),
     "no time to end": ({**TOKENS, "terminationGracePeriodSeconds": 14}, "set it to 15 at least"),
     "fewest above most": (
         {**TOKENS, **POSTGRESQL, "autoscaling": {"enabled": True, "minReplicas": 7}},
@@ -214,9 +226,14 @@ def test_every_value_is_described() -> None:
 # What values do
 
 
+ROOM = {"resources": {"limits": {"memory": "16Gi"}}}
+
+
 def test_large_numbers_stay_numbers() -> None:
     """YAML's numbers are floats in a template: 1e+06."""
-    made = rendered(TOKENS, {"settings": {"rows": 1_000_000, "memory_bytes": 8_589_934_592, "idle_seconds": 80.5}})
+    made = rendered(
+        TOKENS, {"settings": {"rows": 1_000_000, "memory_bytes": 8_589_934_592, "idle_seconds": 80.5}, **ROOM}
+    )
     assert made.environment["ADALOG_ROWS"] == "1000000"
     assert made.environment["ADALOG_MEMORY_BYTES"] == "8589934592"
     assert made.environment["ADALOG_IDLE_SECONDS"] == "80.5"

@@ -94,16 +94,13 @@ def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
 
 def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: Tree) -> AdalogError:
     """What to say of the first variable that nothing binds, rather of one that others wait for."""
-    computed = {
-        leaf.out
-        for leaf in leaves(body)
-        if isinstance(leaf, logical.FunctionAtom) and (variables(leaf) - {leaf.out}) & loose
-    }
-    passed = [name for name in tree.callers if name in loose - computed]
+    waiting = {name for leaf in leaves(body) if leaf.needs & loose for name in frozenset(leaf.gives) - leaf.needs}
+    first = loose - waiting or loose
+    passed = [name for name in tree.callers if name in first]
     if passed:
         rule, position = tree.callers[passed[0]]
         return _not_given(tree.written(passed[0]), rule, position)
-    name = min(loose, key=lambda n: (tree.places.get(n) is None, n))
+    name = min(first, key=lambda n: (tree.places.get(n) is None, n))
     message = f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}"
     return AdalogError(Code.UNBOUND_VARIABLE, message, tree.places.get(name))
 

@@ -13,6 +13,7 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.executor.question.arguments import GivenArgument
 from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
+from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import NestingError, TagError, decode
 from adalog.schema.writing.scalars import Long
 from adalog.store.snapshot.transaction_ids import check_moment
@@ -31,6 +32,7 @@ class BasisInput:
 
 
 _BASIS = values.Keyword("basis")
+_MOST_ARGUMENTS = 1_000
 
 
 def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
@@ -51,6 +53,13 @@ def basis_suspicions(database: Database, basis: BasisInput) -> Iterator[Diagnost
     """What is suspicious about a basis that names a snapshot."""
     as_of = None if basis.as_of is None else read_instant(basis.as_of)
     return future(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
+
+
+def check_arguments(args: Sequence[Any] | None, args_edn: Sequence[str] | None) -> None:
+    """Raises LIMIT_EXCEEDED for more than any query has places for."""
+    for name, given in (("args", args), ("argsEdn", args_edn)):
+        if given is not None and len(given) > _MOST_ARGUMENTS:
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
 
 
 def read_arguments(

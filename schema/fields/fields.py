@@ -20,7 +20,7 @@ from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
-from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
+from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 Info = strawberry.Info[Context, None]
 
 
-# More than any query has places for.
-_MOST_ARGUMENTS = 1_000
 # Of a datom as codes.
 _DATOM_BYTES = 29
 # Values, and every fifty characters, that are read in no time.
@@ -73,9 +71,7 @@ async def _read(
     parts: tuple[Any, ...] | None = None,
 ) -> _Asked:
     """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
-    for name, given in (("args", args), ("argsEdn", args_edn)):
-        if given is not None and len(given) > _MOST_ARGUMENTS:
-            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
+    check_arguments(args, args_edn)
 
     def read(_: Cancel) -> _Asked:
         arguments = read_arguments(services.database, args, args_edn)

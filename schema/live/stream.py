@@ -23,7 +23,7 @@ from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, b
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
-from adalog.schema.arguments.values import describe_arguments, read_arguments
+from adalog.schema.arguments.values import check_arguments, describe_arguments, read_arguments
 from adalog.schema.fields import types
 from adalog.schema.fields.types import warnings_of
 from adalog.schema.request.limits import exceeded
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 # Cells that are written between two looks at the flag.
 _SLICE: Final = 20_000
-# More than any query has places for.
-_MOST_ARGUMENTS: Final = 1_000
 # Values that are read in no time.
 _INLINE_VALUES: Final = 500
 _NULL: Final = b"null"
@@ -270,9 +268,7 @@ class _Reading:
         self._from_t = given.get("fromT") if resume is None else None
         self._warns = _warns(selected.shape)
         self._resume = given.get("resume") if resume is None else resume
-        for name in ("args", "argsEdn"):
-            if len(given.get(name) or ()) > _MOST_ARGUMENTS:
-                raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
+        check_arguments(given.get("args"), given.get("argsEdn"))
 
     def wanted(self) -> list[int]:
         """The transactions that it begins at, which another process may have told of."""

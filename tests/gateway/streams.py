@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,9 +15,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
-from adalog.schema.documents.operations import Operations, PreparedDocument
+from adalog.schema.documents.operations import OperationRequest, Operations
 from adalog.schema.live.stream import RefusedError
-from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
 from tests.gateway.bounds import bounded
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
@@ -79,14 +78,7 @@ class Hub:
         self._told = 0
         self._changed = threading.Condition()
 
-    async def subscribe(
-        self,
-        prepared: PreparedDocument,
-        context: Context,
-        variables: Mapping[str, Any] | None,
-        operation_name: str | None,
-        resume: str | None = None,
-    ) -> Stream:
+    async def subscribe(self, asked: OperationRequest, resume: str | None = None) -> Stream:
         if self.failure is not None:
             raise RefusedError([describe(self.failure)])
         stream = Stream(resume)

@@ -117,6 +117,8 @@ def test_functions_that_wait_for_each_other(db):
 
 def test_an_input_that_nothing_binds(db):
     db.refuses("UNBOUND_VARIABLE", "[:find ?y :where [(inc ‸?x) ?y]]", says="?x")
+    db.refuses("UNBOUND_VARIABLE", "[:find ?b :where [(inc ‸?x) ?b]]", says="?x: it is an argument of (inc …)")
+    db.refuses("UNBOUND_VARIABLE", "[:find ?b :where [(tuple ‸?x) [?b ...]]]", says="?x")
 
 
 @pytest.mark.parametrize("binding", ["[?x ...]", "[[?x]]", "[?x]"])

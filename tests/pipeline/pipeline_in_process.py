@@ -14,7 +14,7 @@ import pyarrow as pa
 from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource, read_mapping
-from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.read.runner import Reasons, RejectedParts
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
 
@@ -77,12 +77,12 @@ class InProcess:
         work = pickle.loads(pickle.dumps(work))
         return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(item))))) for item in items]
 
-    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def quarantine(self, source: AnySource, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:
         starts = [start for start, _ in self._parts(self._tables[source.name])]
-        for each in rejected:
+        for partition, each in ((number, each) for number, own in rejected.items() for each in own):
             found = read_rejects(each.paths)
             for row, column, reason in zip(*(part.tolist() for part in found), strict=True):
-                place = starts[each.partition] + each.start + row
+                place = starts[partition] + each.start + row
                 self.rejected.append((source.name, place, reasons[column][reason]))
 
 

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import wait
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
@@ -29,7 +30,7 @@ from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import feed_key, view_key
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.hub.feed import Subscriber
+from adalog.executor.live.hub.feed import Feed, Subscriber
 from adalog.executor.live.hub.figures import LiveFigures
 from adalog.executor.live.hub.memory import LiveMemory
 from adalog.executor.live.hub.parts import HubParts
@@ -135,37 +136,20 @@ class Hub:
         first message. Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after
         `close`."""
         subscription = Subscription(self, self.settings, begin.position, first)
-        self._follow(asked, form, begin, subscription, self._outlet())
+        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._outlet())
         return subscription
 
     def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
         subscription = BlockingSubscription(self, self.settings, begin.position)
-        self._follow(asked, form, begin, subscription, self._threads)
+        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._threads)
         return subscription
-
-    def _follow(
-        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, reader: Subscription, delivery: Delivery
-    ) -> None:
-        client, since = ASKING.get().admitted, self.database.snapshot().t
-
-        def begin_following() -> None:
-            feed = self._views.feed(asked, client)
-            subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
-            self._subscribers.add(subscriber, begin.position)
-
-        self._enter(reader, delivery, client, begin_following)
 
     def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = StreamPosition(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
-        delivery, client = self._outlet(), ASKING.get().admitted
-
-        def begin_following() -> None:
-            feed = self._views.log_feed(client)
-            self._subscribers.add(Subscriber(subscription, delivery, form, feed, client, position.t), position)
-
-        self._enter(subscription, delivery, client, begin_following)
+        begin, since = StreamStart(position), position.t
+        self._follow(self._views.log_feed, form, begin, subscription, self._outlet(), since)
         return subscription
 
     def stop(self) -> None:
@@ -220,16 +204,29 @@ class Hub:
                 found = self._loops[loop] = LoopDelivery(loop)
             return found
 
-    def _enter(self, subscription: Subscription, delivery: Delivery, client: Client, start: _Job) -> None:
-        """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
+    def _follow(
+        self,
+        feed_of: Callable[[Client], Feed],
+        form: MessageForm,
+        begin: StreamStart,
+        reader: Subscription,
+        delivery: Delivery,
+        since: int | None = None,
+    ) -> None:
+        """Counts a subscription and queues its beginning. since: None for now. Raises RATE_LIMITED and
+        BACKEND_UNAVAILABLE."""
+        client = ASKING.get().admitted
+        since = self.database.snapshot().t if since is None else since
 
         def enter() -> None:
             try:
-                start()
+                feed = feed_of(client)
+                subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
+                self._subscribers.add(subscriber, begin.position)
             except Exception as error:  # noqa: BLE001 - the subscriber has to be told
-                if not self._subscribers.drop(subscription, failure(error)):
+                if not self._subscribers.drop(reader, failure(error)):
                     self._uncounted(client)
-                    delivery.post(subscription.end, failure(error))
+                    delivery.post(reader.end, failure(error))
 
         most, most_own = self.settings.subscriptions, self.settings.subscriptions_per_principal
         with self._lock:

@@ -90,6 +90,17 @@
 {{- fail "metrics.serviceMonitor.enabled is set, and /metrics asks for a token: set metrics.serviceMonitor.tokenSecret to a Secret with one that may read" -}}
 {{- end -}}
 
+{{- /* What the settings let a gateway hold, beside its data: some 280 MiB for each worker, and the bounds. */ -}}
+{{- $limit := include "adalog.mebibytes" (dig "limits" "memory" "" (default (dict) $v.resources)) -}}
+{{- if $limit -}}
+{{- $s := default (dict) $v.settings -}}
+{{- $bytes := add (int64 (default 1073741824 $s.memory_bytes)) (int64 (default 268435456 $s.live_bytes)) (int64 (dig "cache_bytes" 67108864 $s)) (mul 8 (int64 (default 8388608 $s.request_bytes))) (mul 4 (int64 (default 67108864 $s.result_bytes))) -}}
+{{- $needed := add (div $bytes 1048576) (mul 280 (int64 (default 1 $s.workers))) -}}
+{{- if lt (int64 $limit) $needed -}}
+{{- fail (printf "resources.limits.memory is %v; the settings let a gateway hold %d MiB beside its data (memory_bytes, live_bytes, cache_bytes, 8 request_bytes, 4 result_bytes, 280 MiB for each of its workers): set it above %dMi, or lower the settings" $v.resources.limits.memory $needed $needed) -}}
+{{- end -}}
+{{- end -}}
+
 {{- $least := add (int64 $v.drainSeconds) 10 -}}
 {{- if lt (int64 $v.terminationGracePeriodSeconds) $least -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for drainSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
@@ -108,5 +119,15 @@
 {{- fail (printf "extraEnv has %s, which the chart sets, or settings, or extraEnv itself: leave one out" .name) -}}
 {{- end -}}
 {{- $_ := set $seen .name true -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "adalog.mebibytes" -}}
+{{- /* A quantity of memory, as 6Gi; nothing for none, or for one that is written otherwise. */ -}}
+{{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
+{{- $text := toString . -}}
+{{- $factor := get $factors (regexReplaceAll "^[0-9.]+" $text "") -}}
+{{- if and $factor (regexMatch "^[0-9]" $text) -}}
+{{- divf (mulf (float64 (regexFind "^[0-9.]+" $text)) $factor) 1048576.0 | floor | int64 -}}
 {{- end -}}
 {{- end -}}

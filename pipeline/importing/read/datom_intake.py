@@ -21,11 +21,11 @@ from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, DatomReader
 from adalog.pipeline.importing.read.edn_columns import TupleShape
-from adalog.pipeline.importing.read.export_files import by_part, read_export, read_part, write_rejected
+from adalog.pipeline.importing.read.export_files import read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
 from adalog.pipeline.importing.read.intake import IDENT, ImportBasis, Intake, contested, declaration, with_article
 from adalog.pipeline.importing.read.mapping import DatomSource
-from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedRows
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -177,12 +177,14 @@ class DatomIntake(Intake[DatomSource]):
     def files(self) -> Mapping[int, str]:
         return super().files() if self._exported is None else {part.number: part.path for part in self._parts}
 
-    def _write_rejected(self, source: DatomSource, rows: list[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def _write_rejected(self, source: DatomSource, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
         if self._exported is None:
             super()._write_rejected(source, rows, reasons, to)
             return
         write = partial(write_rejected, source.name, reasons, str(to.absolute()))
-        self._runner.each("writing what was rejected", write, by_part(self._parts, rows))
+        self._runner.each(
+            "writing what was rejected", write, [(self._parts[number], own) for number, own in rows.items()]
+        )
 
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         none = ""

@@ -128,38 +128,27 @@ def _lines_batch(lines: Sequence[bytes]) -> pa.RecordBatch:
     return pa.record_batch({LINE: pa.array(lines, pa.large_binary()).cast(pa.large_string())})
 
 
-class RejectedPart(NamedTuple):
-    """The rejects of a file: of each chunk its first row, and the files of its rejects."""
-
-    part: PartFile
-    chunks: tuple[tuple[int, tuple[str, ...]], ...]
-
-
-def by_part(parts: Sequence[PartFile], rejected: Sequence[RejectedRows]) -> list[RejectedPart]:
-    found: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
-    for rows in rejected:
-        found.setdefault(rows.partition, []).append((rows.start, rows.paths))
-    return [RejectedPart(parts[number], tuple(own)) for number, own in found.items()]
-
-
-def write_rejected(source: str, reasons: Reasons, folder: str, rejected: RejectedPart) -> int:
+def write_rejected(
+    source: str, reasons: Reasons, folder: str, item: tuple[PartFile, Sequence[RejectedRows]]
+) -> int:
     """Writes the rejected rows of a file as JSON lines; how many."""
     said: dict[int, str] = {}
-    for start, paths in rejected.chunks:
-        for row, column, reason in zip(*(each.tolist() for each in read_rejects(paths)), strict=True):
-            said[start + row] = reasons[column][reason]
-    path = Path(folder) / f"{source}-{rejected.part.number}.jsonl"
+    part, rejected = item
+    for chunk in rejected:
+        for row, column, reason in zip(*(each.tolist() for each in read_rejects(chunk.paths)), strict=True):
+            said[chunk.start + row] = reasons[column][reason]
+    path = Path(folder) / f"{source}-{part.number}.jsonl"
     at = 0
     with open(path, "wb", opener=opener) as out:
-        for batch in _batches(rejected.part):
+        for batch in _batches(part):
             places = [place for place in range(at, at + batch.num_rows) if place in said]
             rows = batch.take(pa.array([place - at for place in places], pa.int64())).to_pylist()
             for place, row in zip(places, rows, strict=True):
-                line: dict[str, Any] = {"source": source, "file": rejected.part.path}
-                if rejected.part.lines:
+                line: dict[str, Any] = {"source": source, "file": part.path}
+                if part.lines:
                     line |= {"line": place + 1, "row": {"value": row[LINE]}}
                 else:
-                    line |= {"row": {"a": rejected.part.attribute, **row}}
+                    line |= {"row": {"a": part.attribute, **row}}
                 line["reason"] = said[place]
                 out.write(orjson.dumps(line, default=str) + b"\n")
             at += batch.num_rows

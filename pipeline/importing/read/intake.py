@@ -14,7 +14,7 @@ from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, RowReader, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
 from adalog.pipeline.importing.read.mapping import AnySource
-from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedRows, rejected_rows
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, rejected_rows
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.values.attribute import Attribute
@@ -103,7 +103,7 @@ class Intake(ABC, Generic[S]):
             if rows:
                 self._write_rejected(source, rows, self._reasons(number, found), to)
 
-    def _write_rejected(self, source: S, rows: list[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def _write_rejected(self, source: S, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
         self._runner.quarantine(source, rows, reasons, to)
 
     def _declared(

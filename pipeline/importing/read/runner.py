@@ -31,27 +31,28 @@ class ImportRunner(TaskRunner, Protocol):
     def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         """The chunks of a source's rows. names: the column of the files by the name that the job has for it."""
 
-    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def quarantine(self, source: AnySource, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:
         """Writes rejected rows, as they are in the files, into a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRows:
-    """Rejected rows of a chunk: its partition, how many rows of this come before it, files of the rows."""
+    """Rejected rows of a chunk: how many rows of its partition come before it, files of the rows."""
 
-    partition: int
     start: int
     paths: tuple[str, ...]
 
 
+RejectedParts = Mapping[int, Sequence[RejectedRows]]
+"""Those of a source by partition."""
 Reasons = Sequence[Sequence[str]]
 """What is said of a row, by column and `Reason`."""
 
 
-def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]]) -> list[RejectedRows]:
+def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]]) -> RejectedParts:
     """What was rejected of a source. rejected: of each chunk the files that name its rows."""
     starts: dict[int, int] = {}
-    rows = []
+    rows: dict[int, list[RejectedRows]] = {}
     for chunk, paths in zip(chunks, rejected, strict=True):
         number, partition, _ = chunk.order
         if number != source:
@@ -59,5 +60,5 @@ def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Se
         start = starts.get(partition, 0)
         starts[partition] = start + chunk.rows
         if paths:
-            rows.append(RejectedRows(partition, start, tuple(paths)))
+            rows.setdefault(partition, []).append(RejectedRows(start, tuple(paths)))
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -19,7 +20,7 @@ from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk,
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
-from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.read.runner import Reasons, RejectedParts
 from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
 from adalog.store.files.permissions import opener
 from adalog.store.tries.signed import run_starts
@@ -125,7 +126,7 @@ class SparkRunner(SparkTasks):
         folder = Path(job.folder)
         return self._read_files("reading", source, run, lambda: _rows_written(folder))
 
-    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def quarantine(self, source: AnySource, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:
         from pyspark.sql import functions
 
         held = self._opened(source)
@@ -135,10 +136,7 @@ class SparkRunner(SparkTasks):
             functions.input_file_block_start().alias(_BLOCK),
             row.alias(_ROW),
         )
-        by_partition: dict[int, list[RejectedRows]] = {}
-        for each in rejected:
-            by_partition.setdefault(each.partition, []).append(each)
-        writer = _Quarantine(held.source, by_partition, reasons, str(to.absolute()))
+        writer = _Quarantine(held.source, rejected, reasons, str(to.absolute()))
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
@@ -209,20 +207,18 @@ def _rows(
             )
 
 
+@dataclass(frozen=True, slots=True)
 class _Quarantine:
     """Writes a partition's rejected rows as JSON lines."""
 
-    def __init__(
-        self, source: AnySource, rejected: Mapping[int, Sequence[RejectedRows]], reasons: Reasons, folder: str
-    ) -> None:
-        self._source = source
-        self._rejected = rejected
-        self._reasons = reasons
-        self._folder = folder
+    source: AnySource
+    rejected: RejectedParts
+    reasons: Reasons
+    folder: str
 
     def write(self, batches: Iterator[pa.RecordBatch], partition: int) -> int:
         """How many rows it wrote."""
-        own = self._rejected.get(partition, ())
+        own = self.rejected.get(partition, ())
         if not own:
             # Spark does not read the rows of a task that ends first.
             return 0
@@ -230,8 +226,8 @@ class _Quarantine:
         rows = np.concatenate([start + part.rows for start, part in found])
         columns = np.concatenate([part.columns for _, part in found])
         reasons = np.concatenate([part.reasons for _, part in found])
-        lines, written, at = LineNumbers(self._source), 0, 0
-        path = Path(self._folder) / f"{self._source.name}-{partition}.jsonl"
+        lines, written, at = LineNumbers(self.source), 0, 0
+        path = Path(self.folder) / f"{self.source.name}-{partition}.jsonl"
         ordinals: dict[tuple[str, int], int] = {}
         with open(path, "wb", opener=opener) as out:
             for batch in batches:
@@ -241,11 +237,11 @@ class _Quarantine:
                     place = int(rows[number]) - at
                     file, block = batch.column(_FILE)[place].as_py(), batch.column(_BLOCK)[place].as_py()
                     line = {
-                        "source": self._source.name,
+                        "source": self.source.name,
                         "file": file,
                         "line": lines.of(file, block, int(places[place])),
                         "row": orjson.Fragment(batch.column(_ROW)[place].as_py()),
-                        "reason": self._reasons[int(columns[number])][int(reasons[number])],
+                        "reason": self.reasons[int(columns[number])][int(reasons[number])],
                     }
                     if line["line"] is None:
                         del line["line"]

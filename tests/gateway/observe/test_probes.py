@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from pathlib import Path
@@ -14,8 +15,9 @@ from adalog.gateway.app import create_app
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.warm_up import WarmUp, rehearse
 from adalog.store.database import Database
+from adalog.store.files.formats import RELEASE
 from adalog.store.writer import in_doubt
-from tests.gateway.support import Gateway, InProcess
+from tests.gateway.support import Gateway, InProcess, gateway
 
 
 def test_health(empty: Gateway) -> None:
@@ -109,3 +111,19 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_two_gateways_do_not_share_metrics(family: Gateway, empty: Gateway) -> None:
     family.data("{ database { basisT } }")
     assert 'field="database"' not in empty.http.get("/metrics").text
+
+
+def test_metrics_of_the_process_the_build_and_the_disk(tmp_path: Path) -> None:
+    settings = Settings(data=str(tmp_path), spark=False)
+    with gateway(settings) as opened:
+        text = opened.http.get("/metrics").text
+        before = re.search(r"^adalog_last_backup_timestamp_seconds ", text, re.MULTILINE)
+        backups = opened.app.state.backups
+        backups.last = 1234.5
+        after = opened.http.get("/metrics").text
+    assert re.search(r"^process_start_time_seconds \S+$", text, re.MULTILINE)
+    assert re.search(r"^process_resident_memory_bytes \S+$", text, re.MULTILINE)
+    assert f'version="{RELEASE}"' in re.search(r"^adalog_build_info.* 1.0$", text, re.MULTILINE)[0]  # type: ignore[index]
+    assert re.search(r'^adalog_disk_free_bytes{place="data"} [1-9]', text, re.MULTILINE)
+    assert before is None
+    assert "adalog_last_backup_timestamp_seconds 1234.5" in after

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,10 +131,22 @@ def test_requests_are_logged_if_asked_for_and_without_their_arguments() -> None:
     assert first["principal"] == "127.0.0.1"
     assert first["level"] == "info"
     assert first["seconds"] > 0
+    assert (first["status"], first["client"], first["operation"]) == (200, "127.0.0.1", None)
     assert "secret argument" not in lines.text
     with gateway(Settings(data=":memory:")) as quiet, logged(JsonLines()) as lines:
         quiet.post("{ __typename }")
     assert not lines.of("adalog.requests")
+
+
+def test_a_request_s_line_has_its_operation_and_its_status() -> None:
+    graphql = {"Accept": "application/graphql-response+json"}
+    with opened_with(SCHEMA, log_requests=True) as opened, logged(JsonLines()) as lines:
+        body = {"query": "query One { __typename } query Two { __typename }", "operationName": "Two"}
+        opened.http.post("/graphql", json=body, headers=graphql)
+        opened.http.post("/graphql", json={"query": "{ nope }"}, headers=graphql)
+        opened.http.post("/graphql", content=b"{", headers={**graphql, "Content-Type": "application/json"})
+    found = [(each["operation"], each["status"], each["client"]) for each in lines.of("adalog.requests")]
+    assert found == [("Two", 200, "127.0.0.1"), (None, 400, "127.0.0.1"), (None, 400, "127.0.0.1")]
 
 
 def test_unforeseen_errors_are_logged_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,3 +289,39 @@ def test_keys_within_addresses_are_in_no_line(formatter: logging.Formatter) -> N
     assert "s3://***@bucket/in?secret_key=***" in lines.text
     assert "redis://***@redis:6379 is away" in lines.text
     assert "s3cret" not in lines.text.replace('redis://:s3cret@redis:6379 is away, password=s3cret")\n', "")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_every_line_of_a_server_is_json(tmp_path: Path, workers: str) -> None:
+    environment = {
+        "ADALOG_LOG_FORMAT": "json",
+        "ADALOG_WORKERS": workers,
+        "ADALOG_NONE": "1",
+        "ADALOG_SPARK": "off",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from adalog.gateway.cli import main; main()", "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment, "ADALOG_SPARK": "off", "ADALOG_DATA": str(tmp_path / "data")},
+    )
+    assert process.stdout is not None
+    banner = json.loads(process.stdout.readline())
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert banner["message"].startswith("adalog serves")
+    assert banner["level"] == "info"
+    lines = [json.loads(line) for line in (out + err).splitlines()]
+    assert any("ADALOG_NONE is no setting" in line["message"] for line in lines)
+
+
+def test_settings_that_are_wrong_are_told_as_json(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "from adalog.gateway.cli import main; main()", "serve", "--port", "http"]
+    done = subprocess.run(
+        [*words, "--log-format", "json"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert line["level"] == "critical"
+    assert "--port" in line["message"]

@@ -60,7 +60,7 @@ def overdraw(opened: Gateway, name: str = "127.0.0.1") -> None:
 
 def level(opened: Gateway, name: str = "127.0.0.1") -> float:
     buckets = buckets_of(opened)
-    return buckets._level(name, buckets._clock())
+    return buckets._level(name, buckets.clock())
 
 
 def test_a_client_that_has_used_its_units_is_told_when_to_come_again() -> None:

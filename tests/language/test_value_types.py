@@ -86,7 +86,7 @@ def test_refuses(db, line):
         ("bigdec", "1.5", "is not a bigdec, as :v wants; did you mean 1.5M?"),
         ("bigdec", '"1.50"', "did you mean 1.50M?"),
         ("keyword", '":open"', "did you mean :open?"),
-        ("keyword", '"open"', "write a value such as :open"),
+        ("keyword", '"open"', "did you mean :open?"),
         ("long", "null", "null is nil in EDN, and no value"),
         ("ref", '"ada@example.org"', "an ident or a lookup ref such as [:user/email"),
     ],

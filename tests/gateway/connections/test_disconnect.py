@@ -13,7 +13,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.settings.config import Settings
-from adalog.store.snapshot.snapshot import Snapshot
+from adalog.schema.fields import fields
 from tests.gateway.support import Gateway, gateway, served
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1001)) + "]"
@@ -109,7 +109,7 @@ def test_a_client_that_goes_away_ends_what_it_read_raw(
 ) -> None:
     stuck = Stuck()
     if field == "datoms":
-        monkeypatch.setattr(Snapshot, "spans", stuck.spans)
+        monkeypatch.setattr(fields, "datom_spans", stuck.spans)
         document = "{ datoms(index: EAVT) { datoms { e } } }"
     else:
         # A log without end: each transaction is looked at, and the flag with it.
@@ -123,7 +123,7 @@ def test_a_client_that_goes_away_ends_what_it_read_raw(
             finally:
                 stuck.ended.set()
 
-        monkeypatch.setattr(watched.database, "told", told)
+        monkeypatch.setattr(watched.database, "transactions", told)
         document = "{ transactions { t } }"
     with served(watched.app) as address:
         connection = ask(address, {"query": document})

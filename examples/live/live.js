@@ -1,6 +1,6 @@
 /** The page: what is vulnerable, what that affects, now or at an earlier moment. */
 
-import { createClient, createWebSocketClient, edn } from "./adalog-client.js";
+import { createClient, edn } from "./adalog-client.js";
 
 const RULES = `:rules [[(affected ?p (min ?steps)) [?p :package/vulnerable true] [(ground 0) ?steps]]
                         [(affected ?p (min ?steps)) [?p :package/depends ?d] (affected ?d ?n) [(inc ?n) ?steps]]]`;
@@ -47,14 +47,7 @@ const REPLAY_MS = 900;
 // The explorer keeps its token in the same place.
 const TOKEN = "adalog:token";
 const token = sessionStorage.getItem(TOKEN);
-const endpoint = new URL("../../graphql", location.href);
-const sockets = createWebSocketClient({
-  url: Object.assign(new URL(endpoint), { protocol: endpoint.protocol.replace("http", "ws") }).href,
-  retryAttempts: 0, // the client does that
-  ...(token && { connectionParams: { authorization: `Bearer ${token}` } }),
-});
-// One connection for all live queries: over HTTP/1.1 a browser opens no more than six to one server, of all tabs together.
-const client = createClient({ url: endpoint.href, webSocket: sockets, ...(token && { token }) });
+const client = createClient({ url: new URL("../../graphql", location.href).href, ...(token && { token }) });
 
 const $ = (id) => document.getElementById(id);
 const numbers = new Intl.NumberFormat();

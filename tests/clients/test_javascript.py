@@ -124,8 +124,6 @@ def test_the_example_has_the_client_as_it_is(tmp_path: Path) -> None:
     run("npm", "run", "--silent", "bundle", "--", f"--outfile={bundled}")
     kept = (EXAMPLE / "adalog-client.js").read_text("utf-8")
     assert bundled.read_text("utf-8") == kept, "run in clients/js: npm run build && npm run bundle"
-    licence = CLIENT / "node_modules" / "graphql-ws" / "LICENSE.md"
-    assert (EXAMPLE / "LICENSE-graphql-ws.txt").read_bytes() == licence.read_bytes()
 
 
 @needs_node

@@ -79,7 +79,7 @@ def test_a_wrong_variable_is_400(empty: Gateway) -> None:
         b'{"query": "{a}", "operationName": 1}',
         b'{"query": "{a}", "extensions": 1}',
         b'{"query": "{a}", "extensions": {"minBasisT": "yes"}}',
-        b'[{"query": "{a}"}]',
+        b'["{a}"]',
         b"\xff\xfe",
     ],
 )

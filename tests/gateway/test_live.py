@@ -139,7 +139,7 @@ def test_what_is_wrong_with_a_subscription_is_said(opened: Live) -> None:
     with asked(opened, wrong) as reader:
         error = reader.event()[1]["errors"][0]
         assert error["extensions"]["code"] == "EDN_SYNTAX"
-        assert reader.rest() == [{"event": "complete", "data": ""}]
+        assert reader.rest() == [{"event": "complete", "id": "complete", "data": ""}]
     with client_of(opened) as client:
         message = client.begun().subscribe("1", wrong).read()
         assert (message["type"], message["payload"][0]["extensions"]["code"]) == ("error", "EDN_SYNTAX")

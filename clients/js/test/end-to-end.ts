@@ -120,7 +120,7 @@ const values: [name: string, type: string, value: Argument][] = [
 ];
 await client.transact(`[${values.map(([name, type]) => `{:db/ident :item/${name} :db/valueType :db.type/${type}}`).join("")}]`);
 const { tempids: typed } = await client.transact(
-  edn`[${values.map(([name, , value]) => new Map<Argument, Argument>([[keyword(":db/id"), "typed"], [keyword(`:${transport}.item/${name}`), value]]))}]`.text.slice(1, -1),
+  edn`[${values.map(([name, , value]) => new Map<Argument, Argument>([[keyword(":db/id"), "typed"], [keyword(own(`:item/${name}`)), value]]))}]`.text.slice(1, -1),
 );
 for (const [name, , value] of values) {
   const found = [[typed["typed"]]];
@@ -131,7 +131,7 @@ for (const [name, , value] of values) {
   live.close();
   if (name === "symbol") continue;
   assert.deepEqual((await client.query(`[:find ?i :in $ [?v ...] :where [?i :item/${name} ?v]]`, [[value]])).rows, found, name);
-  assert.deepEqual((await client.query(`[:find ?i :in $ [[?a ?v]] :where [?i ?a ?v]]`, [[[keyword(`:${transport}.item/${name}`), value]]])).rows, found, name);
+  assert.deepEqual((await client.query(`[:find ?i :in $ [[?a ?v]] :where [?i ?a ?v]]`, [[[keyword(own(`:item/${name}`)), value]]])).rows, found, name);
 }
 // A place that wants no type, and values that no attribute has.
 assert.deepEqual((await client.query("[:find ?x . :in $ ?x :where [(ground 1)]]", [keyword("a/b")], { encoding: "TAGGED" })).value, { "#kw": "a/b" });

@@ -31,7 +31,13 @@ from adalog.gateway.protocols.answering import (
     disconnected,
     retry_after,
 )
-from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, BadRequestError, Batch, GraphQLRequest
+from adalog.gateway.protocols.negotiation import (
+    EVENTS,
+    GRAPHQL_JSON,
+    BadRequestError,
+    GraphQLRequest,
+    OperationBatch,
+)
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -98,7 +104,7 @@ class GraphQLEndpoint:
                 await _send(send, 204, [], EVENTS, {})
                 return
             request = await self._read(scope, receive, headers)
-            if isinstance(request, Batch):
+            if isinstance(request, OperationBatch):
                 if accepted.events_first:
                     await self._stream_all(scope, receive, send, request, principal)
                 else:
@@ -186,7 +192,7 @@ class GraphQLEndpoint:
             subscribed.close()
 
     async def _stream_all(
-        self, scope: Scope, receive: Receive, send: Send, batch: Batch, principal: Principal
+        self, scope: Scope, receive: Receive, send: Send, batch: OperationBatch, principal: Principal
     ) -> None:
         """Answers the subscriptions of an array with the events of all, until each has ended."""
         begun: list[asyncio.Task[None]] = []
@@ -255,7 +261,7 @@ class GraphQLEndpoint:
         await send({"type": "http.response.body", "body": b""})
 
     async def _answer_all(
-        self, scope: Scope, receive: Receive, batch: Batch, principal: Principal, sending: ExitStack
+        self, scope: Scope, receive: Receive, batch: OperationBatch, principal: Principal, sending: ExitStack
     ) -> list[bytes]:
         """The answers to an array, one after the other and in its order."""
         body = [b"["]
@@ -279,7 +285,9 @@ class GraphQLEndpoint:
         body.append(b"]")
         return body
 
-    async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest | Batch:
+    async def _read(
+        self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]
+    ) -> GraphQLRequest | OperationBatch:
         method = scope["method"]
         if method == "POST":
             task = asyncio.current_task()

@@ -63,7 +63,7 @@ class GraphQLRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class OperationBatch:
     """The operations of one body, each with its name, and in place of an invalid one what is wrong with it."""
 
     operations: list[tuple[str, GraphQLRequest | BadRequestError | RefusedError]]
@@ -143,7 +143,7 @@ def cost_of_json(body: bytes) -> int:
     return count(b",") + 2 * (count(b"[") + count(b"{")) + 4 * count(b'"')
 
 
-def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | Batch:
+def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | OperationBatch:
     """A POST's request, or several in an array. Only JSON is taken: another site's page cannot send it without
     asking first (CSRF). `most`: what reading it may cost, in numbers read."""
     media, _, parameters = content_type.lower().partition(";")
@@ -170,7 +170,7 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | Bat
     return checked(content)
 
 
-def _batch(contents: list[Any]) -> Batch:
+def _batch(contents: list[Any]) -> OperationBatch:
     if not contents:
         raise BadRequestError(400, "the array of operations is empty")
     if len(contents) > limits.OPERATIONS_PER_CONNECTION:
@@ -189,7 +189,7 @@ def _batch(contents: list[Any]) -> Batch:
             operations.append((name, checked(content)))
         except (BadRequestError, RefusedError) as invalid:
             operations.append((name, invalid))
-    return Batch(operations)
+    return OperationBatch(operations)
 
 
 def _name(content: dict[str, Any], number: int) -> str:

@@ -154,7 +154,7 @@ TEXTS: Final = {
     "Lane.HEAVY": "For long queries, which take turns.",
     "Warning": "A likely mistake, and what would be right.",
     "Warning.code": "What is suspicious, for programs, e.g. UNKNOWN_ATTRIBUTE.",
-    "Warning.message": "What is suspicious, for people.",
+    "Warning.message": "The warning in words.",
     "Explanation": "The plan of a query.",
     "Explanation.text": "The plan for people: lines of text.",
     "Explanation.plan": (

@@ -259,7 +259,7 @@ class Derivation(MaintainedProgram):
         return self.came(atom.relation) if atom.version is Version.CAME else self.went(atom.relation)
 
     def read_at(self, body: AndNode, at: Snapshot) -> AndNode:
-        """A planned body with what is derived at one of the two moments."""
+        """A planned body over the derived facts of one of the two moments."""
         assert self._tick is not None
         version = Version.NEW if at is self._tick.new else Version.OLD
 

@@ -47,7 +47,7 @@ def start_logging(settings: Settings, worker: int | None = None) -> None:
 
 
 def json_line(level: int, message: str) -> str:
-    """A line of the log for what is printed beside it, such as the first line on standard output."""
+    """Logs a line that is also printed, such as the first line on standard output."""
     record = logging.LogRecord(_LOGGER.name, level, "", 0, message, None, None)
     return JsonLines().format(record)
 

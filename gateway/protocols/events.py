@@ -112,7 +112,7 @@ class EventStream:
         self._direct.attach(self)
 
     def follow(self, frames: OperationFrames, subscription: Subscription) -> None:
-        """Sends what there is of a subscription, and from now on what comes."""
+        """Sends the waiting events of a subscription, then each new one."""
         if self.over.done():
             subscription.close()
             return

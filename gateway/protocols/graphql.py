@@ -213,7 +213,7 @@ class GraphQLEndpoint:
         principal: Principal,
         scope: Scope,
     ) -> None:
-        """Begins one subscription of an array; what is wrong with it ends it alone."""
+        """Begins one subscription of an array. An error ends this subscription alone."""
         try:
             if not isinstance(request, GraphQLRequest):
                 raise request

@@ -267,6 +267,10 @@ class Connection(HttpToolsProtocol):
         return self.flow.write_paused
 
     def attach(self, sender: EventSender) -> None:
+        if self.transport.is_closing():
+            # `connection_lost` may have run, and would not run again.
+            sender.lost()
+            return
         self._sender = sender
         self.wire.streams["events"] += 1
         if self._running is not None:

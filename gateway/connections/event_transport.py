@@ -50,7 +50,7 @@ class EventTransport(Protocol):
         """Whether what was sent has yet to be taken. Writing is allowed, and kept in memory."""
 
     def attach(self, sender: EventSender) -> None:
-        """The sender hears of this connection from now on."""
+        """The sender hears of this connection from now on; at once, if the connection is gone already."""
 
     def send_piece(self, piece: bytes) -> None:
         """Sends bytes of the body, or one message, unless the connection is gone."""

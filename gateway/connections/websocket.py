@@ -112,6 +112,10 @@ class WebSocket(WebSocketsSansIOProtocol):
     # What the session asks
 
     def attach(self, sender: EventSender) -> None:
+        if self.transport.is_closing():
+            # `connection_lost` may have run, and would not run again.
+            sender.lost()
+            return
         self._sender = sender
         self.wire.streams["websocket"] += 1
         # The handshake is over, and its headers are some kilobytes.

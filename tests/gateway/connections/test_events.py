@@ -325,6 +325,25 @@ def test_a_connection_that_is_reset_in_the_middle(opened: Live) -> None:
     assert stream.closed.wait(SECONDS)
 
 
+def test_a_connection_that_is_lost_before_its_stream_begins_is_not_counted(
+    opened: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = opened.hub.subscribe
+
+    async def lost_meanwhile(*asked: Any) -> Any:
+        for connection in list(opened.wire.connections):
+            connection.transport.abort()
+        return await begun(*asked)
+
+    operations = opened.opened.app.state.answering.operations
+    monkeypatch.setattr(operations, "subscribe", lost_meanwhile)
+    with pytest.raises(httpx.TransportError), asked(opened):
+        pass
+    (stream,) = opened.hub.expect(1)
+    assert stream.closed.wait(SECONDS)
+    assert opened.wire.streams["events"] == 0
+
+
 @pytest.mark.parametrize("error", [OSError(9, "Bad file descriptor"), ValueError("negative file descriptor")])
 def test_a_client_that_is_gone_before_its_stream_begins_is_no_error(error: Exception) -> None:
     class Gone:

@@ -31,8 +31,10 @@ _ENDING_SECONDS: Final = 2.0
 class TaskRunner(Protocol):
     """Runs tasks, on Spark or in process."""
 
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """What `work` returns for each item; one task per item."""
+    def each(
+        self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0
+    ) -> list[R]:
+        """What `work` returns for each item; one task per item. rows: how many are read so far."""
 
 
 class JobProgress(Protocol):
@@ -45,6 +47,28 @@ class JobProgress(Protocol):
         """The number of the stage's tasks that are done; while files are read, about how many rows."""
 
 
+class InProcessTasks:
+    """A `TaskRunner` in this process, one task after the other. progress: None if nothing listens."""
+
+    def __init__(self, progress: JobProgress | None = None) -> None:
+        self._progress = progress
+
+    def each(
+        self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0
+    ) -> list[R]:
+        if self._progress is not None and items:
+            self._progress.stage(stage)
+        results = []
+        last = monotonic()
+        with disk_told():
+            for item in items:
+                results.append(work(item))
+                if self._progress is not None and monotonic() - last >= _PROGRESS_SECONDS:
+                    self._progress.tasks(len(results), len(items), rows())
+                    last = monotonic()
+        return results
+
+
 class SparkTasks:
     """A `TaskRunner` on a cluster. progress: None if nothing listens."""
 
@@ -52,7 +76,9 @@ class SparkTasks:
         self._cluster = cluster
         self._progress = progress
 
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    def each(
+        self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0
+    ) -> list[R]:
         if not items:
             return []
         values = pa.array([pickle.dumps(item) for item in items], pa.binary())
@@ -62,7 +88,7 @@ class SparkTasks:
                 results = refusing(work(unpickled(value)) for value in column.to_pylist())
                 yield pa.array([pickle.dumps(each) for each in results], pa.binary())
 
-        answers = self.wait(stage, lambda spark: run_tasks(spark, values, run))
+        answers = self.wait(stage, lambda spark: run_tasks(spark, values, run), rows)
         return [unpickled(answer.to_pybytes()) for answer in answers]
 
     def wait(
@@ -70,9 +96,8 @@ class SparkTasks:
         stage: str,
         work: Callable[[SparkSession], R],
         rows: Callable[[], int] = lambda: 0,
-        explain: Callable[[Exception], AdalogError | None] = lambda _: None,
     ) -> R:
-        """What a job returns. rows: how many are read so far. explain: the error of a failure, if it is known."""
+        """What a job returns. rows: how many are read so far."""
         last = 0.0
 
         def check() -> None:
@@ -88,7 +113,7 @@ class SparkTasks:
         except AdalogError:
             raise
         except Exception as error:
-            known = self._cluster.fail(error) or explain(error)
+            known = self._cluster.fail(error)
             if known is not None:
                 raise known from None
             raise AdalogError(Code.INTERNAL, f"{stage} failed: {_first_line(str(error))}") from error

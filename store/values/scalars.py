@@ -12,7 +12,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -36,6 +36,8 @@ _DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 _INSTANT: Final = re.compile(r"[0-9]{4}-[0-9T:.+Z-]{3,32}")
 _DOUBLES: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
+# More than milliseconds.
+_FINE: Final = re.compile(r"[.,][0-9]{3}[0-9]*[1-9]")
 _FILE_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,400}")
 _FILE_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
 _FILE_DOUBLES: Final = {
@@ -55,12 +57,15 @@ def from_json(value_type: str, value: Any) -> Any | None:
     return coerced(value_type, value)
 
 
-def from_file(value_type: str, value: Any) -> Any | None:
-    """What a file holds (text, or a value of Parquet or JSON) as this type; None if it cannot be read so."""
+def from_file(value_type: str, value: Any, *, rounded: bool = False) -> Any | None:
+    """What a file holds (text, or a value of Parquet or JSON) as this type; None if it cannot be read so. rounded:
+    instants are rounded to milliseconds; otherwise those that are finer cannot be read."""
     if isinstance(value, str):
+        if value_type == "instant":
+            return _file_instant(value, rounded=rounded)
         return READERS[value_type].file(value) if value_type in READERS else None
     if isinstance(value, datetime):
-        value = instant(value)
+        value = _in_milliseconds(value, rounded=rounded)
     elif isinstance(value, date):
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     elif value_type == "instant" and type(value) is int:
@@ -71,6 +76,16 @@ def from_file(value_type: str, value: Any) -> Any | None:
     if not isinstance(value, bool | int | float | Decimal | bytes | datetime):
         return None
     return coerced(value_type, value)
+
+
+def from_digits(value_type: str, text: str) -> Any | None:
+    """A number of JSON, by its text, as this type; None if it cannot be."""
+    value: Any
+    if _FILE_INTEGER.fullmatch(text):
+        value = int(text)
+    else:
+        value = _file_double(text) if value_type in ("double", "float") else _file_decimal(text)
+    return None if value is None else from_file(value_type, value)
 
 
 def keyword(text: str) -> Keyword | None:
@@ -99,6 +114,24 @@ def iso_instant(text: str) -> datetime | None:
     try:
         return instant(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
+        return None
+
+
+def _file_instant(text: str, *, rounded: bool = False) -> datetime | None:
+    if not rounded and _FINE.search(text):
+        return None
+    try:
+        return _in_milliseconds(datetime.fromisoformat(text.strip()), rounded=rounded)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _in_milliseconds(moment: datetime, *, rounded: bool) -> datetime | None:
+    if not moment.microsecond % 1000:
+        return instant(moment)
+    try:
+        return instant(moment + timedelta(microseconds=500)) if rounded else None
+    except OverflowError:
         return None
 
 
@@ -187,17 +220,16 @@ READERS: Final[Mapping[str, ScalarReader]] = {
     "long": ScalarReader(integer, _file_integer("long")),
     "bigint": ScalarReader(_matching(_INTEGER, lambda text: _token(text + "N", BigInt)), _file_integer("bigint")),
     "bigdec": ScalarReader(_matching(_DECIMAL, lambda text: _token(text + "M", Decimal)), _stripped(_file_decimal)),
-    "number": ScalarReader(lambda _: None, _stripped(_file_decimal)),
     "double": ScalarReader(_DOUBLES.get, _stripped(_file_double)),
     "float": ScalarReader(
         lambda text: coerced("float", _DOUBLES[text]) if text in _DOUBLES else None, _stripped(_file_float)
     ),
-    "instant": ScalarReader(_matching(_INSTANT, lambda text: _edn(f'#inst "{text}"')), iso_instant),
+    "instant": ScalarReader(_matching(_INSTANT, lambda text: _edn(f'#inst "{text}"')), _file_instant),
     "uuid": ScalarReader(_uuid, _stripped(_uuid)),
     "uri": ScalarReader(_uri, _stripped(_uri)),
     "bytes": ScalarReader(_bytes, _stripped(_bytes)),
 }
-"""By type; `number` is a number of JSON by its digits, which a double might change."""
+"""By type."""
 
 WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
     "keyword": (":open", '":open"'),

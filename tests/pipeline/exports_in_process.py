@@ -27,7 +27,7 @@ Said = set[tuple[Any, ...]]
 def exported(
     snapshot: Snapshot, to: Path, form: str = "parquet", rows: int = 1 << 21
 ) -> tuple[ExportOutcome, Listing]:
-    outcome = export(snapshot, InProcess({}), to, form, rows)
+    outcome = export(snapshot, InProcess(), to, form, rows)
     return outcome, read_manifest(ExportOrigin(str(to)))
 
 
@@ -119,13 +119,8 @@ def loaded(
     database: Database, folder: Path, source: dict[str, Any], *texts: str, **options: Any
 ) -> tuple[ImportOutcome, list[tuple[str, int, str]]]:
     """An import of one source; texts: its lines, where it is not an export whose lines are read."""
-    path = Path(source.get("path", ""))
-    if source["format"] == "adalog" and (path / "manifest.json").exists():
-        texts = tuple(
-            line for each in sorted(path.glob("*/part-*.edn")) for line in each.read_text().split("\n")[:-1]
-        )
     mapping: dict[str, Any] = {"sources": {"all": {"path": "x.edn", **source}}}
     if "schema" in options:
         mapping["schema"] = str(options.pop("schema"))
-    tables = {"all": pa.table({"value": pa.array(texts, pa.string())})}
+    tables = {"all": pa.table({"value": pa.array(texts, pa.string())})} if source["format"] == "edn" else {}
     return imported(database, folder, mapping, tables, **options)

@@ -242,8 +242,8 @@ class Twice(InProcess):
     """A runner that does each task twice, and knows the files of the second time."""
 
     def each(self, stage: str, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        super().each(stage, work, items)
-        return super().each(stage, work, items)
+        super().each(stage, work, items, rows)
+        return super().each(stage, work, items, rows)
 
 
 def test_a_task_done_twice(database: Database, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class Counted:
 
     def __call__(self, job: FoldJob) -> Segment:
         self.jobs += 1
-        return fold(InProcess({}), job)
+        return fold(InProcess(), job)
 
 
 def everything(database: Database) -> list[list[tuple[object, ...]]]:

@@ -38,8 +38,10 @@ def meanwhile(database: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[
         stages: list[str] = []
 
         class Disturbed(InProcess):
-            def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-                made = super().each(stage, work, items)
+            def each(
+                self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0
+            ) -> list[R]:
+                made = super().each(stage, work, items, rows)
                 stages.append(stage if items else f"{stage}: none")
                 if stages.count("attributes") == 1 and stages[-1] == "attributes":
                     database.transact(transaction)
@@ -230,11 +232,11 @@ def test_transactions_do_not_wait_for_ever(
     waited: list[int] = []
     each = pipeline_in_process.InProcess.each
 
-    def slow(self: InProcess, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    def slow(self: InProcess, stage: str, work: Callable[[T], R], items: Sequence[T], *more: Any) -> list[R]:
         if stages.count("attributes") == 1 and not waited:
             # Longer than it may take: the transaction is made before the import goes on.
             waited.append(database.transact('[{:person/id "y"}]').t)
-        return each(self, stage, work, items)
+        return each(self, stage, work, items, *more)
 
     monkeypatch.setattr(pipeline_in_process.InProcess, "each", slow)
     with pytest.raises(AdalogError) as caught:

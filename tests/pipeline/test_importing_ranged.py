@@ -77,7 +77,7 @@ def test_ranges_make_no_difference(tmp_path: Path, seed: int, pairs: int, monkey
     monkeypatch.setattr(deciding, "write_in_ranges", seen)
     rng, ended = Random(seed), set()
     with Database.open(str(tmp_path / "one")) as one, Database.open(str(tmp_path / "many")) as many:
-        many.compactor.have_folded(lambda job: fold(InProcess({}), job), pairs * PAIR_BYTES)
+        many.compactor.have_folded(lambda job: fold(InProcess(), job), pairs * PAIR_BYTES)
         for database in (one, many):
             database.transact(SCHEMA)
         for _ in range(2):

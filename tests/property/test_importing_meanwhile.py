@@ -113,8 +113,14 @@ def test_an_import_among_transactions(
             writers = Writers(ours, plan)
 
             class Disturbed(InProcess):
-                def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-                    made = super().each(stage, work, items)
+                def each(
+                    self,
+                    stage: str,
+                    work: Callable[[T], R],
+                    items: Sequence[T],
+                    rows: Callable[[], int] = lambda: 0,
+                ) -> list[R]:
+                    made = super().each(stage, work, items, rows)
                     writers.step()
                     return made
 

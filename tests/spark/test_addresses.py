@@ -61,14 +61,14 @@ def test_an_export_to_an_object_store(
     assert read(fetched(s3, "back/up", tmp_path / "here")) == said(view)
     assert outcome.files == sum("/part-" in name for name in s3.held)
     with pytest.raises(AdalogError, match="is not empty") as caught:
-        export(view, InProcess({}), s3.address("back/up"), form)
+        export(view, InProcess(), s3.address("back/up"), form)
     assert caught.value.code is Code.ARG_INVALID
     assert "endpoint" not in caught.value.message
 
 
 @pytest.mark.parametrize("form", ["parquet", "edn"])
 def test_an_export_is_imported_from_there(s3: Objects, database: Database, tmp_path: Path, form: str) -> None:
-    export(database.snapshot(), InProcess({}), s3.address("back/up"), form, 2)
+    export(database.snapshot(), InProcess(), s3.address("back/up"), form, 2)
     source = {"path": s3.address("back/up"), "format": "adalog", "ids": "keep"}
     with Database.open(str(tmp_path / "again")) as again:
         outcome, rejected = loaded(again, tmp_path, source)
@@ -93,7 +93,7 @@ def test_what_fails_leaves_nothing(s3: Objects, database: Database) -> None:
 def test_what_the_store_refuses_is_said(s3: Objects, database: Database) -> None:
     s3.refused = True
     with pytest.raises(AdalogError, match=r"s3://bucket/backup cannot be used") as caught:
-        export(database.snapshot(), InProcess({}), s3.address("backup"), "parquet")
+        export(database.snapshot(), InProcess(), s3.address("backup"), "parquet")
     assert caught.value.code is Code.BACKEND_UNAVAILABLE
 
 

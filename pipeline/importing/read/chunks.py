@@ -17,10 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch
 from adalog.pipeline.importing.read.typed_columns import (
     INLINE,
-    Int32s,
-    Int64s,
     TypedColumn,
     ValuePart,
     typed,
@@ -33,8 +32,6 @@ from adalog.store.values.dictionary import hashes_of
 ROWS: Final = 1 << 19
 """Rows of a chunk."""
 _MOST_BYTES: Final = 1 << 28
-MALFORMED: Final = "malformed"
-"""A boolean column: rows that break their format."""
 
 # What a key is used for, by an identity attribute: bits.
 NAMED: Final = 1
@@ -60,13 +57,14 @@ class Reason(IntEnum):
 class ColumnPlan:
     """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. identity: the
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
-    others those that a ref means."""
+    others those that a ref means. rounded: instants are rounded to milliseconds."""
 
     name: str | None
     attribute: int
     read_as: str
     value_type: str
     split: str | None = None
+    rounded: bool = False
     identity: int | None = None
     create: bool = False
     domain: int = 0
@@ -109,15 +107,6 @@ class RowChunk(NamedTuple):
     rows: int
     rejected: int
     values: tuple[int, ...]
-
-
-class RowBatch(NamedTuple):
-    """Some rows of a source, with the hash of each one's file and the start of its block."""
-
-    columns: Mapping[str, pa.Array]
-    size: int
-    file: Int64s
-    block: Int64s
 
 
 class Rejects(NamedTuple):
@@ -164,12 +153,14 @@ def _gathered(batches: Iterator[RowBatch], wanted: int) -> Iterator[RowBatch]:
 
 
 def _joined(parts: Sequence[RowBatch]) -> RowBatch:
-    columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns}
+    sizes = [part.size for part in parts]
+    starts = np.cumsum([0, *sizes], dtype=np.int32)
     return RowBatch(
-        columns,
-        sum(part.size for part in parts),
+        {name: FileColumn.concat([part.columns[name] for part in parts], sizes) for name in parts[0].columns},
+        sum(sizes),
         np.concatenate([part.file for part in parts]),
         np.concatenate([part.block for part in parts]),
+        np.concatenate([part.malformed + start for part, start in zip(parts, starts, strict=False)]),
     )
 
 
@@ -198,11 +189,7 @@ def _written(
 def _entities(rows: RowBatch, job: SourceJob) -> RowValues:
     read = [_read(column, rows) for column in job.columns]
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
-    malformed = np.empty(0, np.int32)
-    if MALFORMED in rows.columns:
-        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
-        malformed = np.flatnonzero(wrong).astype(np.int32)
-    return RowValues(parts, _unreadable(read, rows.size, malformed), {})
+    return RowValues(parts, _unreadable(read, rows.size, rows.malformed), {})
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
@@ -218,7 +205,7 @@ def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
         every = np.arange(rows.size, dtype=np.int32)
         keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
         return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
-    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
+    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split, rounded=column.rounded)
 
 
 def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> Rejects:

@@ -18,14 +18,17 @@ from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
+from adalog.pipeline.importing.files.edn_lines import LINE
+from adalog.pipeline.importing.files.options import FileFormat
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
-from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, DatomReader
+from adalog.pipeline.importing.read.datoms import IGNORED, DatomColumn, DatomReader, named
 from adalog.pipeline.importing.read.edn_columns import TupleShape
 from adalog.pipeline.importing.read.export_files import read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
 from adalog.pipeline.importing.read.intake import IDENT, ImportBasis, Intake, contested, declaration, with_article
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts
+from adalog.pipeline.importing.read.source_files import Share, ShareReader
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -52,8 +55,10 @@ class _Placed(NamedTuple):
 class DatomIntake(Intake[DatomSource]):
     """The datoms of some sources, all of which keep ids or none."""
 
-    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[DatomSource]) -> None:
-        super().__init__(database, runner, sources)
+    def __init__(
+        self, database: Database, runner: ImportRunner, sources: Sequence[DatomSource], folder: Path
+    ) -> None:
+        super().__init__(database, runner, sources, folder)
         self.keep = sources[0].keep
         self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
         self._named: dict[str, set[str]] = {}
@@ -68,9 +73,13 @@ class DatomIntake(Intake[DatomSource]):
             # Its schema declares them.
             self._named = {name: set() for name in self._exported.attributes}
             return
-        for source in self._sources:
-            for name, kinds in self._runner.named(source).items():
-                self._named.setdefault(name, set()).update(kinds)
+        super().look()
+        for files in self._opened:
+            for found in self._runner.each(
+                f"looking at {files.source.name}", partial(_named, files.form), files.shares
+            ):
+                for name, kinds in found.items():
+                    self._named.setdefault(name, set()).update(kinds)
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
@@ -163,7 +172,7 @@ class DatomIntake(Intake[DatomSource]):
                 raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
 
     def _names(self, number: int) -> Mapping[str, str]:
-        return {LINE: "value"}
+        return {LINE: LINE}
 
     def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> DatomReader:
         return DatomReader(self._places, found.ids, database)
@@ -177,11 +186,11 @@ class DatomIntake(Intake[DatomSource]):
     def files(self) -> Mapping[int, str]:
         return super().files() if self._exported is None else {part.number: part.path for part in self._parts}
 
-    def _write_rejected(self, source: DatomSource, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
+    def _write_rejected(self, number: int, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
         if self._exported is None:
-            super()._write_rejected(source, rows, reasons, to)
+            super()._write_rejected(number, rows, reasons, to)
             return
-        write = partial(write_rejected, source.name, reasons, str(to.absolute()))
+        write = partial(write_rejected, self._sources[number].name, reasons, str(to.absolute()))
         self._runner.each(
             "writing what was rejected", write, [(self._parts[number], own) for number, own in rows.items()]
         )
@@ -215,6 +224,11 @@ class DatomIntake(Intake[DatomSource]):
                 raise _wrong(composite, "is made of other attributes, and rows were rejected; nothing was imported")
             if any(prepared.snapshot.trie(id_, inverse=False).rows for id_ in group):
                 raise _wrong(composite, "is made of attributes that the database has values of; transact these")
+
+
+def _named(form: FileFormat, share: Share) -> dict[str, set[str]]:
+    lines = ShareReader(form, {LINE: LINE}, frozenset()).batches(share)
+    return named(rows.columns[LINE].values for rows in lines)
 
 
 def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:

@@ -20,12 +20,12 @@ from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
-from adalog.pipeline.importing.read.chunks import Reason, RowBatch, RowValues, rejects_for, rejects_of
+from adalog.pipeline.importing.files.edn_lines import LINE
+from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch
+from adalog.pipeline.importing.read.chunks import Reason, RowValues, rejects_for, rejects_of
 from adalog.pipeline.importing.read.edn_columns import LIMITS, TupleShape, bigdec, bigint, spelt_of, values_of
 from adalog.pipeline.importing.read.ids import NO_ENTITY, Ids
 from adalog.pipeline.importing.read.typed_columns import (
-    Int32s,
-    Int64s,
     TypedColumn,
     ValuePart,
     of_codes,
@@ -35,8 +35,6 @@ from adalog.pipeline.importing.read.typed_columns import (
 from adalog.store.transact.declarations import implied_type
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
-LINE: Final = "line"
-"""The column of lines."""
 IGNORED: Final = ":db/txInstant"
 """An import has an instant of its own."""
 
@@ -169,7 +167,7 @@ class DatomReader:
     def read(self, rows: RowBatch) -> RowValues:
         if self.own is not None:
             return self._columns(rows, self.places[self.own])
-        datoms = cut(rows.columns[LINE])
+        datoms = cut(rows.columns[LINE].values)
         rejected = [rejects_for(datoms.bad, 0, Reason.NO_DATOM)]
         parts: list[tuple[int, ValuePart]] = []
         keys, known = self._entities(datoms.e)
@@ -254,14 +252,14 @@ class DatomReader:
 
     def _columns(self, rows: RowBatch, place: DatomColumn) -> RowValues:
         every = np.arange(rows.size, dtype=np.int32)
-        keys, known = self._known(rows.columns["e"].to_numpy(), value=False)
-        found = self._values(rows.columns["v"], every, place)
+        keys, known = self._known(rows.columns["e"].values.to_numpy(), value=False)
+        found = self._values(rows.columns["v"].values, every, place)
         parts = [(0, of_codes(every[known], keys[known])), *((place.number, part) for part in found.parts)]
         more: dict[str, NDArray[Any]] = {}
         if "added" in rows.columns:
             more = {
-                "t": np.array(rows.columns["t"].to_numpy()),
-                "added": np.array(rows.columns["added"].to_numpy(zero_copy_only=False)),
+                "t": np.array(rows.columns["t"].values.to_numpy()),
+                "added": np.array(rows.columns["added"].values.to_numpy(zero_copy_only=False)),
             }
         rejects = [
             rejects_for(every[~known], 0, Reason.NO_ENTITY),
@@ -280,7 +278,7 @@ class DatomReader:
             return one_by_one(
                 values, rows, lambda text: spelt_of(number(text), place.type, place.shape, self._entity)
             )
-        return typed(values, place.type, place.type)
+        return typed(FileColumn.of(values), place.type, place.type)
 
 
 _NUMBERS: Final = {"bigint": bigint, "bigdec": bigdec}

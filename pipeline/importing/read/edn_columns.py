@@ -3,7 +3,7 @@ others one by one, each distinct text once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
@@ -20,12 +20,12 @@ from adalog.pipeline.importing.read.typed_columns import (
     SpeltKey,
     TypedColumn,
     ValuePart,
+    by_domain,
     of_codes,
     of_doubles,
     of_keys,
     one_by_one,
     spelt_key,
-    united,
 )
 from adalog.store.values import layout
 from adalog.store.values.coercion import coerced, coerced_tuple
@@ -79,19 +79,7 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape,
     if not len(others):
         return TypedColumn(parts, rows[:0])
     found = one_by_one(texts.take(pa.array(others)), rows[others], _reader(value_type, shape, entity))
-    return TypedColumn(_by_domain([*parts, *found.parts]), found.bad)
-
-
-def _by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
-    by_domain: dict[int, list[ValuePart]] = {}
-    for part in parts:
-        by_domain.setdefault(part.domain, []).append(part)
-    for domain, own in by_domain.items():
-        if len(own) > 1:
-            keys, numbers = united(own)
-            index = np.concatenate([each[part.index] for part, each in zip(own, numbers, strict=True)])
-            by_domain[domain] = [ValuePart(domain, np.concatenate([part.rows for part in own]), index, keys)]
-    return [part for [part] in by_domain.values()]
+    return TypedColumn(by_domain([*parts, *found.parts]), found.bad)
 
 
 def spelt_of(value: Any, value_type: str, shape: TupleShape, entity: Entity) -> SpeltKey | None:

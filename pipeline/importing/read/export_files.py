@@ -20,8 +20,10 @@ from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
 from adalog.pipeline.exporting.origin import ExportOrigin
-from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
-from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader
+from adalog.pipeline.importing.files.edn_lines import LINE
+from adalog.pipeline.importing.files.rows import FileColumn, RowBatch
+from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.datoms import IGNORED, DatomReader
 from adalog.pipeline.importing.read.edn_columns import LIMITS
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
@@ -97,7 +99,7 @@ def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
 
 def _rows(part: PartFile) -> Iterator[RowBatch]:
     for batch in _batches(part):
-        columns = {name: batch.column(name) for name in batch.schema.names}
+        columns = {name: FileColumn.of(batch.column(name)) for name in batch.schema.names}
         n = batch.num_rows
         yield RowBatch(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
 

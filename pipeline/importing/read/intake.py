@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -15,6 +15,7 @@ from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, RowReade
 from adalog.pipeline.importing.read.ids import Ids
 from adalog.pipeline.importing.read.mapping import AnySource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, rejected_rows
+from adalog.pipeline.importing.read.source_files import SourceFiles
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.values.attribute import Attribute
@@ -46,14 +47,20 @@ class ImportBasis:
 class Intake(ABC, Generic[S]):
     """The kind of an import's sources, rows or datoms: which attributes they have, and how they are read."""
 
-    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[S]) -> None:
+    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[S], folder: Path) -> None:
+        """folder: for copies of files."""
         self._database = database
         self._runner = runner
         self._sources = sources
+        self._folder = folder
+        self._opened: list[SourceFiles] = []
 
-    @abstractmethod
     def look(self) -> None:
-        """Looks once at the columns of the sources, or at the attributes that they name."""
+        """Finds the files of the sources, and looks at what is needed of them before rows are read."""
+        first = 0
+        for source in self._sources:
+            self._opened.append(SourceFiles.of(source, self._runner, self._folder, first))
+            first += len(self._opened[-1].files)
 
     @abstractmethod
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
@@ -62,6 +69,10 @@ class Intake(ABC, Generic[S]):
     @abstractmethod
     def _names(self, number: int) -> Mapping[str, str]:
         """The columns of a source's files by the names of their plans."""
+
+    def _exact(self, job: SourceJob) -> Collection[str]:
+        """The columns of files whose numbers a double might change."""
+        return ()
 
     @abstractmethod
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
@@ -75,7 +86,7 @@ class Intake(ABC, Generic[S]):
         """The job of the tasks that read each source."""
         buckets, secrets, reader = self._runner.buckets, found.prepared.secrets, self._reader(found, database)
         return [
-            SourceJob(number, columns, folder, buckets, secrets, reader=reader)
+            SourceJob(number, columns, folder, buckets, secrets, self._runner.chunk_rows, reader)
             for number, columns in enumerate(found.columns)
         ]
 
@@ -83,13 +94,13 @@ class Intake(ABC, Generic[S]):
         """Reads the sources."""
         return [
             chunk
-            for source, job in zip(self._sources, jobs, strict=True)
-            for chunk in self._runner.read(source, self._names(job.number), job)
+            for files, job in zip(self._opened, jobs, strict=True)
+            for chunk in files.read(self._runner, self._names(job.number), self._exact(job), job)
         ]
 
     def files(self) -> Mapping[int, str]:
         """The files by their numbers in rows."""
-        return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
+        return {file.number: file.name for files in self._opened for file in files.files}
 
     def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
         """Raises ARG_INVALID if the database would be inconsistent. changed: attributes."""
@@ -98,13 +109,13 @@ class Intake(ABC, Generic[S]):
         self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
     ) -> None:
         """Writes the rejected rows. rejected: of each chunk the files of its rejects."""
-        for number, source in enumerate(self._sources):
+        for number in range(len(self._sources)):
             rows = rejected_rows(number, chunks, rejected)
             if rows:
-                self._write_rejected(source, rows, self._reasons(number, found), to)
+                self._write_rejected(number, rows, self._reasons(number, found), to)
 
-    def _write_rejected(self, source: S, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
-        self._runner.quarantine(source, rows, reasons, to)
+    def _write_rejected(self, number: int, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
+        self._opened[number].quarantine(self._runner, rows, reasons, to)
 
     def _declared(
         self,

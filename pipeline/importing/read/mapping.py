@@ -12,6 +12,7 @@ import yaml
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.files.options import check_option
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
 from adalog.store.values.scalars import keyword_named
@@ -43,7 +44,7 @@ _SIZE: Final = 1 << 20
 class ColumnMapping:
     """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
     attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
-    create: a missing one is created."""
+    create: a missing one is created. round: instants are rounded to milliseconds."""
 
     attribute: Keyword
     column: str | None = None
@@ -52,6 +53,7 @@ class ColumnMapping:
     split: str | None = None
     ref: Keyword | None = None
     create: bool = False
+    round: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ class _Reader:
             self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = self._options(entries)
+        options = self._options(form, entries)
         pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
         columns = tuple(self._column(*pair) for pair in pairs)
         entity = self._entity(entries["entity"])
@@ -220,11 +222,20 @@ class _Reader:
         ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
         if ids not in ("new", "keep"):
             self._refuse(entries["ids"], "`ids` is keep, or new")
-        return DatomSource(name, path, form, self._options(entries), ids == "keep")
+        return DatomSource(name, path, form, self._options(form, entries), ids == "keep")
 
-    def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
+    def _options(self, form: str, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
         given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
-        return {key: self._option(each) for _, key, each in given}
+        options = {}
+        for key, name, node in given:
+            options[name] = self._option(node)
+            if form == KAFKA or (form in ROWS and name.lower() in TAKING):
+                continue
+            try:
+                check_option(form, name, options[name])
+            except ValueError as error:
+                self._refuse(key, str(error))
+        return options
 
     def _beside(self, path: str) -> str:
         """A path relative to the mapping, unless it is an address."""
@@ -242,7 +253,7 @@ class _Reader:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
             return ColumnMapping(attribute, self._text(node, name))
-        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
+        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value", "round"})
         if ("column" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")
         if "create" in entries and "ref" not in entries:
@@ -264,7 +275,15 @@ class _Reader:
             split,
             self._attribute(entries["ref"]) if "ref" in entries else None,
             create,
+            self._round(entries),
         )
+
+    def _round(self, entries: Mapping[str, yaml.Node]) -> bool:
+        if "round" not in entries:
+            return False
+        if self._text(entries["round"], "round") != "milliseconds":
+            self._refuse(entries["round"], "`round` is milliseconds")
+        return True
 
     def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
         if "type" not in entries:

@@ -5,16 +5,16 @@ The driver's part of an import of rows; tasks read the rows (`chunks`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
-
-import pyarrow as pa
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.read.chunks import ColumnPlan
+from adalog.pipeline.importing.files.rows import Survey
+from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.intake import ImportBasis, Intake, contested, declaration, with_article
 from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
@@ -24,30 +24,106 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
 
+_EXACT: Final = frozenset({"long", "bigint", "bigdec"})
+
 
 class RowIntake(Intake[RowSource]):
-    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[RowSource]) -> None:
-        super().__init__(database, runner, sources)
-        self._files: list[Mapping[str, pa.DataType]] = []
+    def __init__(
+        self, database: Database, runner: ImportRunner, sources: Sequence[RowSource], folder: Path
+    ) -> None:
+        super().__init__(database, runner, sources, folder)
+        self._sources: list[RowSource] = list(sources)
+        self._surveys: list[Survey | None] = []
         self._columns: list[Mapping[str, str]] = []
 
     def look(self) -> None:
-        self._files = [self._runner.columns(source) for source in self._sources]
-        self._sources = list(map(_with_what_is_there, self._sources, self._files))
+        super().look()
+        # JSON names its columns row by row, and is only read twice if types are needed.
+        self._surveys = [
+            None if source.format == "jsonl" else files.survey(self._runner, ())
+            for source, files in zip(self._sources, self._opened, strict=True)
+        ]
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        prepared = self._declared(forms, hold, partial(_declarations, self._sources, self._files))
+        prepared = self._declared(forms, hold, self._declarations)
         identities = _identities(self._sources, prepared.schema)
         resolved = [
-            _resolved(source, columns, prepared.schema, identities)
-            for source, columns in zip(self._sources, self._files, strict=True)
+            _resolved(source, survey, prepared.schema, identities)
+            for source, survey in zip(self._sources, self._surveys, strict=True)
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
         return ImportBasis(prepared, identities, columns, reading)
 
+    def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:
+        found = super().chunks(jobs)
+        for number, source in enumerate(self._sources):
+            if source.format == "jsonl":
+                self._check_columns(number, [chunk for chunk in found if chunk.order[0] == number])
+        return found
+
+    def _check_columns(self, number: int, chunks: Sequence[RowChunk]) -> None:
+        """Raises ARG_INVALID for a column that no row of JSON has."""
+        source = self._sources[number]
+        empty = [
+            column.column
+            for place, column in enumerate((source.entity, *source.columns))
+            if column.column is not None and not any(chunk.values[place] for chunk in chunks)
+        ]
+        if not empty or not any(chunk.rows for chunk in chunks) or source.part:
+            return
+        survey = self._opened[number].survey(self._runner, ())
+        if not survey.rows:
+            raise invalid_argument(
+                f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
+                "them, say `options: {multiLine: true}`"
+            )
+        for name in empty:
+            _found(source, name, survey)
+
+    def _declarations(self, schema: Schema) -> list[EdnMap]:
+        """Forms that declare the attributes that the schema does not, as their first use would."""
+        forms: dict[Keyword, EdnMap] = {}
+        kinds: dict[Keyword, tuple[str, bool]] = {}
+        for number, source in enumerate(self._sources):
+            unknown = [each for each in source.columns if not _is_declared(each, schema)]
+            survey = self._survey(number, unknown)
+            if source.part:
+                # Some of many rows may lack keys, whose types later ones say.
+                unknown = [each for each in unknown if each.column is None or each.column in survey.columns]
+                kept = tuple(each for each in source.columns if _is_declared(each, schema) or each in unknown)
+                self._sources[number] = replace(source, columns=kept)
+            for column in unknown:
+                kind, many = _implied(source, column, survey)
+                other = kinds.setdefault(column.attribute, (kind, many))
+                if other[0] != kind:
+                    raise _wrong(
+                        source,
+                        column,
+                        f"has values of type {kind} here and of type {other[0]} in another source: give its "
+                        "`type`, or declare it in the mapping's `schema`",
+                    )
+                many = many or other[1]
+                kinds[column.attribute] = (kind, many)
+                known = schema.get(column.attribute)
+                forms[column.attribute] = declaration(column.attribute, kind, known, many=many)
+        return list(forms.values())
+
+    def _survey(self, number: int, unknown: Sequence[ColumnMapping]) -> Survey:
+        wanted = {each.column for each in unknown if each.column is not None}
+        if not wanted:
+            return Survey()
+        survey = self._surveys[number]
+        if survey is None:
+            survey = self._surveys[number] = self._opened[number].survey(self._runner, wanted)
+        return survey
+
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number]
+
+    def _exact(self, job: SourceJob) -> Collection[str]:
+        names = self._columns[job.number]
+        return {names[each.name] for each in job.columns if each.name is not None and each.read_as in _EXACT}
 
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
@@ -66,58 +142,50 @@ class RowIntake(Intake[RowSource]):
             )
         # Of the row as a whole; what lies between is said of datoms.
         what = {
-            "csv": "the line has more values than there are columns",
+            "csv": "the line has more values than there are columns, or a quoted value that does not end",
             "jsonl": "the line is no JSON object of this form",
         }
         reasons[0] += ["", "", what.get(source.format, "")]
         return reasons
 
 
-def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
-    """A source of JSON that is a part of many without the attributes that none of its rows has."""
-    if not source.part or source.format != "jsonl":
-        return source
-    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
+def _is_declared(column: ColumnMapping, schema: Schema) -> bool:
+    known = schema.get(column.attribute)
+    return known is not None and known.kind.value_type is not None
 
 
-def _declarations(
-    sources: Sequence[RowSource], found: Sequence[Mapping[str, pa.DataType]], schema: Schema
-) -> list[EdnMap]:
-    """Forms that declare the attributes that the schema does not, as their first use would."""
-    forms: dict[Keyword, EdnMap] = {}
-    for source, columns in zip(sources, found, strict=True):
-        for column in source.columns:
-            known = schema.get(column.attribute)
-            if (known is not None and known.kind.value_type is not None) or column.attribute in forms:
-                continue
-            kind, many = _implied(column, columns.get(column.column or ""))
-            forms[column.attribute] = declaration(column.attribute, kind, known, many=many)
-    return list(forms.values())
-
-
-def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool]:
-    """The type that a column gives an attribute, and whether there may be several values."""
-    many = column.split is not None
-    if kind is not None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        kind, many = kind.value_type, True
+def _implied(source: RowSource, column: ColumnMapping, survey: Survey) -> tuple[str, bool]:
+    """The type that a column gives an attribute, and whether there may be several values. Raises ARG_INVALID for
+    values of types that have nothing in common."""
+    many = column.split is not None or column.column in survey.many
     if column.ref is not None:
         return "ref", many
     if column.type is not None:
         return column.type, many
     if column.column is None:
         return type_name(column.value), many
-    if kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "string", many
-    for name, test in (
-        ("long", pa.types.is_integer),
-        ("double", pa.types.is_floating),
-        ("boolean", pa.types.is_boolean),
-        ("instant", pa.types.is_temporal),
-        ("bigdec", pa.types.is_decimal),
-    ):
-        if test(kind):
-            return name, many
-    return "bytes", many
+    kinds = survey.columns.get(column.column, {})
+    for together, kind in _COMMON.items():
+        if kinds.keys() <= together:
+            return kind, many
+    if len(kinds) == 1:
+        return next(iter(kinds)), many
+    examples = ", ".join(f"{kind} ({example})" for kind, example in sorted(kinds.items()))
+    raise _wrong(
+        source,
+        column,
+        f"is not declared, and column {column.column} has values of several types: {examples}; give its `type`, or "
+        "declare it in the mapping's `schema`",
+    )
+
+
+_COMMON: Final[Mapping[frozenset[str], str]] = {
+    frozenset({"string"}): "string",
+    frozenset({"long"}): "long",
+    frozenset({"long", "double"}): "double",
+    frozenset({"long", "bigint"}): "bigint",
+}
+"""The type that has the values of several, the least one first. A column without values is text."""
 
 
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
@@ -138,7 +206,7 @@ def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
 
 
 def _resolved(
-    source: RowSource, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
+    source: RowSource, survey: Survey | None, schema: Schema, identities: Sequence[int]
 ) -> tuple[tuple[ColumnPlan, ...], Mapping[str, str]]:
     """The plans of a source's columns, and the files' columns by the names of these."""
     names: dict[str, str] = {}
@@ -151,12 +219,14 @@ def _resolved(
         assert meant is not None
         value_type = str(meant.kind.value_type)
         read_as = column.type or value_type
-        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        if column.round and read_as != "instant":
+            raise _wrong(source, column, f"has `round`, which goes with instants, and is {with_article(read_as)}")
+        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split, column.round)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
         if column.column is not None:
             plan = replace(plan, name=f"c{number}")
-            names[f"c{number}"] = _found(source, column.column, columns)
+            names[f"c{number}"] = _found(source, column.column, survey)
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
@@ -166,15 +236,15 @@ def _resolved(
     return tuple(plans), names
 
 
-def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
-    if name not in columns:
-        known = ", ".join(columns)
-        raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}")
-    kind = columns[name]
-    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
-    if pa.types.is_nested(inner):
-        raise invalid_argument(f"column {name} of source {source.name} holds maps or lists of lists")
-    return name
+def _found(source: RowSource, name: str, survey: Survey | None) -> str:
+    """The name, if files have such a column. survey: None if that is not known yet."""
+    if survey is None or name in survey.columns:
+        return name
+    known = ", ".join(survey.columns)
+    near = get_close_matches(name.lower(), [each.lower() for each in survey.columns], 1)
+    meant = next((each for each in survey.columns if near and each.lower() == near[0]), None)
+    said = f"; did you mean {meant}?" if meant else ""
+    raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}{said}")
 
 
 def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:

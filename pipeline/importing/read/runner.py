@@ -1,38 +1,86 @@
-"""What an import needs of the process that reads its files and runs its tasks."""
+"""What an import needs of the process that finds its files and runs its tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
-import pyarrow as pa
+from adalog.cluster.tasks import InProcessTasks, JobProgress, TaskRunner
+from adalog.datalog.errors import AdalogError, invalid_argument
+from adalog.pipeline.importing.files.content import COMPRESSED
+from adalog.pipeline.importing.files.listing import ListedFile, listed
+from adalog.pipeline.importing.read.chunks import ROWS, RowChunk
+from adalog.pipeline.importing.read.mapping import AnySource, ImportPlan
+from adalog.store.files.allowed_places import is_address, local
 
-from adalog.cluster.tasks import TaskRunner
-from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob
-from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
+SMALL_BYTES: Final = 1 << 26
+"""Sources up to this size are imported in one process."""
+_PACKED: Final = 8
+SHARE_BYTES: Final = 1 << 25
+"""What a task reads, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of a source as tasks read it. name: as it is said."""
+
+    file: ListedFile
+    name: str
 
 
 class ImportRunner(TaskRunner, Protocol):
-    """Reads files and runs tasks. buckets: the least number of parts that keys are cut into."""
+    """Finds files and runs tasks. buckets: the least number of parts that keys are cut into. chunk_rows: rows of a
+    chunk. share_bytes: what a task reads, about."""
 
     buckets: int
+    chunk_rows: int
+    share_bytes: int
 
-    def named(self, source: DatomSource) -> Mapping[str, set[str]]:
-        """The attributes that the lines of a source name, with the types of their values as they are written."""
+    def files(self, source: AnySource, folder: Path) -> list[FoundFile]:
+        """The files of a source, those of other machines as copies in the folder."""
 
-    def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
-        """The columns of a source's files. Raises ARG_INVALID where there are none."""
 
-    def files(self, source: AnySource) -> Mapping[int, str]:
-        """The files of a source by the hash that rows are told by."""
+class InProcessRunner(InProcessTasks):
+    """An `ImportRunner` for what one process can hold, without Spark."""
 
-    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
-        """The chunks of a source's rows. names: the column of the files by the name that the job has for it."""
+    def __init__(self, progress: JobProgress | None = None) -> None:
+        super().__init__(progress)
+        self.buckets = 1
+        self.chunk_rows = ROWS
+        self.share_bytes = SHARE_BYTES
 
-    def quarantine(self, source: AnySource, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:
-        """Writes rejected rows, as they are in the files, into a folder."""
+    def files(self, source: AnySource, folder: Path) -> list[FoundFile]:
+        return local_files(source, paths_of(source))
+
+
+def paths_of(source: AnySource) -> Sequence[str]:
+    """The paths and addresses of a source."""
+    if source.files:
+        return source.files
+    return [source.path if is_address(source.path) else str(Path(local(source.path)).absolute())]
+
+
+def local_files(source: AnySource, paths: Sequence[str]) -> list[FoundFile]:
+    found = listed([local(path) for path in paths], source.options, literal=bool(source.files))
+    return [FoundFile(each, each.path) for each in found]
+
+
+def is_small(plan: ImportPlan) -> bool:
+    """Whether one process can hold what a plan reads, which is all on this machine."""
+    size = 0
+    every: tuple[AnySource, ...] = (*plan.sources, *plan.datoms)
+    for source in every:
+        paths = paths_of(source)
+        if any(map(is_address, paths)):
+            return False
+        options = source.options if source.format != "adalog" else {"recursiveFileLookup": "true"}
+        for file in listed([local(path) for path in paths], options, literal=bool(source.files)):
+            size += file.size * (_PACKED if file.path.lower().endswith(COMPRESSED) else 1)
+            if size > SMALL_BYTES:
+                return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +110,10 @@ def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Se
         if paths:
             rows.setdefault(partition, []).append(RejectedRows(start, tuple(paths)))
     return rows
+
+
+def no_files(source: AnySource) -> AdalogError:
+    return invalid_argument(
+        f"source {source.name} cannot be read: there are no files at {source.path}; those whose names begin with _ "
+        "or . do not count"
+    )

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from adalog.pipeline.importing.files.rows import ColumnPart, FileColumn
+from adalog.pipeline.importing.files.rows import Int32s as Int32s
+from adalog.pipeline.importing.files.rows import Int64s as Int64s
 from adalog.store.values import layout
 from adalog.store.values.coercion import coerced
 from adalog.store.values.keys import spell
-from adalog.store.values.scalars import FIRST_MS, LAST_MS, from_file
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from adalog.store.values.scalars import FIRST_MS, LAST_MS, from_digits, from_file
 
 SpeltKey = tuple[int, int | bytes]
 """A domain, and the code or the key of a value there."""
@@ -57,15 +57,25 @@ class TypedColumn:
 
 
 def typed(
-    values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, split: str | None = None
+    column: FileColumn, read_as: str, value_type: str, split: str | None = None, *, rounded: bool = False
 ) -> TypedColumn:
-    """The values of a column, row i at place i. Nulls are no values; nor is blank text unless read as a string."""
-    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    rows = np.arange(len(array), dtype=np.int32)
+    """A column's values. Nulls are no values; nor is blank text unless read as a string. rounded: instants are
+    rounded to milliseconds; others that are finer cannot be read."""
+    found = [_typed(part, read_as, value_type, split, rounded=rounded) for part in column.parts]
+    bad = [column.bad, *(each.bad for each in found)]
+    return TypedColumn(
+        by_domain([part for each in found for part in each.parts]), np.unique(np.concatenate(bad)).astype(np.int32)
+    )
+
+
+def _typed(part: ColumnPart, read_as: str, value_type: str, split: str | None, *, rounded: bool) -> TypedColumn:
+    rows, array = part.rows, part.values
+    if part.digits:
+        array, rows = _filtered(array, rows, array.is_valid())
+        return one_by_one(array, rows, lambda text: _spelt(from_digits(read_as, text), read_as, value_type))
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-        array, rows = _exploded(array)
+        array, inner = _exploded(array)
+        rows = rows[inner]
     if split is not None and _is_text(array.type):
         array, inner = _exploded(pc.split_pattern(array, split))
         rows = rows[inner]
@@ -79,15 +89,27 @@ def typed(
         return TypedColumn([], rows)
     bad = rows[:0]
     if pa.types.is_timestamp(array.type):
-        # Years that nothing here can show; Python has no such moments, either.
-        outside = _outside(array)
+        outside = _unreadable(array, rounded=rounded)
         bad = np.unique(rows[outside])
         array, rows = _filtered(array, rows, pa.array(~outside))
     short = _short(array, rows, read_as, value_type)
     if short is not None:
         return TypedColumn(short, bad)
-    found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type))
+    found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type, rounded=rounded))
     return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
+
+
+def by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
+    """One part for each domain."""
+    of_domain: dict[int, list[ValuePart]] = {}
+    for part in parts:
+        of_domain.setdefault(part.domain, []).append(part)
+    for domain, own in of_domain.items():
+        if len(own) > 1:
+            keys, numbers = united(own)
+            index = np.concatenate([each[part.index] for part, each in zip(own, numbers, strict=True)])
+            of_domain[domain] = [ValuePart(domain, np.concatenate([part.rows for part in own]), index, keys)]
+    return [part for [part] in of_domain.values()]
 
 
 def _exploded(array: pa.Array) -> tuple[pa.Array, Int32s]:
@@ -133,18 +155,23 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
 def _instants(array: pa.Array) -> Int64s:
     ticks = array.cast(pa.int64()).to_numpy()
     per = _PER_UNIT[array.type.unit]
-    milliseconds = ticks * per if per > 0 else ticks // -per
+    milliseconds = ticks * per if per > 0 else (ticks + -per // 2) // -per
     codes: Int64s = milliseconds + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
     return codes
 
 
-def _outside(array: pa.Array) -> NDArray[np.bool_]:
-    """Which moments are of no year from 1 to 9999."""
+def _unreadable(array: pa.Array, *, rounded: bool) -> NDArray[np.bool_]:
+    """Which moments are of no year from 1 to 9999, or have more than milliseconds."""
     ticks, per = array.cast(pa.int64()).to_numpy(), _PER_UNIT[array.type.unit]
-    first, last = (FIRST_MS // per, LAST_MS // per) if per > 0 else (FIRST_MS * -per, (LAST_MS + 1) * -per - 1)
+    half = -per // 2
+    first, last = FIRST_MS * -per, (LAST_MS + 1) * -per - 1 - half
+    if per > 0:
+        first, last = FIRST_MS // per, LAST_MS // per
     least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    outside: NDArray[np.bool_] = (ticks < max(first, least)) | (ticks > min(last, most))
-    return outside
+    wrong: NDArray[np.bool_] = (ticks < max(first, least)) | (ticks > min(last, most))
+    if per < -1 and not rounded:
+        wrong |= ticks % -per != 0
+    return wrong
 
 
 def of_codes(rows: Int32s, codes: Int64s) -> ValuePart:
@@ -167,9 +194,12 @@ def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
     return ValuePart(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
 
 
-def constant(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
+def constant(raw: Any, read_as: str, value_type: str, *, rounded: bool = False) -> SpeltKey | None:
     """(domain, code or key) of a single value; None if it cannot be read."""
-    value = from_file(read_as, raw)
+    return _spelt(from_file(read_as, raw, rounded=rounded), read_as, value_type)
+
+
+def _spelt(value: Any | None, read_as: str, value_type: str) -> SpeltKey | None:
     if value is not None and read_as != value_type:
         value = coerced(value_type, value)
     return None if value is None else spelt_key(value)

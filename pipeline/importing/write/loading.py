@@ -67,8 +67,8 @@ def load(
     if done is not None:
         return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
-        rows = RowIntake(database, runner, plan.sources)
-        intake = DatomIntake(database, runner, plan.datoms) if plan.datoms else rows
+        rows = RowIntake(database, runner, plan.sources, folder)
+        intake = DatomIntake(database, runner, plan.datoms, folder) if plan.datoms else rows
         decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.compactor.fold_bytes, leeway)
         return _Import(database, plan, key, intake, decider).run(max_errors, quarantine, began, hold_seconds)
 

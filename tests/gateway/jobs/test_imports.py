@@ -48,10 +48,12 @@ class Stepwise(InProcess):
         self._told = told
         self._gate = gate
 
-    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    def each(
+        self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0
+    ) -> list[R]:
         self._told.stage(stage)
         self._gate.pass_(self._told)
-        made = super().each(stage, work, items)
+        made = super().each(stage, work, items, rows)
         self._told.tasks(len(items), len(items), 3)
         return made
 

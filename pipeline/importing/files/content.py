@@ -1,0 +1,123 @@
+"""The content of a file as UTF-8, a few megabytes at a time, whatever its compression and encoding."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from adalog.datalog.errors import invalid_argument
+
+COMPRESSED: Final = (".gz", ".bz2", ".zst", ".lz4")
+UTF8: Final = "utf-8"
+PIECE: Final = 1 << 22
+_BOM: Final = "\ufeff".encode()
+
+
+class SourceFile(NamedTuple):
+    """number: among all files of an import. name: as it is said. partitions: what the names of its folders say, as
+    `region=001`."""
+
+    number: int
+    path: str
+    name: str
+    size: int
+    partitions: tuple[tuple[str, str | None], ...] = ()
+
+
+class FileSplit(NamedTuple):
+    """A part of a file, with whole rows: a range of bytes, or of row groups. stop: None: to the end."""
+
+    file: SourceFile
+    start: int = 0
+    stop: int | None = None
+
+
+def is_divisible(file: SourceFile, encoding: str) -> bool:
+    """Whether bytes of the middle can be read alone."""
+    return encoding == UTF8 and not file.path.lower().endswith(COMPRESSED)
+
+
+@contextmanager
+def reading(file: SourceFile) -> Iterator[None]:
+    """Raises ARG_INVALID where a file cannot be read."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise invalid_argument(
+            f"{file.name} is not {error.encoding}: {error.reason}; say how it is encoded, as "
+            "`options: {encoding: windows-1252}`"
+        ) from None
+    except (OSError, EOFError, pa.ArrowException) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise invalid_argument(f"{file.name} cannot be read: {why}") from None
+
+
+def pieces(split: FileSplit, encoding: str) -> Iterator[bytes]:
+    """The bytes of a split as UTF-8, without a byte order mark."""
+    decoder = None if encoding == UTF8 else codecs.getincrementaldecoder(encoding)()
+    is_first = split.start == 0
+    for raw in _raw(split):
+        piece = raw if decoder is None else decoder.decode(raw).encode()
+        if is_first and piece:
+            piece, is_first = piece.removeprefix(_BOM), False
+        yield piece
+    if decoder is not None and (piece := decoder.decode(b"", final=True).encode()):
+        yield piece
+
+
+def _raw(split: FileSplit) -> Iterator[bytes]:
+    path = split.file.path
+    if split.start == 0 and split.stop is None:
+        compression = "detect" if path.lower().endswith(COMPRESSED) else None
+        with pa.input_stream(path, compression=compression) as stream:
+            while piece := stream.read(PIECE):
+                yield piece
+        return
+    with open(path, "rb") as file:
+        file.seek(split.start)
+        left = -1 if split.stop is None else split.stop - split.start
+        while left and (piece := file.read(PIECE if left < 0 else min(PIECE, left))):
+            left = left if left < 0 else left - len(piece)
+            yield piece
+
+
+def line_batches(split: FileSplit, encoding: str) -> Iterator[list[bytes]]:
+    """The lines of a split, without their ends."""
+    rest = b""
+    for piece in pieces(split, encoding):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield lines
+    if rest:
+        yield [rest]
+
+
+def lines_before(split: FileSplit) -> int:
+    """The number of lines of the file that come before a split."""
+    if not split.start:
+        return 0
+    before = FileSplit(split.file, 0, split.start)
+    return sum(map(line_ends, pieces(before, UTF8)))
+
+
+def line_ends(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def line_starts(file: SourceFile, size: int) -> Iterator[int]:
+    """Starts of lines about `size` bytes apart, the first one 0."""
+    yield 0
+    with open(file.path, "rb") as content:
+        for place in range(size, file.size, size):
+            content.seek(place - 1)
+            content.readline()
+            if content.tell() < file.size:
+                yield content.tell()
+
+
+def shown(value: Any) -> Any:
+    """What JSON has no notation for, as text."""
+    return value.hex() if isinstance(value, bytes) else str(value)

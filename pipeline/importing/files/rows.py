@@ -1,0 +1,112 @@
+"""Rows of files as batches of columns. Each value keeps the type that it has in its own row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+NO_ROWS: Final = np.empty(0, np.int32)
+
+
+class ColumnPart(NamedTuple):
+    """Values of one type: rows[i] has values[i], and may have several. digits: numbers as the texts that stand in
+    the file."""
+
+    rows: Int32s
+    values: pa.Array
+    digits: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class FileColumn:
+    """A column's values by type. bad: the rows with what no attribute can hold."""
+
+    parts: Sequence[ColumnPart]
+    bad: Int32s = field(default_factory=NO_ROWS.copy)
+
+    @classmethod
+    def of(cls, values: pa.Array) -> FileColumn:
+        """Row i has the value at place i."""
+        return cls((ColumnPart(np.arange(len(values), dtype=np.int32), values),))
+
+    @classmethod
+    def concat(cls, columns: Sequence[FileColumn], sizes: Sequence[int]) -> FileColumn:
+        """The columns one below the other. sizes: the rows of each."""
+        parts: dict[tuple[pa.DataType, bool], list[ColumnPart]] = {}
+        bad, start = [], 0
+        for column, size in zip(columns, sizes, strict=True):
+            for part in column.parts:
+                own = part._replace(rows=part.rows + np.int32(start))
+                parts.setdefault((part.values.type, part.digits), []).append(own)
+            bad.append(column.bad + np.int32(start))
+            start += size
+        return cls(
+            [
+                ColumnPart(
+                    np.concatenate([part.rows for part in own]),
+                    pa.concat_arrays([part.values for part in own]),
+                    digits,
+                )
+                for (_, digits), own in parts.items()
+            ],
+            np.concatenate(bad),
+        )
+
+    @property
+    def values(self) -> pa.Array:
+        """The values of a column that has one for each row."""
+        [part] = self.parts
+        return part.values
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.values.nbytes for part in self.parts)
+
+
+class FileRows(NamedTuple):
+    """Some rows of a file. malformed: those that break their format."""
+
+    columns: Mapping[str, FileColumn]
+    size: int
+    malformed: Int32s = NO_ROWS
+
+
+class RowBatch(NamedTuple):
+    """Some rows of a source, with the number of each one's file and the start of its split."""
+
+    columns: Mapping[str, FileColumn]
+    size: int
+    file: Int64s
+    block: Int64s
+    malformed: Int32s = NO_ROWS
+
+
+@dataclass
+class Survey:
+    """The columns of files in their order: an example of each type that their values have. many: columns with
+    lists. rows: whether there is a row that does not break its format."""
+
+    columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    many: set[str] = field(default_factory=set)
+    rows: bool = False
+
+    def add(self, name: str, kind: str | None = None, example: str = "") -> None:
+        kinds = self.columns.setdefault(name, {})
+        if kind is not None:
+            kinds.setdefault(kind, example)
+
+    def merge(self, other: Survey) -> None:
+        for name, kinds in other.columns.items():
+            self.add(name)
+            for kind, example in kinds.items():
+                self.add(name, kind, example)
+        self.many |= other.many
+        self.rows |= other.rows

@@ -1,0 +1,193 @@
+"""A source's files, divided into shares for tasks: what their columns hold, their rows as chunks, rejected rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from adalog.pipeline.importing.files.content import FileSplit, SourceFile, reading, shown
+from adalog.pipeline.importing.files.options import FileFormat, file_format
+from adalog.pipeline.importing.files.rows import FileColumn, FileRows, RowBatch, Survey
+from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.mapping import AnySource
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, RejectedRows, no_files
+from adalog.store.files.permissions import opener
+
+_LEAST_BYTES = 1 << 22
+
+Share = tuple[FileSplit, ...]
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """One source's files. shares: what one task reads; by numbers of partitions."""
+
+    source: AnySource
+    form: FileFormat
+    files: Sequence[SourceFile]
+    shares: Sequence[Share]
+
+    @classmethod
+    def of(cls, source: AnySource, runner: ImportRunner, folder: Path, first: int) -> SourceFiles:
+        """The files, which are numbered from `first` on. Raises ARG_INVALID if there are none."""
+        found = runner.files(source, folder)
+        if not found:
+            raise no_files(source)
+        files = [
+            SourceFile(number, each.file.path, each.name, each.file.size, each.file.partitions)
+            for number, each in enumerate(found, first)
+        ]
+        form = file_format(source.format, source.path, source.options)
+        size = max(_LEAST_BYTES, sum(file.size for file in files) // runner.buckets)
+        size = min(size, runner.share_bytes)
+        starts = runner.each("looking for rows", partial(_starts, form, size), files)
+        splits = [split for file, own in zip(files, starts, strict=True) for split in _splits(file, own)]
+        shares = list(_shares(splits, size))
+        runner.buckets = max(runner.buckets, len(shares))
+        return cls(source, form, files, shares)
+
+    def survey(self, runner: ImportRunner, wanted: Collection[str]) -> Survey:
+        """The columns of all files. wanted: those whose types matter."""
+        found = Survey()
+        work = partial(_survey, self.form, frozenset(wanted))
+        for each in runner.each(f"looking at {self.source.name}", work, self.shares):
+            found.merge(each)
+        return found
+
+    def read(
+        self, runner: ImportRunner, names: Mapping[str, str], exact: Collection[str], job: SourceJob
+    ) -> list[RowChunk]:
+        """The rows as chunks. names: the files' columns by the names that the job has for them."""
+        reader = ShareReader(self.form, names, frozenset(exact))
+        folder = Path(job.folder)
+        found = runner.each(
+            f"reading {self.source.name}",
+            partial(_chunks, reader, job),
+            list(enumerate(self.shares)),
+            lambda: _rows_written(folder),
+        )
+        return [chunk for own in found for chunk in own]
+
+    def quarantine(self, runner: ImportRunner, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:
+        """Writes rejected rows, as they are in the files, into a folder."""
+        work = partial(_write_rejected, self.source.name, self.form, reasons, str(to.absolute()))
+        items = [(number, self.shares[number], own) for number, own in rejected.items()]
+        runner.each(f"writing rejected rows of {self.source.name}", work, items)
+
+
+@dataclass(frozen=True)
+class ShareReader:
+    """names: columns of files by the names that batches have for them."""
+
+    form: FileFormat
+    names: Mapping[str, str]
+    exact: frozenset[str]
+
+    def batches(self, share: Share) -> Iterator[RowBatch]:
+        for split in share:
+            given = dict(split.file.partitions)
+            wanted = [name for name in dict.fromkeys(self.names.values()) if name not in given]
+            with reading(split.file):
+                for rows in self.form.rows(split, wanted, self.exact):
+                    if rows.size:
+                        yield self._batch(split, rows, given)
+
+    def _batch(self, split: FileSplit, rows: FileRows, given: Mapping[str, str | None]) -> RowBatch:
+        columns = {}
+        for key, name in self.names.items():
+            column = rows.columns.get(name)
+            if column is None and given.get(name) is not None:
+                column = FileColumn.of(pa.repeat(pa.scalar(given[name], pa.string()), rows.size))
+            columns[key] = FileColumn(()) if column is None else column
+        file, block = np.full(rows.size, split.file.number, np.int64), np.full(rows.size, split.start, np.int64)
+        return RowBatch(columns, rows.size, file, block, rows.malformed)
+
+
+def _starts(form: FileFormat, size: int, file: SourceFile) -> list[int]:
+    with reading(file):
+        return list(form.starts(file, size))
+
+
+def _splits(file: SourceFile, starts: Sequence[int]) -> Iterator[FileSplit]:
+    for start, stop in pairwise((*starts, None)):
+        assert start is not None
+        yield FileSplit(file, start, stop)
+
+
+def _shares(splits: Sequence[FileSplit], size: int) -> Iterator[Share]:
+    """Splits one after the other; small files share a task."""
+    held: list[FileSplit] = []
+    left = 0
+    for split in splits:
+        is_whole = split.start == 0 and split.stop is None
+        nbytes = split.file.size if is_whole else size
+        if held and left < nbytes:
+            yield tuple(held)
+            held = []
+        if not held:
+            left = size
+        held.append(split)
+        left -= nbytes
+    if held:
+        yield tuple(held)
+
+
+def _survey(form: FileFormat, wanted: frozenset[str], share: Share) -> Survey:
+    found = Survey()
+    for split in share:
+        with reading(split.file):
+            found.merge(form.survey(split, wanted))
+        for name, value in split.file.partitions:
+            found.columns[name] = {"string": str(value)}
+    return found
+
+
+def _chunks(reader: ShareReader, job: SourceJob, item: tuple[int, Share]) -> list[RowChunk]:
+    partition, share = item
+    return list(chunks(reader.batches(share), job, partition))
+
+
+def _rows_written(folder: Path) -> int:
+    return sum(int(path.name.split("-")[1]) for path in folder.glob("keys-*"))
+
+
+def _write_rejected(
+    source: str,
+    form: FileFormat,
+    reasons: Reasons,
+    folder: str,
+    item: tuple[int, Share, Sequence[RejectedRows]],
+) -> None:
+    """Writes the rejected rows of a share as JSON lines."""
+    partition, share, rejected = item
+    said: dict[int, str] = {}
+    for chunk in rejected:
+        for row, column, reason in zip(*(each.tolist() for each in read_rejects(chunk.paths)), strict=True):
+            said[chunk.start + row] = reasons[column][reason]
+    at = 0
+    path = Path(folder) / f"{source}-{partition}.jsonl"
+    with open(path, "wb", opener=opener) as out:
+        for split in share:
+            # Rows are numbered through the share.
+            size = sum(rows.size for rows in form.rows(split, (), ())) if len(share) > 1 else 0
+            own = {row - at for row in said if row >= at and (len(share) == 1 or row < at + size)}
+            if own:
+                for row, (line, content) in zip(sorted(own), form.told(split, own), strict=True):
+                    _write_row(out, source, split, line, content, said[at + row])
+            at += size
+
+
+def _write_row(out: Any, source: str, split: FileSplit, line: int | None, content: Any, reason: str) -> None:
+    place = {} if line is None else {"line": line}
+    if split.file.partitions and isinstance(content, dict):
+        content = {**content, **dict(split.file.partitions)}
+    told = {"source": source, "file": split.file.name, **place, "row": content, "reason": reason}
+    out.write(orjson.dumps(told, default=shown) + b"\n")

@@ -1,18 +1,19 @@
-"""`adalog export`: a view of a folder's database, a Spark session for one export, and what is said of it."""
+"""`adalog export`: a view of a folder's database, a Spark session if it is large, and what is said of it."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import datetime
 
-from adalog.cluster.tasks import SparkTasks
+from adalog.cluster.tasks import InProcessTasks, SparkTasks, TaskRunner
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ShownWarning, print_warnings
 from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.exporting.export import export
+from adalog.pipeline.exporting.export import export, is_small
 from adalog.pipeline.exporting.target import check_target
 from adalog.schema.arguments.basis import future, read_moment
 from adalog.store.snapshot.snapshot import Snapshot
@@ -32,10 +33,16 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     print_warnings(
         [ShownWarning(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err
     )
-    with started_session(settings) as session, progress_bar() as shown:
-        shown.stage("starting Spark")
-        session.wait(_SPARK_SECONDS)
-        outcome = export(view.history() if history else view, SparkTasks(session.live(), shown), to, form)
+    view = view.history() if history else view
+    with ExitStack() as opened:
+        session = None if is_small(view) else opened.enter_context(started_session(settings))
+        shown = opened.enter_context(progress_bar())
+        runner: TaskRunner = InProcessTasks(shown)
+        if session is not None:
+            shown.stage("starting Spark")
+            session.wait(_SPARK_SECONDS)
+            runner = SparkTasks(session.live(), shown)
+        outcome = export(view, runner, to, form)
     out.json(asdict(outcome))
 
 

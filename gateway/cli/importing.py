@@ -1,8 +1,9 @@
-"""`adalog import`: with a folder and a Spark session for the time of one import, or by a server."""
+"""`adalog import`: into a folder, with a Spark session if the files are large; or by a server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
 from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_of, mapping_text
+from adalog.pipeline.importing.read.runner import ImportRunner, InProcessRunner, is_small
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 
@@ -21,11 +23,16 @@ _SPARK_SECONDS = 240.0
 
 def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    with started_session(settings) as session, open_database(settings) as database, progress_bar() as shown:
-        shown.stage("starting Spark")
-        session.wait(_SPARK_SECONDS)
-        database.compactor.have_folded(folding_on(session))
-        runner, rejected = SparkRunner(session.live(), shown), Path(quarantine)
+    with ExitStack() as opened:
+        session = None if is_small(plan) else opened.enter_context(started_session(settings))
+        database, shown = opened.enter_context(open_database(settings)), opened.enter_context(progress_bar())
+        runner: ImportRunner = InProcessRunner(shown)
+        if session is not None:
+            shown.stage("starting Spark")
+            session.wait(_SPARK_SECONDS)
+            database.compactor.have_folded(folding_on(session))
+            runner = SparkRunner(session.live(), shown)
+        rejected = Path(quarantine)
         outcome = load(database, runner, plan, max_errors=max_errors, quarantine=rejected, dry_run=dry_run)
     _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted

@@ -1,4 +1,4 @@
-"""Imports that clients ask a server for, on its Spark session or on that of another worker."""
+"""Imports that clients ask a server for: in its process, on its Spark session, or by another worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
 from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ProgressEvents, ThreadsOutbox
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
-from adalog.pipeline.importing.read.runner import ImportRunner
+from adalog.pipeline.importing.read.runner import ImportRunner, InProcessRunner, is_small
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import load
 from adalog.schema.request.errors import describe, internal
@@ -49,27 +49,28 @@ class ImportRequest:
 
 
 class Imports:
-    """Thread-safe. `runner`: makes the runner of tasks; None: the pool's Spark session, once that is there."""
+    """Thread-safe. `runner`: makes the runner of an import's tasks; None: in this process if the files are small,
+    else on the pool's Spark session, once that is there."""
 
     def __init__(
         self,
         database: Database,
         pool: Pool,
         settings: Settings,
-        runner: Callable[[JobProgress], ImportRunner] | None = None,
+        runner: Callable[[JobProgress, ImportPlan], ImportRunner] | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         """elsewhere: has another process do them, which says first that one has begun, and None now and then."""
         self._database = database
         self._pool = pool
         self._settings = settings
-        self.runner = runner or self._spark_runner
+        self.runner = runner or self._runner
         self._elsewhere = elsewhere
         self.jobs = Jobs("import")
 
     async def abegin(self, wish: ImportRequest) -> Outbox:
-        """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
-        without Spark."""
+        """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE if a
+        large one needs Spark and there is none."""
         if self._elsewhere is None:
             return self.begin(wish, Outbox())
         outbox, said = Outbox(), self._elsewhere(wish)
@@ -94,8 +95,11 @@ class Imports:
 
     def begin(self, wish: ImportRequest, outbox: AnyOutbox) -> AnyOutbox:
         """Begins an import here, as `abegin`."""
-        if self._pool.spark is None and self.runner == self._spark_runner:
-            raise unavailable("this server has no Spark (ADALOG_SPARK is off)", retryable=False)
+        if self._pool.spark is None and self.runner == self._runner and not is_small(wish.plan):
+            raise unavailable(
+                "this server has no Spark (ADALOG_SPARK is off), which an import of large files needs",
+                retryable=False,
+            )
         return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox)
 
     # On the job's thread
@@ -103,11 +107,10 @@ class Imports:
     def _imported(self, wish: ImportRequest, outbox: Outbox) -> dict[str, Any]:
         with self._database.unfinished() as aside:
             told = ProgressEvents(outbox)
-            told.stage("starting Spark")
             rejected = aside / "rejected"
             outcome = load(
                 self._database,
-                self.runner(told),
+                self.runner(told, wish.plan),
                 wish.plan,
                 max_errors=wish.max_errors,
                 quarantine=rejected,
@@ -121,7 +124,10 @@ class Imports:
                 _tell_rejected(rejected, outbox)
             return asdict(outcome)
 
-    def _spark_runner(self, told: JobProgress) -> ImportRunner:
+    def _runner(self, told: JobProgress, plan: ImportPlan) -> ImportRunner:
+        if is_small(plan):
+            return InProcessRunner(told)
+        told.stage("starting Spark")
         spark = self._pool.spark
         assert isinstance(spark, SparkEngine), "looked at before"
         until = time.monotonic() + _SPARK_SECONDS

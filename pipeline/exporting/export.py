@@ -30,6 +30,8 @@ from adalog.store.values.attribute import Attribute
 
 ROWS: Final = 1 << 21
 """About how many datoms a file has."""
+# Datoms that are exported without Spark.
+_SMALL: Final = 1 << 20
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 63) - 1
 # No attribute's folder begins with a dot.
@@ -46,6 +48,11 @@ class ExportOutcome:
     files: int
     bytes: int
     seconds: float
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    """Whether one process can write a view soon."""
+    return sum(_size(snapshot, each.id) for each in _exported(snapshot)) <= _SMALL
 
 
 def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, rows: int = ROWS) -> ExportOutcome:
@@ -155,10 +162,15 @@ def _tasks(snapshot: Snapshot, shares: Sequence[ExportShare], rows: int) -> list
     held: list[ExportShare] = []
     size = 0
     for share in shares:
-        data = snapshot.data_of(share.attribute)
         held.append(share)
-        size += (data.relation.count + len(data.delta)) // parts[share.attribute]
+        size += _size(snapshot, share.attribute) // parts[share.attribute]
         if size >= rows // 2:
             tasks.append(tuple(held))
             held, size = [], 0
     return [*tasks, tuple(held)] if held else tasks
+
+
+def _size(snapshot: Snapshot, attribute: int) -> int:
+    """About how many datoms an attribute has."""
+    data = snapshot.data_of(attribute)
+    return data.relation.count + len(data.delta)

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool
-from adalog.pipeline.importing.read.mapping import ImportPlan, RowSource, read_mapping
+from adalog.pipeline.importing.read.mapping import read_mapping
 from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
@@ -65,25 +62,9 @@ def _counts(database: Database) -> dict[str, int]:
 def _imported(folder: Path, mapping: str, rows: int) -> Iterator[World]:
     plan = read_mapping(EXAMPLES / mapping, {})
     with Database.open(str(folder / "data")) as database:
-        runner = InProcess(_tables(plan), rows=rows, batch=rows)
-        assert load(database, runner, plan).rejected == 0
+        assert load(database, InProcess(rows=rows), plan).rejected == 0
         pool = Pool(database)
         try:
             yield World(database, pool)
         finally:
             pool.close()
-
-
-def _tables(plan: ImportPlan) -> dict[str, pa.Table]:
-    return {source.name: _table(source) for source in plan.sources}
-
-
-def _table(source: RowSource) -> pa.Table:
-    if source.format == "parquet":
-        return pq.read_table(source.path)
-    # Every column as text, as Spark reads a CSV file unless told otherwise; what is empty is null.
-    header = Path(source.path).read_text(encoding="utf-8").splitlines()[0].split(",")
-    options = pyarrow.csv.ConvertOptions(
-        column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
-    )
-    return pyarrow.csv.read_csv(source.path, convert_options=options)

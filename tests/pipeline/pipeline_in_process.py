@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
 from adalog.pipeline.importing.read.runner import InProcessRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
@@ -57,13 +57,11 @@ def imported(
 ) -> tuple[ImportOutcome, list[tuple[str, int, str]]]:
     """What an import did, and the rows that it rejected: source, number, reason. The mapping is YAML's data. The
     tables are the sources by name, each in some files; one of lines has a column `value`."""
-    file = folder / "mapping.yaml"
-    file.write_text(json.dumps(mapping))
-    paths = {name: str(written(folder, name, table, partitions)) for name, table in tables.items()}
+    plan = planned(folder, mapping, tables, partitions)
     quarantine = folder / "quarantine"
     for left in quarantine.glob("*.jsonl"):
         left.unlink()
-    outcome = load(database, InProcess(buckets, rows), read_mapping(file, paths), quarantine=quarantine, **options)
+    outcome = load(database, InProcess(buckets, rows), plan, quarantine=quarantine, **options)
     found = []
     for path in sorted(quarantine.glob("*.jsonl")):
         for line in path.read_text().splitlines():
@@ -72,6 +70,16 @@ def imported(
                 number = said["row"].get(_NUMBER, said.get("line", 0) - 1)
                 found.append((said["source"], number, said["reason"]))
     return outcome, sorted(found)
+
+
+def planned(
+    folder: Path, mapping: Mapping[str, Any], tables: Mapping[str, pa.Table], partitions: int = 2
+) -> ImportPlan:
+    """The mapping's plan for tables, which are written."""
+    file = folder / "mapping.yaml"
+    file.write_text(json.dumps(mapping))
+    paths = {name: str(written(folder, name, table, partitions)) for name, table in tables.items()}
+    return read_mapping(file, paths)
 
 
 def written(folder: Path, name: str, table: pa.Table, partitions: int = 1) -> Path:

@@ -232,7 +232,7 @@ def test_what_fails_leaves_nothing(database: Database, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     for name in ("here", "there"):
         with pytest.raises(AdalogError, match="gone"):
-            export(database.snapshot(), Failing({}), tmp_path / name, "parquet")
+            export(database.snapshot(), Failing(), tmp_path / name, "parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "here"]
     assert not any((tmp_path / "here").iterdir())
     exported(database.snapshot(), tmp_path / "here")
@@ -241,13 +241,13 @@ def test_what_fails_leaves_nothing(database: Database, tmp_path: Path) -> None:
 class Twice(InProcess):
     """A runner that does each task twice, and knows the files of the second time."""
 
-    def each(self, stage: str, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        super().each(stage, work, items, rows)
-        return super().each(stage, work, items, rows)
+    def each(self, stage: str, work: Callable[[Any], Any], items: Sequence[Any], *rows: Any) -> list[Any]:
+        super().each(stage, work, items, *rows)
+        return super().each(stage, work, items, *rows)
 
 
 def test_a_task_done_twice(database: Database, tmp_path: Path) -> None:
-    outcome = export(database.snapshot(), Twice({}), tmp_path / "out", "parquet")
+    outcome = export(database.snapshot(), Twice(), tmp_path / "out", "parquet")
     assert len(list((tmp_path / "out").glob("*/*.parquet"))) == outcome.files
     assert in_parquet(tmp_path / "out") == said(database.snapshot())
 

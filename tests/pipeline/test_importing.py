@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import resource
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.importing.write.loading import load
 from adalog.store.checkpoint import adoption
 from adalog.store.database import Database
-from tests.pipeline.pipeline_in_process import imported
+from tests.pipeline.pipeline_in_process import InProcess, imported, planned
 
 SCHEMA = """[
  {:db/ident :person/id :db/valueType :db.type/string :db/cardinality :db.cardinality/one
@@ -399,18 +399,17 @@ def test_a_disk_that_takes_no_more(database: Database, tmp_path: Path, room: int
     table = pa.table({"id": [f"p{n}" for n in range(200)], "name": [f"name {n}" for n in range(200)]})
     before, t = facts(database), database.snapshot().t
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
-    what = mapping({"person/name": "name"})
-    (tmp_path / "mapping.yaml").write_text("")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max(room, len(json.dumps(what))), unlimited[1]))
+    plan = planned(tmp_path, mapping({"person/name": "name"}), {"people": table})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, unlimited[1]))
     try:
         with pytest.raises(AdalogError) as refused:
-            imported(database, tmp_path, what, {"people": table}, rows=50)
+            load(database, InProcess(rows=50), plan)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert (refused.value.code, refused.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
     assert (facts(database), database.snapshot().t) == (before, t)
     assert not (tmp_path / "data" / "importing").exists()
-    outcome, _ = imported(database, tmp_path, what, {"people": table}, rows=50)
+    outcome = load(database, InProcess(rows=50), plan)
     assert (outcome.accepted, outcome.entities) == (True, 200)
 
 

@@ -235,7 +235,7 @@ def test_a_server_imports_on_its_session(session: Session, tmp_path: Path) -> No
         database.transact(SCHEMA)
         pool = Pool(database)
         opened = Gateway(database, pool, settings)
-        opened.app.state.imports.runner = lambda told: SparkRunner(session.live(), told)
+        opened.app.state.imports.runner = lambda told, _: SparkRunner(session.live(), told)
         command = ["import", "--mapping", str(tmp_path / "in" / "mapping.yaml"), "--max-errors", "1"]
         command += ["--quarantine", str(tmp_path / "quarantine")]
         try:

@@ -56,7 +56,7 @@ def test_an_export_to_an_object_store(
     s3: Objects, database: Database, tmp_path: Path, form: str, runner: Any
 ) -> None:
     view = database.snapshot().history()
-    outcome = export(view, runner({}), s3.address("back/up"), form, 2)
+    outcome = export(view, runner(), s3.address("back/up"), form, 2)
     read = in_parquet if form == "parquet" else in_edn
     assert read(fetched(s3, "back/up", tmp_path / "here")) == said(view)
     assert outcome.files == sum("/part-" in name for name in s3.held)

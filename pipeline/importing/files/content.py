@@ -46,13 +46,13 @@ def reading(file: SourceFile) -> Iterator[None]:
     """Raises ARG_INVALID where a file cannot be read."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise invalid_argument(
-            f"{file.name} is not {error.encoding}: {error.reason}; say how it is encoded, as "
-            "`options: {encoding: windows-1252}`"
-        ) from None
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, UnicodeDecodeError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        if isinstance(error, UnicodeDecodeError) or "invalid utf" in why.lower():
+            encoding = getattr(error, "encoding", "UTF-8")
+            raise invalid_argument(
+                f"{file.name} is not {encoding}; say how it is encoded, as `options: {{encoding: windows-1252}}`"
+            ) from None
         raise invalid_argument(f"{file.name} cannot be read: {why}") from None
 
 
@@ -83,6 +83,12 @@ def _raw(split: FileSplit) -> Iterator[bytes]:
         while left and (piece := file.read(PIECE if left < 0 else min(PIECE, left))):
             left = left if left < 0 else left - len(piece)
             yield piece
+
+
+def mark_length(file: SourceFile) -> int:
+    """The bytes of a file's byte order mark, which `pieces` leaves out."""
+    with open(file.path, "rb") as content:
+        return len(_BOM) if content.read(len(_BOM)) == _BOM else 0
 
 
 def line_batches(split: FileSplit, encoding: str) -> Iterator[list[bytes]]:

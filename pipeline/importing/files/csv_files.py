@@ -26,6 +26,7 @@ from adalog.pipeline.importing.files.content import (
     line_ends,
     line_starts,
     lines_before,
+    mark_length,
     pieces,
 )
 from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, Survey
@@ -206,7 +207,7 @@ class CsvFiles:
 
     def _row_starts(self, file: SourceFile, size: int) -> list[int]:
         """Starts of rows by the number of quotes before them, if all quotes are regular."""
-        starts, wanted, at = [0], size, 0
+        starts, wanted, at = [0], size, mark_length(file)
         for piece, regular in self._pieces(FileSplit(file), head=True):
             if not regular:
                 return [0]

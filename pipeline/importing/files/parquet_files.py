@@ -60,9 +60,21 @@ class ParquetFiles:
         with pq.ParquetFile(split.file.path) as parquet:
             for batch in parquet.iter_batches(_BATCH, _groups(parquet, split)):
                 own = np.array([place - at for place in wanted if at <= place < at + batch.num_rows], np.int64)
-                for row in batch.take(pa.array(np.sort(own))).to_pylist():
+                rows = batch.take(pa.array(np.sort(own)))
+                texts = pa.table({name: _shown(rows.column(at)) for at, name in enumerate(rows.schema.names)})
+                for row in texts.to_pylist():
                     yield None, {name: value for name, value in row.items() if value is not None}
                 at += batch.num_rows
+
+
+def _shown(values: pa.Array) -> pa.Array:
+    """Times as texts: Python does not have all of them."""
+    if not pa.types.is_timestamp(values.type):
+        return values
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return values.cast(pa.int64())
 
 
 def _groups(parquet: pq.ParquetFile, split: FileSplit) -> range:

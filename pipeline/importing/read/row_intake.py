@@ -48,7 +48,7 @@ class RowIntake(Intake[RowSource]):
         prepared = self._declared(forms, hold, self._declarations)
         identities = _identities(self._sources, prepared.schema)
         resolved = [
-            _resolved(source, survey, prepared.schema, identities)
+            _resolved(source, None if source.format == "jsonl" else survey, prepared.schema, identities)
             for source, survey in zip(self._sources, self._surveys, strict=True)
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
@@ -72,12 +72,7 @@ class RowIntake(Intake[RowSource]):
         ]
         if not empty or not any(chunk.rows for chunk in chunks) or source.part:
             return
-        survey = self._opened[number].survey(self._runner, ())
-        if not survey.rows:
-            raise invalid_argument(
-                f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
-                "them, say `options: {multiLine: true}`"
-            )
+        survey = self._json_survey(number, ())
         for name in empty:
             _found(source, name, survey)
 
@@ -90,7 +85,7 @@ class RowIntake(Intake[RowSource]):
             survey = self._survey(number, unknown)
             if source.part:
                 # Some of many rows may lack keys, whose types later ones say.
-                unknown = [each for each in unknown if each.column is None or each.column in survey.columns]
+                unknown = [each for each in unknown if each.column is None or survey.columns.get(each.column)]
                 kept = tuple(each for each in source.columns if _is_declared(each, schema) or each in unknown)
                 self._sources[number] = replace(source, columns=kept)
             for column in unknown:
@@ -115,7 +110,16 @@ class RowIntake(Intake[RowSource]):
             return Survey()
         survey = self._surveys[number]
         if survey is None:
-            survey = self._surveys[number] = self._opened[number].survey(self._runner, wanted)
+            survey = self._surveys[number] = self._json_survey(number, wanted)
+        return survey
+
+    def _json_survey(self, number: int, wanted: Collection[str]) -> Survey:
+        survey, source = self._opened[number].survey(self._runner, wanted), self._sources[number]
+        if not survey.rows and not source.part and any(file.size for file in self._opened[number].files):
+            raise invalid_argument(
+                f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
+                "them, say `options: {multiLine: true}`"
+            )
         return survey
 
     def _names(self, number: int) -> Mapping[str, str]:
@@ -237,7 +241,7 @@ def _resolved(
 
 
 def _found(source: RowSource, name: str, survey: Survey | None) -> str:
-    """The name, if files have such a column. survey: None if that is not known yet."""
+    """The name, if files have such a column. survey: None if rows have columns of their own."""
     if survey is None or name in survey.columns:
         return name
     known = ", ".join(survey.columns)

@@ -23,6 +23,7 @@ from adalog.gateway.cli import main
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
+from adalog.pipeline.importing.read import runner
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import serving
 from tests.gateway.streams import Live
@@ -41,10 +42,10 @@ FOLLOW = f'subscription {{ live(query: "{NAMES}") {{ kind basisT resume rows add
 
 
 class Stepwise(InProcess):
-    """A runner over the tables, which waits before each stage until it may go on, where that is wanted."""
+    """A runner that waits before each stage until it may go on, where that is wanted."""
 
-    def __init__(self, told: JobProgress, tables: dict[str, pa.Table], gate: Gate) -> None:
-        super().__init__(tables)
+    def __init__(self, told: JobProgress, gate: Gate) -> None:
+        super().__init__()
         self._told = told
         self._gate = gate
 
@@ -56,11 +57,6 @@ class Stepwise(InProcess):
         made = super().each(stage, work, items, rows)
         self._told.tasks(len(items), len(items), 3)
         return made
-
-    def quarantine(self, source: Any, rejected: Any, reasons: Any, to: Path) -> None:
-        super().quarantine(source, rejected, reasons, to)
-        lines = [json.dumps({"row": row, "reason": why}) + "\n" for _, row, why in self.rejected]
-        (to / "people-0.jsonl").write_text("".join(lines))
 
 
 class Gate:
@@ -97,9 +93,8 @@ class Importing:
         self.address = address
         self.inbox = inbox
         self.gate = Gate()
-        self.tables = {"people": PEOPLE}
         imports: Imports = opened.app.state.imports
-        imports.runner = lambda told: Stepwise(told, self.tables, self.gate)
+        imports.runner = lambda told, _: Stepwise(told, self.gate)
 
     def wish(self, path: str = "people.parquet", **more: Any) -> dict[str, Any]:
         return wish(self.inbox, path, **more)
@@ -281,7 +276,7 @@ def test_what_is_wrong_with_the_rows_is_told(server: Importing) -> None:
 
 _SERVER = """
 from adalog.gateway.jobs.imports import Imports
-from tests.gateway.jobs.test_imports import PEOPLE, Gate, Stepwise
+from tests.gateway.jobs.test_imports import Gate, Stepwise
 
 made = Imports.__init__
 
@@ -289,7 +284,7 @@ def without_spark(self, *given):
     made(self, *given)
     gate = Gate()
     gate.close()
-    self.runner = lambda told: Stepwise(told, {"people": PEOPLE}, gate)
+    self.runner = lambda told, _: Stepwise(told, gate)
 
 Imports.__init__ = without_spark
 from adalog.gateway.cli import main
@@ -443,11 +438,12 @@ def test_places_that_are_none() -> None:
     assert checked(Settings(import_folders="/srv/in,s3a://bucket/in"))
 
 
-def test_without_spark(tmp_path: Path) -> None:
+def test_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with importing(tmp_path) as server:
         imports: Imports = server.opened.app.state.imports
-        del imports.runner
-        imports.runner = imports._spark_runner
+        imports.runner = imports._runner
+        assert server.events(server.wish())[-1][0] == "done"
+        monkeypatch.setattr(runner, "SMALL_BYTES", 1)
         refused = server.ask(server.wish())
         assert refused.status_code == 503
         assert "this server has no Spark" in refused.json()["errors"][0]["message"]
@@ -468,7 +464,7 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
     refused = CliRunner().invoke(main, command)
     assert refused.exit_code == 1, refused.output
     assert "1 rows were rejected; quarantine has them" in refused.stderr
-    assert json.loads((tmp_path / "quarantine" / "people-0.jsonl").read_text())["row"] == 2
+    assert json.loads((tmp_path / "quarantine" / "people-0.jsonl").read_text())["row"] == {"name": "nobody"}
     done = CliRunner().invoke(main, [*command, "--max-errors", "1", "people=in/people.parquet"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout.splitlines()[-1])

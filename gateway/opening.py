@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from adalog.datalog import edn
 from adalog.executor.cache.settings import CacheSettings, RedisSettings
-from adalog.executor.pool import Pool, PoolSettings
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.files.progress import Progress
@@ -18,6 +17,7 @@ from adalog.store.storage import ProcessGroup
 
 if TYPE_CHECKING:
     from adalog.cluster.session import Session
+    from adalog.executor.pool import Pool
     from adalog.gateway.workers.workers import Workers
 
 
@@ -50,6 +50,9 @@ def open_database(
 def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:
     """The engines; with `spark` the second one too, which starts in the background while nothing waits for it.
     workers: those of which this is one, and one of which has the second engine for all."""
+    # Commands that only write need no engine.
+    from adalog.executor.pool import Pool, PoolSettings
+
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,

@@ -83,7 +83,7 @@ def test_what_is_written_elsewhere_leaves_it_as_it_is(
     database.transact('[{:person/id "z" :person/name "Zed" :person/tag :x} {:person/id "a" :person/name "Old"}]')
     stages = meanwhile(ELSEWHERE)
     outcome, _ = imported(database, tmp_path, mapping(MORE), {"people": TABLE}, leeway=2)
-    assert stages == ["keys", "values", "attributes", "attributes: none"]
+    assert stages[-4:] == ["keys", "values", "attributes", "attributes: none"]
     known = facts_by_id(database)
     assert known == {
         ("a", ":person/name", "Ada"),

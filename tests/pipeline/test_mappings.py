@@ -89,6 +89,21 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         (ONE + '    attributes: {a/b: {column: x, split: ""}}', "`split` is empty"),
         (ONE + "    attributes: {a/b: {value: [1]}}", "`value` is one value"),
         (
+            ONE + "    options: {headers: true}",
+            "line 5, column 15: the format csv has no option headers; did you mean header?",
+        ),
+        (
+            ONE + "    options: {header: yes please}",
+            "line 5, column 15: `header` is true or false, not 'yes please'",
+        ),
+        (
+            ONE + "    options: {encoding: windows-1525}",
+            "names no encoding that is known: 'windows-1525'; did you mean windows-1252?",
+        ),
+        (ONE + "    options: {sep: ab}", "`sep` is one ASCII character, not 'ab'"),
+        (ONE.replace(".csv", ".parquet") + "    options: {a.b: x}", "the format parquet has no option a.b; it has"),
+        (ONE + "    attributes: {a/b: {column: x, round: seconds}}", "line 5, column 42: `round` is milliseconds"),
+        (
             ONE + "    options: {a: !!python/object:os.system x}",
             "line 5, column 18: could not determine a constructor",
         ),

@@ -1,21 +1,24 @@
-"""How far a job is, as a progress bar on standard error."""
+"""How far a job is: a progress bar on a terminal, else a line a second, on standard error."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from adalog.gateway.cli.output.console import err
 from adalog.store.backup.progress import BackupProgress
 
+# Between lines where there is no terminal.
+_LINE_SECONDS: Final = 1.0
+
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressBar]:
-    """A bar on standard error that is there while its block runs, on a terminal alone."""
+    """What tells of a job while its block runs."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -35,6 +38,7 @@ class ProgressBar(BackupProgress):
         self._task: TaskID | None = None
         self._name = ""
         self._began = 0.0
+        self._told = time.monotonic()
 
     def followed(
         self, events: Iterable[tuple[str, Any]], rejected: Callable[[str, str], None] | None = None
@@ -57,6 +61,7 @@ class ProgressBar(BackupProgress):
             self._bar.remove_task(self._task)
         self._name, self._began = name, time.monotonic()
         self._task = self._bar.add_task(name, total=None, pace="")
+        self._tell(name)
 
     def tasks(self, done: int, total: int, rows: int) -> None:
         """So many of the stage's tasks are done; while files are read, about so many rows."""
@@ -65,6 +70,12 @@ class ProgressBar(BackupProgress):
         seconds = max(time.monotonic() - self._began, 0.001)
         pace = f"{rows / seconds:,.0f} rows/s" if rows else ""
         self._bar.update(self._task, completed=done, total=total, pace=pace)
+        self._tell(f"{self._name}: {done:,} of {total:,}{', ' if pace else ''}{pace}")
+
+    def _tell(self, line: str) -> None:
+        if self._bar.disable and time.monotonic() - self._told >= _LINE_SECONDS:
+            self._told = time.monotonic()
+            err.tell(line)
 
     def bytes(self, done: int, total: int) -> None:
         self.tasks(done, total, 0)

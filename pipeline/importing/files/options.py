@@ -57,6 +57,10 @@ def file_format(name: str, path: str, options: Mapping[str, str]) -> FileFormat:
     )
 
 
+def has_option(form: str, name: str) -> bool:
+    return _canonical(form, name) is not None
+
+
 def check_option(form: str, name: str, value: str) -> None:
     """Raises ValueError for an option that a format does not have, or a value that it does not take."""
     known = _canonical(form, name)

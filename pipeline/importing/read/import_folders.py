@@ -1,8 +1,7 @@
 """The places that an import over a connection may read; its sources' files are looked up here.
 
-A mapping names paths, and options of Spark's readers, so it could read whatever the process may read. A client's
-mapping is limited to files below configured folders or addresses, with links resolved, and to options that only
-describe a format.
+A mapping names paths, so it could read whatever the process may read. A client's mapping is limited to files below
+configured folders or addresses, with links resolved.
 """
 
 from __future__ import annotations
@@ -25,32 +24,14 @@ if TYPE_CHECKING:
 
 _SPECIAL: Final = frozenset("*?[]{}\\")
 
-_FILES: Final = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale")
-_TIMES: Final = ("dateFormat", "timestampFormat", "timestampNTZFormat", "enableDateTimeParsingFallback")
-_TEXT: Final = ("multiLine", "encoding", "charset", "lineSep", "samplingRatio", *_TIMES)
-_OPTIONS: Final = {
-    "csv": (
-        *("header", "sep", "delimiter", "quote", "escape", "comment", "charToEscapeQuoteEscaping", "inferSchema"),
-        *("nullValue", "emptyValue", "nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace"),
-        *("ignoreTrailingWhiteSpace", "unescapedQuoteHandling", "maxColumns", "maxCharsPerColumn", "preferDate"),
-        *("enforceSchema", *_TEXT),
-    ),
-    "jsonl": (
-        *("primitivesAsString", "prefersDecimal", "allowComments", "allowUnquotedFieldNames", "allowSingleQuotes"),
-        *("allowNumericLeadingZeros", "allowBackslashEscapingAnyCharacter", "allowNonNumericNumbers"),
-        *("allowUnquotedControlChars", "dropFieldIfAllNull", *_TEXT),
-    ),
-    "parquet": ("mergeSchema", "datetimeRebaseMode", "int96RebaseMode"),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ImportFolders(AllowedPlaces):
     EXAMPLE: ClassVar = "s3a://bucket/in"
 
     def checked(self, plan: ImportPlan) -> ImportPlan:
-        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
-        could reach elsewhere, ARG_INVALID where there are no files."""
+        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere, ARG_INVALID
+        where there are no files."""
         sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
         return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
 
@@ -61,14 +42,6 @@ class ImportFolders(AllowedPlaces):
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
-        known = {name.lower() for name in (*_OPTIONS.get(source.format, ()), *_FILES)}
-        for name in source.options:
-            if name.lower() not in known:
-                raise AdalogError(
-                    Code.FORBIDDEN,
-                    f"source {source.name}: a server does not hand the option {name} to Spark's reader of "
-                    f"{source.format}; import with --data, or leave it out",
-                )
         # Files that a source names stand for its path, and are no patterns.
         named = map(glob.escape, source.files) if source.files else (source.path,)
         return tuple(each for path in named for each in self._found(source, path))

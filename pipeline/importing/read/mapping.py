@@ -12,7 +12,7 @@ import yaml
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.files.options import check_option
+from adalog.pipeline.importing.files.options import check_option, has_option
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
 from adalog.store.values.scalars import keyword_named
@@ -205,7 +205,7 @@ class _Reader:
             self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = self._options(form, entries)
+        options = self._options(form, entries, given_path=path is not None)
         pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
         columns = tuple(self._column(*pair) for pair in pairs)
         entity = self._entity(entries["entity"])
@@ -222,14 +222,18 @@ class _Reader:
         ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
         if ids not in ("new", "keep"):
             self._refuse(entries["ids"], "`ids` is keep, or new")
-        return DatomSource(name, path, form, self._options(form, entries), ids == "keep")
+        return DatomSource(name, path, form, self._options(form, entries, given_path=False), ids == "keep")
 
-    def _options(self, form: str, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
+    def _options(self, form: str, entries: Mapping[str, yaml.Node], *, given_path: bool) -> dict[str, str]:
         given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
         options = {}
         for key, name, node in given:
             options[name] = self._option(node)
             if form == KAFKA or (form in ROWS and name.lower() in TAKING):
+                continue
+            if given_path and not has_option(form, name) and any(has_option(each, name) for each in ROWS):
+                # A path of the command line may be of another format than the mapping's.
+                del options[name]
                 continue
             try:
                 check_option(form, name, options[name])

@@ -343,13 +343,9 @@ def test_roles(tmp_path: Path) -> None:
         ({"path": "../data/*.parquet"}, "imports nothing from"),
         ({"path": "file:///etc/passwd", "source": {"format": "csv"}}, "imports nothing from file:///etc/passwd"),
         ({"path": "s3a://bucket/people.parquet"}, "imports nothing from s3a://bucket/people.parquet"),
-        (
-            {"source": {"options": {"parquet.crypto.factory.class": "x"}}},
-            "does not hand the option parquet.crypto.factory.class",
-        ),
     ],
 )
-def test_places_and_options(server: Importing, changed: dict[str, Any], message: str) -> None:
+def test_places(server: Importing, changed: dict[str, Any], message: str) -> None:
     refused = server.ask(server.wish(**changed))
     assert refused.status_code == 403
     assert message in refused.json()["errors"][0]["message"]

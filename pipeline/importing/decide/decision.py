@@ -92,11 +92,12 @@ class Decider:
     def decided(
         self, found: ImportBasis, read: ReadRows, jobs: Sequence[SourceJob], max_errors: int
     ) -> Decision | ReadRows:
-        """The decision; or the rows, if more than `max_errors` are rejected. jobs: of the reading."""
+        """The decision; or the rows, if more than `max_errors` are rejected, all of them with their reasons. jobs:
+        of the reading."""
         prepared = found.prepared
         chunks, rejected, count = list(read.chunks), [list(each) for each in read.rejected], read.count
         database = self.shipped(found)
-        while count <= max_errors:
+        while True:
             keys = KeysJob(self.folder, database, tuple(found.identities), tuple(chunks), found.ids)
             buckets, numbering = self._numbered(keys, prepared)
             if found.upserts:
@@ -108,10 +109,13 @@ class Decider:
                     buckets, numbering = self._numbered(keys, prepared)
             blocks = self._blocks(numbering, prepared)
             job = self.job(found, chunks, database, numbering, blocks)
+            job = replace(job, dry=job.dry or count > max_errors)
             written = self.written(job, job.attributes, prepared.snapshot)
             # Refs without a target first: without their rows there may be nothing to contest.
             faults = [path for each in written if each.missing for path in each.faults]
             faults = faults or [path for each in written if each.contested for path in each.faults]
+            if not faults and count > max_errors:
+                return ReadRows(chunks, rejected, count)
             if not faults:
                 self.intake.check(found, changed(written), count)
                 return Decision(found, ReadRows(chunks, rejected, count), buckets, numbering, blocks, job, written)
@@ -119,12 +123,10 @@ class Decider:
             for at, path, number in lost:
                 rejected[at].append(path)
                 count += number
-            if count <= max_errors:
-                narrow = partial(_narrowed, jobs)
-                fresh = self.runner.each("rejecting", narrow, [(chunks[at], path) for at, path, _ in lost])
-                for (at, _, _), chunk in zip(lost, fresh, strict=True):
-                    chunks[at] = chunk
-        return ReadRows(chunks, rejected, count)
+            narrow = partial(_narrowed, jobs)
+            fresh = self.runner.each("rejecting", narrow, [(chunks[at], path) for at, path, _ in lost])
+            for (at, _, _), chunk in zip(lost, fresh, strict=True):
+                chunks[at] = chunk
 
     def shipped(self, found: ImportBasis) -> ShippedSnapshot:
         """The part of the database for tasks: the attributes that the import touches, and idents."""

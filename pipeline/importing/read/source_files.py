@@ -49,8 +49,10 @@ class SourceFiles:
         size = max(_LEAST_BYTES, sum(file.size for file in files) // runner.buckets)
         size = min(size, runner.share_bytes)
         large = [file for file in files if file.size > size]
-        found_starts = runner.each(f"dividing {source.name}", partial(_starts, form, size), large)
-        starts = dict(zip([file.number for file in large], found_starts, strict=True))
+        starts = {}
+        if large:
+            found_starts = runner.each(f"dividing {source.name}", partial(_starts, form, size), large)
+            starts = dict(zip([file.number for file in large], found_starts, strict=True))
         splits = [split for file in files for split in _splits(file, starts.get(file.number, [0]))]
         shares = list(_shares(splits, size))
         runner.buckets = max(runner.buckets, len(shares))

@@ -151,11 +151,12 @@ def test_what_is_told(server: Importing) -> None:
     assert [kind for kind, _ in events if kind != "progress"] == ["rejected", "done"]
     stages = [said["stage"] for kind, said in events if kind == "progress"]
     # Of those that nobody had taken yet the latest is told.
-    assert set(stages) <= {"starting Spark", "keys", "values", "attributes"}
-    assert stages[-1] == "attributes"
+    files = {f"{what} people" for what in ("looking at", "reading", "writing rejected rows of")}
+    assert set(stages) <= {*files, "keys", "values", "attributes"}
+    assert stages[-1] == "writing rejected rows of people"
     [rejected] = [said for kind, said in events if kind == "rejected"]
     assert rejected["file"] == "people-0.jsonl"
-    assert json.loads(rejected["text"])["row"] == 2
+    assert json.loads(rejected["text"])["row"] == {"name": "nobody"}
     done = events[-1][1]
     assert {name: done[name] for name in ("t", "rows", "entities", "datoms", "rejected", "accepted")} == {
         "t": 2,
@@ -266,7 +267,7 @@ def _stopping() -> Any:
 
 
 def test_what_is_wrong_with_the_rows_is_told(server: Importing) -> None:
-    server.tables = {"people": pa.table({"id": ["a"], "other": ["x"]})}
+    pq.write_table(pa.table({"id": ["a"], "other": ["x"]}), server.inbox / "people.parquet")
     kind, said = server.events(server.wish())[-1]
     assert kind == "error"
     [error] = said["errors"]

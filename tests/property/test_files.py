@@ -1,0 +1,150 @@
+"""Rows of files mean the same alone and among others, and the same as other programs read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adalog.pipeline.importing.files.content import FileSplit, SourceFile
+from adalog.pipeline.importing.files.csv_files import CsvFiles
+from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.options import FileFormat
+from adalog.pipeline.importing.read.typed_columns import TypedColumn, typed
+
+TYPES = ("string", "long", "bigint", "double", "float", "bigdec", "boolean", "instant", "keyword", "uuid", "bytes")
+ROWS = 2000
+COLUMNS = ("a", "b", "c")
+
+JSON_VALUES = (
+    *(
+        '"x"',
+        '""',
+        '" "',
+        '"5"',
+        '"1.0"',
+        '":k"',
+        '"2024-05-01"',
+        '"2024-05-01T00:00:00.1234Z"',
+        '"\\ud83d\\ude00"',
+    ),
+    *("5", "-0", "1.0", "1e3", "0.1", "1E-7", "9007199254740993", "9007199254740993.0", "18446744073709551616"),
+    *("-9223372036854775809", "12345678901234567.25", "1e999", '"\\ud83d\\ude00"', "true", "false", "null", "{}"),
+    *(
+        "[]",
+        '["a", "b"]',
+        '[1, 2.5, "c"]',
+        "[[1]]",
+        '[1, {"d": 2}]',
+        "[0.1, 18446744073709551616]",
+        '"\\ud800"',
+        "NaN",
+        "01",
+        "",
+    ),
+)
+CSV_CELLS = (
+    *(
+        "",
+        '""',
+        "x",
+        " x ",
+        '"x"',
+        '"a\nb"',
+        '"a\r\nb"',
+        '"say ""hi"""',
+        "5",
+        "007",
+        "1.0",
+        "1.",
+        ".5",
+        "1e3",
+        "##Inf",
+    ),
+    *(
+        "9007199254740993",
+        "true",
+        "TRUE",
+        "2024-05-01",
+        "2024-05-01 10:00:00.1234",
+        ":k",
+        'x"y',
+        '"x"y',
+        "é",
+        "NaN",
+    ),
+)
+
+
+def numbers(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def lines_of_json(count: int) -> list[str]:
+    chance = numbers(1)
+    lines = []
+    for _ in range(count):
+        members = [f'"{name}": {chance.choice(JSON_VALUES)}' for name in COLUMNS if chance.random() < 0.9]
+        lines.append("{" + ", ".join(members) + "}" if chance.random() < 0.98 else str(chance.choice(JSON_VALUES)))
+    return [line if line.strip() else "{}" for line in lines]
+
+
+def lines_of_csv(count: int) -> list[str]:
+    chance = numbers(2)
+    sizes = chance.choice([3, 3, 3, 3, 3, 3, 3, 3, 2, 4], count)
+    return [",".join(chance.choice(CSV_CELLS, size)) for size in sizes]
+
+
+def read(form: FileFormat, path: Path, content: bytes, size: int) -> list[tuple[Any, ...]]:
+    """For each row what it means by column and type, or that it is malformed; by splits of about this size."""
+    path.write_bytes(content)
+    file = SourceFile(0, str(path), path.name, len(content))
+    starts = [*form.starts(file, size), None]
+    found: list[tuple[Any, ...]] = []
+    for start, stop in pairwise(starts):
+        assert start is not None
+        for rows in form.rows(FileSplit(file, start, stop), COLUMNS, set(COLUMNS)):
+            meanings = [
+                meanings_of(typed(rows.columns[name], kind, kind), rows.size) for name in COLUMNS for kind in TYPES
+            ]
+            malformed = set(rows.malformed.tolist())
+            found += [
+                ("malformed",) if number in malformed else tuple(each[number] for each in meanings)
+                for number in range(rows.size)
+            ]
+    return found
+
+
+def meanings_of(column: TypedColumn, size: int) -> list[Any]:
+    """The keys of each row's values, or "bad"."""
+    found: list[Any] = [[] for _ in range(size)]
+    for part in column.parts:
+        keys = part.keys.tolist() if isinstance(part.keys, np.ndarray) else part.keys.to_pylist()
+        for row, index in zip(part.rows.tolist(), part.index.tolist(), strict=True):
+            found[row].append((part.domain, keys[index]))
+    for row in column.bad.tolist():
+        found[row] = ["bad"]
+    return [tuple(sorted(each, key=repr)) for each in found]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_row_means_the_same_alone(form: str, tmp_path: Path) -> None:
+    reader: FileFormat = CsvFiles(header=True) if form == "csv" else JsonLines()
+    lines = lines_of_csv(ROWS) if form == "csv" else lines_of_json(ROWS)
+    head = b"a,b,c\n" if form == "csv" else b""
+    # A line of nothing is no row.
+    alone = [
+        read(reader, tmp_path / "x", head + line.encode() + b"\n", 1 << 30) for line in dict.fromkeys(lines[:80])
+    ]
+    each = dict(zip(dict.fromkeys(lines[:80]), alone, strict=True))
+    few = read(reader, tmp_path / "x", head + "".join(f"{line}\n" for line in lines[:80]).encode(), 1 << 30)
+    assert few == [row for line in lines[:80] for row in each[line]]
+    every = head + "".join(f"{line}\n" for line in lines).encode()
+    whole = read(reader, tmp_path / "x", every, 1 << 30)
+    assert whole[: len(few)] == few
+    for size in (5_000, 30_000):
+        assert read(reader, tmp_path / "x", every, size) == whole
+    backwards = head + "".join(f"{line}\n" for line in reversed(lines)).encode()
+    assert read(reader, tmp_path / "x", backwards, 1 << 30)[::-1] == whole

@@ -81,10 +81,10 @@ def from_file(value_type: str, value: Any, *, rounded: bool = False) -> Any | No
 def from_digits(value_type: str, text: str) -> Any | None:
     """A number of JSON, by its text, as this type; None if it cannot be."""
     value: Any
-    if _FILE_INTEGER.fullmatch(text):
-        value = int(text)
+    if value_type in ("double", "float"):
+        value = _file_double(text)
     else:
-        value = _file_double(text) if value_type in ("double", "float") else _file_decimal(text)
+        value = int(text) if _FILE_INTEGER.fullmatch(text) else _file_decimal(text)
     return None if value is None else from_file(value_type, value)
 
 
@@ -174,11 +174,20 @@ def _stripped(read: Callable[[str], Any | None]) -> Callable[[str], Any | None]:
 
 
 def _file_integer(value_type: str) -> Callable[[str], Any | None]:
-    return _stripped(_matching(_FILE_INTEGER, lambda text: coerced(value_type, int(text))))
+    def read(text: str) -> Any | None:
+        if _FILE_INTEGER.fullmatch(text):
+            return coerced(value_type, int(text))
+        number = _file_decimal(text)
+        return None if number is None else coerced(value_type, number)
+
+    return _stripped(read)
 
 
 def _file_double(text: str) -> float | None:
     if _FILE_NUMBER.fullmatch(text):
+        if _FILE_INTEGER.fullmatch(text):
+            # Whole numbers that a double cannot hold are none.
+            return coerced("double", int(text))
         number = float(text)
         # As in EDN: what is too large for a double is not infinity.
         return number if math.isfinite(number) else None

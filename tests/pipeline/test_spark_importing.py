@@ -80,7 +80,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def imported(database: Database, session: Session, folder: Path, path: str, max_errors: int = 0) -> ImportOutcome:
     file = folder / "mapping.yaml"
-    file.write_text(MAPPING.replace("PATH", path))
+    options = "" if path.endswith(".csv") else '    options: {header: true, comment: "#"}\n'
+    file.write_text(MAPPING.replace(options, "").replace("PATH", path))
     watching = Silent()
     runner = SparkRunner(session.live(), watching)
     outcome = load(

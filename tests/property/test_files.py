@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
 from adalog.pipeline.importing.files.csv_files import CsvFiles
 from adalog.pipeline.importing.files.json_lines import JsonLines
 from adalog.pipeline.importing.files.options import FileFormat
+from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.read.typed_columns import TypedColumn, typed
 
 TYPES = ("string", "long", "bigint", "double", "float", "bigdec", "boolean", "instant", "keyword", "uuid", "bytes")
@@ -148,3 +153,52 @@ def test_a_row_means_the_same_alone(form: str, tmp_path: Path) -> None:
         assert read(reader, tmp_path / "x", every, size) == whole
     backwards = head + "".join(f"{line}\n" for line in reversed(lines)).encode()
     assert read(reader, tmp_path / "x", backwards, 1 << 30)[::-1] == whole
+
+
+def test_parquet_means_the_same_in_any_row_groups(tmp_path: Path) -> None:
+    chance = numbers(3)
+    times = chance.choice([0, 1_000, 1_500_000, 1_000_001_000, -1_000], ROWS)
+    table = pa.table(
+        {
+            "a": pa.array(times, pa.timestamp("us"), mask=times == 0),
+            "b": pa.array([[f"{n}", None] if n % 3 else None for n in range(ROWS)], pa.list_(pa.string())),
+            "c": pa.array(chance.choice([0.5, 1.0, float("nan"), 2.0**60], ROWS)),
+        }
+    )
+    reader, found = ParquetFiles(), []
+    for size in (ROWS, 7):
+        pq.write_table(table, tmp_path / "x.parquet", row_group_size=size)
+        content = (tmp_path / "x.parquet").read_bytes()
+        found += [read(reader, tmp_path / "x", content, bytes_) for bytes_ in (1 << 30, 3000)]
+    assert found[0] == found[1] == found[2] == found[3]
+    alone = [tmp_path / "one.parquet"]
+    for number in range(20):
+        pq.write_table(table.slice(number, 1), alone[0])
+        assert read(reader, tmp_path / "x", alone[0].read_bytes(), 1 << 30) == [found[0][number]]
+
+
+def test_cells_are_those_that_other_readers_find(tmp_path: Path) -> None:
+    """PyArrow on the whole file, and DuckDB where it is installed."""
+    lines = [line for line in lines_of_csv(ROWS) if line.count(",") == 2 and 'x"y' not in line and "é" not in line]
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n" + "".join(f"{line}\n" for line in lines), newline="")
+    file = SourceFile(0, str(path), path.name, path.stat().st_size)
+    form = CsvFiles(header=True)
+    for rows_of in (form._fast, form._slow):
+        [(piece, _)] = form._pieces(FileSplit(file))
+        found = rows_of(piece, COLUMNS, COLUMNS).columns
+        table = pa.table({name: found[name].values for name in COLUMNS})
+        other = pyarrow.csv.read_csv(
+            path,
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(COLUMNS, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        assert table.to_pylist() == other.to_pylist()
+    duckdb = pytest.importorskip("duckdb")
+    query = f"SELECT * FROM read_csv('{path}', all_varchar=true, header=true, quote='\"', escape='\"')"
+    assert table.to_pylist() == duckdb.sql(query).arrow().to_pylist()

@@ -151,7 +151,7 @@ def test_what_is_told(server: Importing) -> None:
     assert [kind for kind, _ in events if kind != "progress"] == ["rejected", "done"]
     stages = [said["stage"] for kind, said in events if kind == "progress"]
     # Of those that nobody had taken yet the latest is told.
-    files = {f"{what} people" for what in ("looking at", "reading", "writing rejected rows of")}
+    files = {f"{what} people" for what in ("dividing", "looking at", "reading", "writing rejected rows of")}
     assert set(stages) <= {*files, "keys", "values", "attributes"}
     assert stages[-1] == "writing rejected rows of people"
     [rejected] = [said for kind, said in events if kind == "rejected"]

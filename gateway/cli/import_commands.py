@@ -1,4 +1,4 @@
-"""The commands that move files through Spark: `adalog import stream export`."""
+"""The commands that move files: `adalog import stream export`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def quarantine_option(help: str) -> Decorator:
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
 @click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
 def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -> None:
-    """Import rows of files through Spark, as one transaction.
+    """Import rows of files as one transaction, large ones through Spark.
 
     The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. With --url
     the server reads the files, and writes nothing but the database. The last line printed is JSON:
@@ -111,7 +111,7 @@ def stream(
 @format_option("parquet", "edn", help="What to write: a folder of Parquet files, or of lines of EDN.")
 @click.argument("folder", metavar="OUT", type=click.Path())
 def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
-    """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
+    """Export the datoms into the new folder OUT: a folder for each attribute, and schema.edn. Many go through Spark.
 
     OUT may be an address of an object store, as s3://bucket/backup.
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from adalog.pipeline.importing.files.rows import FileColumn
 from adalog.pipeline.importing.read import edn_columns, typed_columns
 from adalog.pipeline.importing.read.edn_columns import TupleShape
 from adalog.pipeline.importing.read.typed_columns import TypedColumn
@@ -37,7 +38,7 @@ def keys(column: TypedColumn) -> list[tuple[int, Any]]:
 @pytest.mark.parametrize(("value_type", "text"), [(kind, text) for kind, texts in FILE.items() for text in texts])
 def test_texts_of_files_mean_the_same_by_the_column_and_one_by_one(value_type: str, text: str) -> None:
     array = pa.array([text])
-    rows = typed_columns.typed(array, value_type, value_type)
+    rows = typed_columns.typed(FileColumn.of(array), value_type, value_type)
     single = typed_columns.one_by_one(
         array, np.zeros(1, np.int32), lambda raw: typed_columns.constant(raw, value_type, value_type)
     )

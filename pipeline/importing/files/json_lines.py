@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -166,9 +167,12 @@ def _exactly(text: bytes) -> Any:
 
 
 def _column(name: str, objects: Sequence[Mapping[str, Any]], texts: Sequence[bytes], exact: bool) -> FileColumn:
-    values: list[Any] = [row.get(name) for row in objects]
+    try:
+        values: list[Any] = list(map(itemgetter(name), objects))
+    except KeyError:
+        values = [row.get(name) for row in objects]
     kinds = set(map(type, values))
-    if float in kinds or list in kinds:
+    if list in kinds or (float in kinds and (exact or _any_rough(values))):
         for place, value in enumerate(values):
             if _is_rough(value, exact):
                 values[place] = _exactly(texts[place])[name]
@@ -194,6 +198,11 @@ def _column(name: str, objects: Sequence[Mapping[str, Any]], texts: Sequence[byt
         part for kind, own in found.items() for part in _whole(own, np.array(rows[kind], np.int32), kind).parts
     ]
     return FileColumn(parts, np.unique(np.array(bad, np.int32)))
+
+
+def _any_rough(values: Sequence[Any]) -> bool:
+    floats = [value for value in values if type(value) is float]
+    return max(floats) >= _ROUGH or min(floats) <= -_ROUGH
 
 
 def _is_rough(value: Any, exact: bool) -> bool:

@@ -111,7 +111,7 @@ def stream(
 @format_option("parquet", "edn", help="What to write: a folder of Parquet files, or of lines of EDN.")
 @click.argument("folder", metavar="OUT", type=click.Path())
 def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
-    """Export the datoms into the new folder OUT: a folder for each attribute, and schema.edn. Many go through Spark.
+    """Export the datoms into the new folder OUT: a folder for each attribute, and schema.edn.
 
     OUT may be an address of an object store, as s3://bucket/backup.
 

@@ -12,7 +12,8 @@ from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
-from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_of, mapping_text
+from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_text
+from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 

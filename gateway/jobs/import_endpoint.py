@@ -22,7 +22,7 @@ from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.import_folders import ImportFolders
-from adalog.pipeline.importing.read.mapping import mapping_of
+from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.schema.request.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the

@@ -8,7 +8,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.read.mapping import ColumnMapping, read_mapping
+from adalog.pipeline.importing.read.mapping import ColumnMapping
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import check_alone
 
 WHOLE = """\

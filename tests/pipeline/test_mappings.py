@@ -8,7 +8,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.read.mapping import ColumnMapping
+from adalog.pipeline.importing.read.mapping import ColumnMapping, DeleteRule, ImportPlan, SyncRule
 from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import check_alone
 
@@ -89,6 +89,15 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         (ONE + "    attributes: {a/b: {column: x, type: text}}", "there is no type text to read values as"),
         (ONE + '    attributes: {a/b: {column: x, split: ""}}', "`split` is empty"),
         (ONE + "    attributes: {a/b: {value: [1]}}", "`value` is one value"),
+        (ONE + "    attributes: {a/b: {column: x, mode: whole}}", "line 5, column 41: `mode` is add, or replace"),
+        (ONE + "    attributes: {a/b: {column: x, nulls: drop}}", "line 5, column 42: `nulls` is keep, or retract"),
+        (ONE + "    attributes: {a/b: {value: x, nulls: keep}}", "`nulls` goes with `column`"),
+        (ONE + "    delete: D", "line 5, column 13: `delete` is true, or has `when`"),
+        (ONE + "    delete: {when: {column: op}}", "line 5, column 20: `when` has no `equals`"),
+        (ONE + "    delete: {when: {column: op, equals: [D]}}", "`equals` is a text, a number, true or false"),
+        (ONE + "    delete: true\n    sync: true", "each row of source s retracts its entity"),
+        (ONE + "    sync: 10%", "line 5, column 11: `sync` is true, or has `most`"),
+        (ONE + "    sync: {most: 120%}", "line 5, column 18: `most` is the share of entities that may go, from 0%"),
         (
             ONE + "    options: {a: !!python/object:os.system x}",
             "line 5, column 18: could not determine a constructor",
@@ -99,6 +108,16 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, message
     with pytest.raises(AdalogError) as caught:
         read_mapping(written(tmp_path, text), {})
     assert message in caught.value.message
+
+
+def test_rules_of_what_goes(tmp_path: Path) -> None:
+    text = ONE + "    delete: {when: {column: op, equals: D}}\n    sync: {most: 2.5%}\n"
+    [source] = read_mapping(written(tmp_path, text), {}).sources
+    assert (source.delete, source.sync) == (DeleteRule("op", "D"), SyncRule(0.025))
+    [source] = read_mapping(written(tmp_path, ONE + "    delete: false\n    sync: true\n"), {}).sources
+    assert (source.delete, source.sync) == (None, SyncRule(0.2))
+    with pytest.raises(AdalogError, match="source s has `sync`, and a stream brings a part of a table"):
+        check_alone(ImportPlan(None, (source.of_files(["x.csv"]),)))
 
 
 def test_who_is_who_must_not_depend_on_another_source(tmp_path: Path) -> None:

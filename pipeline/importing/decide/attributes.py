@@ -15,6 +15,7 @@ import numpy as np
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, claims_of, settled
+from adalog.pipeline.importing.decide.endings import ending_entities, ending_pairs
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
@@ -79,6 +80,7 @@ def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
         return AttributeResult(attribute, faults=(path,), missing=int(missing.sum()))
     claims = claims.take(order_of(claims.e, claims.v))
     snapshot = job.database.open()
+    gone = gone if len(gone[0]) else ending_pairs(job, attribute, snapshot, ending_entities(job, attribute), claims)
     held = held_by(snapshot, attribute, claims.e)
     contested = _contested(job, claims, gone, declared, snapshot)
     if len(contested.second):

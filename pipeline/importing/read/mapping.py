@@ -37,7 +37,8 @@ TAKING: Final = frozenset(
 class ColumnMapping:
     """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
     attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
-    create: a missing one is created."""
+    create: a missing one is created. replaces: a row's values are all that its entity has. retracts: a row without
+    a value retracts those that its entity has."""
 
     attribute: Keyword
     column: str | None = None
@@ -46,6 +47,23 @@ class ColumnMapping:
     split: str | None = None
     ref: Keyword | None = None
     create: bool = False
+    replaces: bool = False
+    retracts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRule:
+    """The rows that retract their entities: those whose column has a value; without a column all."""
+
+    column: str | None = None
+    equals: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRule:
+    """The rows are a whole table: its other entities are retracted. most: the share of them that may be."""
+
+    most: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +79,8 @@ class RowSource:
     columns: tuple[ColumnMapping, ...]
     files: tuple[str, ...] = ()
     part: bool = False
+    delete: DeleteRule | None = None
+    sync: SyncRule | None = None
 
     def of_files(self, files: Sequence[str]) -> RowSource:
         """The same of files that a stream has found."""

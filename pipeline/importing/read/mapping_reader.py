@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -19,8 +20,10 @@ from adalog.pipeline.importing.read.mapping import (
     AnySource,
     ColumnMapping,
     DatomSource,
+    DeleteRule,
     ImportPlan,
     RowSource,
+    SyncRule,
     mapping_text,
 )
 from adalog.store.files.addresses import check_name
@@ -28,6 +31,7 @@ from adalog.store.values.attribute import VALUE_TYPES
 from adalog.store.values.scalars import keyword_named
 
 _SIZE: Final = 1 << 20
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
@@ -84,7 +88,9 @@ class _Reader:
 
     def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
         entries = self._entries(
-            node, f"source {name}", {"path", "format", "options", "entity", "attributes", "ids"}
+            node,
+            f"source {name}",
+            {"path", "format", "options", "entity", "attributes", "ids", "delete", "sync"},
         )
         given = self._optional(entries, "path")
         if path is None and given is None:
@@ -115,18 +121,58 @@ class _Reader:
         entity = self._entity(entries["entity"])
         if any(column.attribute == entity.attribute for column in columns):
             self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
-        return RowSource(name, where, form, options, entity, columns)
+        delete = self._delete(entries["delete"]) if "delete" in entries else None
+        sync = self._sync(entries["sync"]) if "sync" in entries else None
+        if delete is not None and delete.column is None:
+            for unwanted in {"attributes", "sync"} & entries.keys():
+                self._refuse(entries[unwanted], f"each row of source {name} retracts its entity (`delete: true`)")
+        if sync is not None and form == KAFKA:
+            self._refuse(entries["sync"], f"a topic is no table, and source {name} can have no `sync`")
+        return RowSource(name, where, form, options, entity, columns, delete=delete, sync=sync)
 
     def _datoms(
         self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str
     ) -> DatomSource:
-        for unwanted in ("entity", "attributes"):
+        for unwanted in ("entity", "attributes", "delete", "sync"):
             if unwanted in entries:
                 self._refuse(entries[unwanted], f"the datoms of source {name} say what they are about")
         ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
         if ids not in ("new", "keep"):
             self._refuse(entries["ids"], "`ids` is keep, or new")
         return DatomSource(name, path, form, self._options(entries), ids == "keep")
+
+    def _delete(self, node: yaml.Node) -> DeleteRule | None:
+        if isinstance(node, yaml.ScalarNode):
+            given = self._value(node)
+            if not isinstance(given, bool):
+                self._refuse(node, "`delete` is true, or has `when`: {column: op, equals: D}")
+            return DeleteRule() if given else None
+        when = self._entries(node, "`delete`", {"when"}, {"when"})["when"]
+        entries = self._entries(when, "`when`", {"column", "equals"}, {"column", "equals"})
+        equals = self._value(entries["equals"])
+        if type(equals) not in (str, bool, int, float):
+            self._refuse(entries["equals"], "`equals` is a text, a number, true or false")
+        return DeleteRule(self._text(entries["column"], "column"), equals)
+
+    def _sync(self, node: yaml.Node) -> SyncRule | None:
+        if isinstance(node, yaml.ScalarNode):
+            given = self._value(node)
+            if not isinstance(given, bool):
+                self._refuse(node, "`sync` is true, or has `most`: the share of entities that may go, as 10%")
+            return SyncRule() if given else None
+        most = self._entries(node, "`sync`", {"most"}, {"most"})["most"]
+        text = _PERCENT.fullmatch(self._text(most, "most"))
+        share = float(text[1]) / 100 if text is not None else 2.0
+        if share > 1:
+            self._refuse(most, "`most` is the share of entities that may go, from 0% to 100%")
+        return SyncRule(share)
+
+    def _choice(self, entries: Mapping[str, yaml.Node], name: str, default: str, other: str) -> bool:
+        """Whether an entry is the other one of two words."""
+        given = self._text(entries[name], name) if name in entries else default
+        if given not in (default, other):
+            self._refuse(entries[name], f"`{name}` is {default}, or {other}")
+        return given == other
 
     def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
         given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
@@ -137,10 +183,7 @@ class _Reader:
         return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
 
     def _entity(self, node: yaml.Node) -> ColumnMapping:
-        entries = self._entries(node, "`entity`", {"attribute", "column", "type"})
-        for needed in ("attribute", "column"):
-            if needed not in entries:
-                self._refuse(node, f"`entity` has no `{needed}`")
+        entries = self._entries(node, "`entity`", {"attribute", "column", "type"}, {"attribute", "column"})
         attribute = self._attribute(entries["attribute"])
         return ColumnMapping(attribute, self._text(entries["column"], "column"), type=self._type(entries))
 
@@ -148,9 +191,12 @@ class _Reader:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
             return ColumnMapping(attribute, self._text(node, name))
-        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
+        known = {"column", "type", "split", "ref", "create", "value", "mode", "nulls"}
+        entries = self._entries(node, name, known)
         if ("column" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")
+        for needing in {"mode", "nulls"} & entries.keys() if "value" in entries else ():
+            self._refuse(entries[needing], f"`{needing}` goes with `column`")
         if "create" in entries and "ref" not in entries:
             self._refuse(entries["create"], "`create` goes with `ref`")
         split = self._optional(entries, "split")
@@ -170,6 +216,8 @@ class _Reader:
             split,
             self._attribute(entries["ref"]) if "ref" in entries else None,
             create,
+            self._choice(entries, "mode", "add", "replace"),
+            self._choice(entries, "nulls", "keep", "retract"),
         )
 
     def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
@@ -211,12 +259,16 @@ class _Reader:
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             self._refuse(node, str(getattr(error, "problem", None) or error))
 
-    def _entries(self, node: yaml.Node, what: str, known: set[str]) -> dict[str, yaml.Node]:
+    def _entries(
+        self, node: yaml.Node, what: str, known: set[str], needed: Set[str] = frozenset()
+    ) -> dict[str, yaml.Node]:
         entries = {}
         for key_node, key, value in self._pairs(node, what):
             if key not in known:
                 self._refuse(key_node, f"{what} has no `{key}`; it has {', '.join(sorted(known))}")
             entries[key] = value
+        for missing in sorted(needed - entries.keys()):
+            self._refuse(node, f"{what} has no `{missing}`")
         return entries
 
     def _pairs(self, node: yaml.Node, what: str) -> Iterator[tuple[yaml.Node, str, yaml.Node]]:

@@ -12,10 +12,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.read.chunks import ColumnPlan
-from adalog.pipeline.importing.read.intake import ImportBasis, Intake, contested, declaration, with_article
+from adalog.pipeline.importing.read.chunks import DELETED, NO_DOMAIN, PRESENT, ColumnPlan, Reason, RowReader
+from adalog.pipeline.importing.read.entity_rows import EntityReader
+from adalog.pipeline.importing.read.intake import (
+    ImportBasis,
+    Intake,
+    SyncedTable,
+    contested,
+    declaration,
+    with_article,
+)
 from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
@@ -44,7 +53,15 @@ class RowIntake(Intake[RowSource]):
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
-        return ImportBasis(prepared, identities, columns, reading)
+        tables = [
+            _table(source, own, identities)
+            for source, own in zip(self._sources, columns, strict=True)
+            if source.sync is not None
+        ]
+        return ImportBasis(prepared, identities, columns, reading, tables=tables)
+
+    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        return EntityReader(columns)
 
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number]
@@ -52,7 +69,7 @@ class RowIntake(Intake[RowSource]):
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
         reasons = []
-        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=True):
+        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=False):
             name, kept = column.attribute, ""
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
@@ -70,14 +87,38 @@ class RowIntake(Intake[RowSource]):
             "jsonl": "the line is no JSON object of this form",
         }
         reasons[0] += ["", "", what.get(source.format, "")]
+        reasons[0][Reason.SECOND_VALUE] = (
+            f"{source.entity.attribute}: an earlier row retracts the entity that this one describes, or describes "
+            "the one that this one retracts"
+        )
+        for plan in found.columns[number][len(reasons) :]:
+            which = source.delete.column if source.delete is not None else ""
+            reasons.append(["", f"`delete`: the value of {which} cannot be read as {with_article(plan.read_as)}"])
         return reasons
 
 
+def _table(source: RowSource, columns: Sequence[ColumnPlan], identities: Sequence[int]) -> SyncedTable:
+    """The table that a source has all of."""
+    assert source.sync is not None
+    assert columns[0].identity is not None
+    constants = tuple(
+        (plan.attribute, plan.domain, plan.key, None if plan.identity is None else identities[plan.identity])
+        for plan, column in zip(columns[1:], source.columns, strict=False)
+        if column.column is None
+    )
+    return SyncedTable(source.name, columns[0].identity, constants, source.sync.most)
+
+
 def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
-    """A source of JSON that is a part of many without the attributes that none of its rows has."""
+    """A source of JSON that is a part of many without the attributes that none of its rows has, apart from those
+    that a missing value retracts."""
     if not source.part or source.format != "jsonl":
         return source
-    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
+    kept = tuple(each for each in source.columns if each.retracts or each.column in {None, *columns})
+    delete = source.delete
+    if delete is not None and delete.column is not None and delete.column not in columns:
+        delete = None
+    return replace(source, columns=kept, delete=delete)
 
 
 def _declarations(
@@ -97,7 +138,7 @@ def _declarations(
 
 def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool]:
     """The type that a column gives an attribute, and whether there may be several values."""
-    many = column.split is not None
+    many = column.split is not None or column.replaces
     if kind is not None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         kind, many = kind.value_type, True
     if column.ref is not None:
@@ -152,9 +193,12 @@ def _resolved(
         value_type = str(meant.kind.value_type)
         read_as = column.type or value_type
         plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        plan = replace(plan, replaces=column.replaces, retracts=column.retracts)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
-        if column.column is not None:
+        if column.column is not None and source.part and column.retracts and column.column not in columns:
+            plan = replace(plan, domain=NO_DOMAIN)
+        elif column.column is not None:
             plan = replace(plan, name=f"c{number}")
             names[f"c{number}"] = _found(source, column.column, columns)
         else:
@@ -163,6 +207,17 @@ def _resolved(
                 raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
+    if source.delete is not None:
+        plan = replace(plans[0], name=None, removal=DELETED)
+        if source.delete.column is not None:
+            kind = type_name(source.delete.equals)
+            spelt = constant(source.delete.equals, kind, kind)
+            assert spelt is not None, "read from YAML as a value of this type"
+            plan = replace(plan, name="deleted", read_as=kind, value_type=kind, domain=spelt[0], key=spelt[1])
+            names["deleted"] = _found(source, source.delete.column, columns)
+        plans.append(plan)
+    if source.sync is not None:
+        plans.append(replace(plans[0], name=None, removal=PRESENT))
     return tuple(plans), names
 
 
@@ -190,6 +245,8 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
     for composite in schema.composites:
         if attribute.ident in (composite.kind.tuple_attrs or ()):
             raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
+    if column.replaces and not attribute.is_many:
+        raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
     if column.ref is not None:
         if not attribute.is_ref:
             raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
@@ -204,11 +261,22 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
         raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
 
 
+def check_parts(plan: ImportPlan) -> None:
+    """Raises ARG_INVALID for a source that cannot come in parts."""
+    for source in plan.sources:
+        if source.sync is not None:
+            raise invalid_argument(
+                f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "
+                "it with `adalog import`, or leave `sync` out"
+            )
+
+
 def check_alone(plan: ImportPlan) -> None:
     """Raises ARG_INVALID if one source writes what another names its entities by, and for a source without end."""
     for source in plan.sources:
         if source.format == KAFKA:
             raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
+    check_parts(replace(plan, sources=tuple(source for source in plan.sources if source.part)))
     named = {source.entity.attribute for source in plan.sources}
     meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
     for source in plan.sources:

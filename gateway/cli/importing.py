@@ -80,6 +80,8 @@ class RejectedFolder:
 
 
 def _say(outcome: ImportOutcome, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
+    for warning in outcome.warnings:
+        err.tell(f"adalog: {warning}")
     if outcome.rejected:
         where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
         end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"

@@ -213,7 +213,11 @@ def test_refs_mean_idents_too_but_create_none(database: Database, tmp_path: Path
         ({"person/checked": "name"}, "person/id", ":person/checked has :db.attr/preds"),
         ({"person/part": "name"}, "person/id", ":person/part is part of :person/whole"),
         ({"person/age": {"value": "many"}}, "person/id", "'many' cannot be read as a long"),
-        ({"person/name": "nome"}, "person/id", "source people has no column nome; its columns are id, name"),
+        (
+            {"person/name": "nome"},
+            "person/id",
+            "source people has no column nome (did you mean name?); its columns are id, name",
+        ),
     ],
 )
 def test_mappings_that_do_not_fit_the_schema(
@@ -430,3 +434,22 @@ def test_files_that_cannot_be_taken_over_are_no_accident(
     assert facts(database) == set()
     imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
     assert facts(database) == {("a", ":person/id", "a"), ("a", ":person/name", "Ada")}
+
+
+def test_misspelt_names_are_told_with_their_place(database: Database, tmp_path: Path) -> None:
+    table = pa.table({"id": ["a"], "name": ["Ada"]})
+    outcome, _ = imported(database, tmp_path, mapping({"person/nmae": "name"}), {"people": table}, dry_run=True)
+    [warning] = outcome.warnings
+    assert "mapping.yaml, line 1, column " in warning
+    assert "the import declares :person/nmae (did you mean :person/name?)" in warning
+    assert "warnings" not in outcome.told()
+    outcome, _ = imported(database, tmp_path, mapping({"person/height": "name"}), {"people": table}, dry_run=True)
+    assert not outcome.warnings
+    with pytest.raises(
+        AdalogError, match=r"line 1, column .* has no column nmae \(did you mean name\?\); its columns"
+    ):
+        imported(database, tmp_path, mapping({"person/name": "nmae"}), {"people": table})
+    with pytest.raises(
+        AdalogError, match=r"line 1, column .* by :person/idd, which .* \(did you mean :person/id\?\)"
+    ):
+        imported(database, tmp_path, mapping({}, entity="person/idd"), {"people": table})

@@ -17,6 +17,7 @@ from adalog.pipeline.importing.read.mapping import AnySource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, rejected_rows
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
+from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -74,6 +75,7 @@ class Intake(ABC, Generic[S]):
         self._database = database
         self._runner = runner
         self._sources = sources
+        self.warnings: tuple[str, ...] = ()
 
     @abstractmethod
     def look(self) -> None:
@@ -143,7 +145,7 @@ class Intake(ABC, Generic[S]):
         if not more:
             return prepared
         if self._database.schema == "strict":
-            names = ", ".join(str(form[IDENT]) for form in more)
+            names = ", ".join(f"{form[IDENT]}{misspelling(form[IDENT], prepared.schema.names)}" for form in more)
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
             )

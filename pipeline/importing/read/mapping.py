@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,13 +32,72 @@ TAKING: Final = frozenset(
 )
 """Options, in lower case, that say when a stream takes which files, not how they are read."""
 
+FLAG: Final = "true or false"
+NUMBER: Final = "a whole number"
+LETTER: Final = "one character, or none"
+TEXT: Final = "text"
+ENCODING: Final = "the name of an encoding, such as UTF-8, windows-1252 or latin1"
+
+OptionKind = str | tuple[str, ...]
+"""What an option's value is: one of the above, or one of several words."""
+
+_REBASE: Final = ("EXCEPTION", "CORRECTED", "LEGACY")
+_FILES: Final[Mapping[str, OptionKind]] = {
+    "recursiveFileLookup": FLAG,
+    **dict.fromkeys(("pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale"), TEXT),
+}
+_LINES: Final[Mapping[str, OptionKind]] = {
+    **dict.fromkeys(("multiLine", "enableDateTimeParsingFallback"), FLAG),
+    **dict.fromkeys(("encoding", "charset"), ENCODING),
+    **dict.fromkeys(("lineSep", "samplingRatio", "dateFormat", "timestampFormat", "timestampNTZFormat"), TEXT),
+}
+DESCRIBING: Final[Mapping[str, Mapping[str, OptionKind]]] = {
+    "csv": {
+        **_FILES,
+        **_LINES,
+        **dict.fromkeys(("header", "inferSchema", "preferDate", "enforceSchema"), FLAG),
+        **dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), FLAG),
+        **dict.fromkeys(("quote", "escape", "comment", "charToEscapeQuoteEscaping"), LETTER),
+        **dict.fromkeys(("maxColumns", "maxCharsPerColumn"), NUMBER),
+        **dict.fromkeys(("sep", "delimiter", "nullValue", "emptyValue"), TEXT),
+        **dict.fromkeys(("nanValue", "positiveInf", "negativeInf"), TEXT),
+        "unescapedQuoteHandling": (
+            *("STOP_AT_CLOSING_QUOTE", "BACK_TO_DELIMITER", "STOP_AT_DELIMITER"),
+            *("SKIP_VALUE", "RAISE_ERROR"),
+        ),
+    },
+    "jsonl": {
+        **_FILES,
+        **_LINES,
+        **dict.fromkeys(("primitivesAsString", "prefersDecimal", "allowComments", "dropFieldIfAllNull"), FLAG),
+        **dict.fromkeys(("allowUnquotedFieldNames", "allowSingleQuotes", "allowNumericLeadingZeros"), FLAG),
+        **dict.fromkeys(("allowBackslashEscapingAnyCharacter", "allowNonNumericNumbers"), FLAG),
+        "allowUnquotedControlChars": FLAG,
+    },
+    "parquet": {**_FILES, "mergeSchema": FLAG, **dict.fromkeys(("datetimeRebaseMode", "int96RebaseMode"), _REBASE)},
+    "edn": _FILES,
+    "adalog": _FILES,
+}
+"""By format, the options that describe files, which a server takes from its clients."""
+READING: Final[Mapping[str, OptionKind]] = {
+    "mode": ("PERMISSIVE", "DROPMALFORMED", "FAILFAST"),
+    **dict.fromkeys(
+        ("basePath", "columnNameOfCorruptRecord", "compression", "timeZone", "ignoreMissingFiles"), TEXT
+    ),
+    **dict.fromkeys(("maxFilesPerTrigger", "maxBytesPerTrigger", "maxFileAge", "sourceArchiveDir"), TEXT),
+    **dict.fromkeys(("latestFirst", "fileNameOnly"), FLAG),
+    "cleanSource": ("archive", "delete", "off"),
+}
+"""The options of all formats that say how Spark reads, and which files a stream takes. Options with a dot in their
+name, such as `fs.s3a.endpoint`, configure what Spark uses."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
     """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
     attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
     create: a missing one is created. replaces: a row's values are all that its entity has. retracts: a row without
-    a value retracts those that its entity has."""
+    a value retracts those that its entity has. place: the file, line and column of the mapping."""
 
     attribute: Keyword
     column: str | None = None
@@ -49,6 +108,7 @@ class ColumnMapping:
     create: bool = False
     replaces: bool = False
     retracts: bool = False
+    place: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +117,7 @@ class DeleteRule:
 
     column: str | None = None
     equals: Any = None
+    place: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

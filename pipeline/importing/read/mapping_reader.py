@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -11,17 +12,25 @@ import yaml
 
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
+from adalog.datalog.hints import nearest, proposed
 from adalog.datalog.values import Keyword
 from adalog.pipeline.importing.read.mapping import (
     DATOMS,
+    DESCRIBING,
+    ENCODING,
+    FLAG,
     FORMATS,
     KAFKA,
+    LETTER,
+    NUMBER,
+    READING,
     ROWS,
     AnySource,
     ColumnMapping,
     DatomSource,
     DeleteRule,
     ImportPlan,
+    OptionKind,
     RowSource,
     SyncRule,
     mapping_text,
@@ -31,6 +40,19 @@ from adalog.store.values.attribute import VALUE_TYPES
 from adalog.store.values.scalars import keyword_named
 
 _SIZE: Final = 1 << 20
+_NULL: Final = "tag:yaml.org,2002:null"
+# What others call the types.
+_TYPES: Final = {
+    **dict.fromkeys(("int", "integer", "int32", "int64", "bigint32", "smallint"), "long"),
+    **dict.fromkeys(("text", "str", "varchar", "char"), "string"),
+    **dict.fromkeys(("number", "real", "float64"), "double"),
+    **dict.fromkeys(("date", "datetime", "time", "timestamp"), "instant"),
+    **dict.fromkeys(("decimal", "numeric"), "bigdec"),
+    **dict.fromkeys(("bool",), "boolean"),
+    **dict.fromkeys(("guid",), "uuid"),
+    **dict.fromkeys(("binary", "blob"), "bytes"),
+    **dict.fromkeys(("url",), "uri"),
+}
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 
 
@@ -70,10 +92,11 @@ class _Reader:
         named = list(self._pairs(entries["sources"], "`sources`"))
         if not named:
             self._refuse(entries["sources"], "`sources` names none")
-        unknown = set(paths) - {name for _, name, _ in named}
-        if unknown:
-            known = ", ".join(name for _, name, _ in named)
-            raise invalid_argument(f"there is no source {min(unknown)} in {self._file}; its sources are {known}")
+        known = [name for _, name, _ in named]
+        for name in sorted(set(paths) - set(known)):
+            raise invalid_argument(
+                f"there is no source {name}{nearest(name, known)} in {self._file}; it has {', '.join(known)}"
+            )
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
         rows = tuple(each for each in every if isinstance(each, RowSource))
         datoms = tuple(each for each in every if isinstance(each, DatomSource))
@@ -106,8 +129,9 @@ class _Reader:
         if form is None:
             self._refuse(node, f"source {name} needs a `format`: {', '.join(known)}")
         if form not in (*known, KAFKA):
+            hint, last = _meant(form, known, FORMATS), known[-1]
             self._refuse(
-                entries["format"], f"there is no format {form}; it is {', '.join(known[:-1])} or {known[-1]}"
+                entries["format"], f"there is no format {form}{hint}; it is {', '.join(known[:-1])} or {last}"
             )
         if form in DATOMS:
             return self._datoms(name, node, entries, where, form)
@@ -115,7 +139,7 @@ class _Reader:
             self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = self._options(entries)
+        options = self._options(entries, form)
         pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
         columns = tuple(self._column(*pair) for pair in pairs)
         entity = self._entity(entries["entity"])
@@ -136,10 +160,10 @@ class _Reader:
         for unwanted in ("entity", "attributes", "delete", "sync"):
             if unwanted in entries:
                 self._refuse(entries[unwanted], f"the datoms of source {name} say what they are about")
-        ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
+        ids = self._text(entries["ids"], "`ids`") if "ids" in entries else "new"
         if ids not in ("new", "keep"):
             self._refuse(entries["ids"], "`ids` is keep, or new")
-        return DatomSource(name, path, form, self._options(entries), ids == "keep")
+        return DatomSource(name, path, form, self._options(entries, form), ids == "keep")
 
     def _delete(self, node: yaml.Node) -> DeleteRule | None:
         if isinstance(node, yaml.ScalarNode):
@@ -152,7 +176,7 @@ class _Reader:
         equals = self._value(entries["equals"])
         if type(equals) not in (str, bool, int, float):
             self._refuse(entries["equals"], "`equals` is a text, a number, true or false")
-        return DeleteRule(self._text(entries["column"], "column"), equals)
+        return DeleteRule(self._text(entries["column"], "`column`"), equals, self._place(entries["column"]))
 
     def _sync(self, node: yaml.Node) -> SyncRule | None:
         if isinstance(node, yaml.ScalarNode):
@@ -161,7 +185,7 @@ class _Reader:
                 self._refuse(node, "`sync` is true, or has `most`: the share of entities that may go, as 10%")
             return SyncRule() if given else None
         most = self._entries(node, "`sync`", {"most"}, {"most"})["most"]
-        text = _PERCENT.fullmatch(self._text(most, "most"))
+        text = _PERCENT.fullmatch(self._text(most, "`most`"))
         share = float(text[1]) / 100 if text is not None else 2.0
         if share > 1:
             self._refuse(most, "`most` is the share of entities that may go, from 0% to 100%")
@@ -169,28 +193,51 @@ class _Reader:
 
     def _choice(self, entries: Mapping[str, yaml.Node], name: str, default: str, other: str) -> bool:
         """Whether an entry is the other one of two words."""
-        given = self._text(entries[name], name) if name in entries else default
+        given = self._text(entries[name], f"`{name}`") if name in entries else default
         if given not in (default, other):
             self._refuse(entries[name], f"`{name}` is {default}, or {other}")
         return given == other
 
-    def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
-        given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
-        return {key: self._option(each) for _, key, each in given}
+    def _options(self, entries: Mapping[str, yaml.Node], form: str) -> dict[str, str]:
+        """The options of a source; Spark does not tell the case of their names. A path of the command line may have
+        another format than the mapping's, whose options are left out then."""
+        written = entries.get("format") or entries.get("path")
+        own = form if written is None or "format" in entries else _format_of(str(written.value)) or form
+        known = {} if form == KAFKA else {**DESCRIBING[own], **READING}
+        kinds = {name.lower(): kind for name, kind in known.items()}
+        left = {name.lower() for name in DESCRIBING[own]} if own != form else set()
+        left -= {name.lower() for name in DESCRIBING.get(form, ())}
+        given = {}
+        for key, name, node in self._pairs(entries["options"], "`options`") if "options" in entries else ():
+            kind = kinds.get(name.lower())
+            if known and kind is None and "." not in name:
+                hint = nearest(name, known)
+                every = "" if hint else f"; it has {', '.join(sorted(DESCRIBING[own], key=str.lower))}"
+                self._refuse(key, f"the format {own} has no option {name}{hint}{every}")
+            value = self._option(node)
+            if kind is not None and not _is_of(kind, value):
+                what = kind if isinstance(kind, str) else f"one of {', '.join(kind)}"
+                hint = "" if isinstance(kind, str) else nearest(value, kind)
+                self._refuse(node, f"`{name}` is {what}, and not {value}{hint}")
+            if name.lower() not in left:
+                given[name] = value
+        return given
 
     def _beside(self, path: str) -> str:
         """A path relative to the mapping, unless it is an address."""
         return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
 
     def _entity(self, node: yaml.Node) -> ColumnMapping:
+        if not isinstance(node, yaml.MappingNode):
+            self._refuse(node, "`entity` is an attribute and a column, as {attribute: person/id, column: id}")
         entries = self._entries(node, "`entity`", {"attribute", "column", "type"}, {"attribute", "column"})
-        attribute = self._attribute(entries["attribute"])
-        return ColumnMapping(attribute, self._text(entries["column"], "column"), type=self._type(entries))
+        attribute, column = self._attribute(entries["attribute"]), self._text(entries["column"], "`column`")
+        return ColumnMapping(attribute, column, type=self._type(entries), place=self._place(node))
 
     def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> ColumnMapping:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
-            return ColumnMapping(attribute, self._text(node, name))
+            return ColumnMapping(attribute, self._text(node, name), place=self._place(key))
         known = {"column", "type", "split", "ref", "create", "value", "mode", "nulls"}
         entries = self._entries(node, name, known)
         if ("column" in entries) == ("value" in entries):
@@ -203,8 +250,8 @@ class _Reader:
         if split == "":
             self._refuse(entries["split"], "`split` is empty")
         value = self._value(entries["value"]) if "value" in entries else None
-        if "value" in entries and (value is None or isinstance(value, dict | list)):
-            self._refuse(entries["value"], "`value` is one value")
+        if "value" in entries and type(value) not in (str, bool, int, float):
+            self._refuse(entries["value"], "`value` is one text, number, or true or false; a date stands in quotes")
         create = self._value(entries["create"]) if "create" in entries else False
         if not isinstance(create, bool):
             self._refuse(entries["create"], "`create` is true or false")
@@ -218,14 +265,17 @@ class _Reader:
             create,
             self._choice(entries, "mode", "add", "replace"),
             self._choice(entries, "nulls", "keep", "retract"),
+            self._place(key),
         )
 
     def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
         if "type" not in entries:
             return None
-        name = self._text(entries["type"], "type").removeprefix(":").removeprefix("db.type/")
+        name = self._text(entries["type"], "`type`").removeprefix(":").removeprefix("db.type/")
         if name not in VALUE_TYPES - {"ref", "tuple"}:
-            self._refuse(entries["type"], f"there is no type {name} to read values as")
+            known = sorted(VALUE_TYPES - {"ref", "tuple"})
+            hint, every = _meant(name, known, _TYPES), ", ".join(known)
+            self._refuse(entries["type"], f"there is no type {name} to read values as{hint}; it is {every}")
         return name
 
     def _attribute(self, node: yaml.Node) -> Keyword:
@@ -246,11 +296,14 @@ class _Reader:
         return str(value)
 
     def _optional(self, entries: Mapping[str, yaml.Node], name: str) -> str | None:
-        return self._text(entries[name], name) if name in entries else None
+        return self._text(entries[name], f"`{name}`") if name in entries else None
 
     def _text(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._refuse(node, f"{what} is text")
+            self._refuse(node, f"{what} is text, and neither a list nor a map")
+        if node.tag == _NULL:
+            more = f"; {node.value} as a text stands in quotes" if node.value else ""
+            self._refuse(node, f"{what} is empty{more}")
         return str(node.value)
 
     def _value(self, node: yaml.Node) -> Any:
@@ -265,7 +318,8 @@ class _Reader:
         entries = {}
         for key_node, key, value in self._pairs(node, what):
             if key not in known:
-                self._refuse(key_node, f"{what} has no `{key}`; it has {', '.join(sorted(known))}")
+                hint = nearest(key, known)
+                self._refuse(key_node, f"{what} has no `{key}`{hint}; it has {', '.join(sorted(known))}")
             entries[key] = value
         for missing in sorted(needed - entries.keys()):
             self._refuse(node, f"{what} has no `{missing}`")
@@ -282,9 +336,32 @@ class _Reader:
             seen.add(name)
             yield key, name, value
 
-    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
+    def _place(self, node: yaml.Node) -> str:
         mark = node.start_mark
-        raise invalid_argument(f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}")
+        return f"{self._file}, line {mark.line + 1}, column {mark.column + 1}"
+
+    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
+        raise invalid_argument(f"{self._place(node)}: {message}")
+
+
+def _is_of(kind: OptionKind, value: str) -> bool:
+    """Whether an option's value is of its kind."""
+    if isinstance(kind, tuple):
+        return value.upper() in map(str.upper, kind)
+    if kind == ENCODING:
+        # Others, such as base64, are not encodings of text.
+        with suppress(LookupError, UnicodeError):
+            return "x".encode(value).decode(value) == "x"
+        return False
+    if kind == NUMBER:
+        return value.removeprefix("-").isdecimal()
+    return value.lower() in ("true", "false") if kind == FLAG else kind != LETTER or len(value) <= 1
+
+
+def _meant(name: str, known: Iterable[str], others: Mapping[str, str]) -> str:
+    """` (did you mean csv?)` for what a name means elsewhere, or for a misspelling."""
+    other = others.get(name.lower())
+    return proposed(other) if other is not None else nearest(name, known)
 
 
 def _format_of(path: str) -> str | None:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.read.chunks import DELETED, NO_DOMAIN, PRESENT, ColumnPlan, Reason, RowReader
 from adalog.pipeline.importing.read.entity_rows import EntityReader
 from adalog.pipeline.importing.read.intake import (
+    IDENT,
     ImportBasis,
     Intake,
     SyncedTable,
@@ -29,6 +30,7 @@ from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportP
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
+from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -45,7 +47,7 @@ class RowIntake(Intake[RowSource]):
         self._sources = list(map(_with_what_is_there, self._sources, self._files))
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        prepared = self._declared(forms, hold, partial(_declarations, self._sources, self._files))
+        prepared = self._declared(forms, hold, self._declarations)
         identities = _identities(self._sources, prepared.schema)
         resolved = [
             _resolved(source, columns, prepared.schema, identities)
@@ -59,6 +61,19 @@ class RowIntake(Intake[RowSource]):
             if source.sync is not None
         ]
         return ImportBasis(prepared, identities, columns, reading, tables=tables)
+
+    def _declarations(self, schema: Schema) -> list[EdnMap]:
+        """Forms that declare what the schema does not; warns of names that are probably misspelt."""
+        forms = _declarations(self._sources, self._files, schema)
+        declared = {form[IDENT] for form in forms}
+        misspelt = {
+            each.attribute: f"{each.place}: the import declares {each.attribute}{hint}"
+            for source in self._sources
+            for each in source.columns
+            if each.attribute in declared and (hint := misspelling(each.attribute, schema.names))
+        }
+        self.warnings = tuple(misspelt.values())
+        return forms
 
     def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
         return EntityReader(columns)
@@ -163,16 +178,21 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
 
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
-    idents = [source.entity.attribute for source in sources]
-    idents += [column.ref for source in sources for column in source.columns if column.ref is not None]
+    idents = [(source.entity.attribute, source.entity.place) for source in sources]
+    idents += [
+        (column.ref, column.place) for source in sources for column in source.columns if column.ref is not None
+    ]
+    places: dict[Keyword, str] = {}
+    for ident, place in idents:
+        places.setdefault(ident, place)
     found = []
-    for ident in dict.fromkeys(idents):
+    for ident, place in places.items():
         attribute = schema.get(ident)
         if attribute is None:
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE,
-                f"the mapping names entities by {ident}, which the schema does not declare; declare it as "
-                ":db.unique/identity in the mapping's `schema`",
+                f"{place}: the mapping names entities by {ident}, which the schema does not declare"
+                f"{schema.names.hint(ident)}; declare it as :db.unique/identity in the mapping's `schema`",
             )
         found.append(attribute.id)
     return found
@@ -200,7 +220,7 @@ def _resolved(
             plan = replace(plan, domain=NO_DOMAIN)
         elif column.column is not None:
             plan = replace(plan, name=f"c{number}")
-            names[f"c{number}"] = _found(source, column.column, columns)
+            names[f"c{number}"] = _found(source, column.column, column.place, columns)
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
@@ -214,21 +234,23 @@ def _resolved(
             spelt = constant(source.delete.equals, kind, kind)
             assert spelt is not None, "read from YAML as a value of this type"
             plan = replace(plan, name="deleted", read_as=kind, value_type=kind, domain=spelt[0], key=spelt[1])
-            names["deleted"] = _found(source, source.delete.column, columns)
+            names["deleted"] = _found(source, source.delete.column, source.delete.place, columns)
         plans.append(plan)
     if source.sync is not None:
         plans.append(replace(plans[0], name=None, removal=PRESENT))
     return tuple(plans), names
 
 
-def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
+def _found(source: RowSource, name: str, place: str, columns: Mapping[str, pa.DataType]) -> str:
     if name not in columns:
         known = ", ".join(columns)
-        raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}")
+        raise invalid_argument(
+            f"{place}: source {source.name} has no column {name}{nearest(name, columns)}; its columns are {known}"
+        )
     kind = columns[name]
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     if pa.types.is_nested(inner):
-        raise invalid_argument(f"column {name} of source {source.name} holds maps or lists of lists")
+        raise invalid_argument(f"{place}: column {name} of source {source.name} holds maps or lists of lists")
     return name
 
 
@@ -290,4 +312,4 @@ def check_alone(plan: ImportPlan) -> None:
 
 
 def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return invalid_argument(f"source {source.name}: {column.attribute} {why}")
+    return invalid_argument(f"{column.place}: source {source.name}: {column.attribute} {why}")

@@ -30,7 +30,8 @@ from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What an import did. t: its transaction; if it changed nothing, the newest one."""
+    """What an import did. t: its transaction; if it changed nothing, the newest one. warnings: of what was probably
+    not meant."""
 
     t: int
     rows: int
@@ -39,6 +40,7 @@ class ImportOutcome:
     rejected: int
     seconds: float
     accepted: bool
+    warnings: Sequence[str] = ()
 
     def told(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
@@ -106,7 +108,9 @@ class _Import:
         rows, seconds = sum(chunk.rows for chunk in read.chunks), round(time.monotonic() - began, 3)
         t = self.database.snapshot().t if t is None else t
         entities, datoms = (decision.entities, decision.datoms) if isinstance(decision, Decision) else (0, 0)
-        return ImportOutcome(t, rows, entities, datoms, left.count, seconds, left.count <= max_errors)
+        return ImportOutcome(
+            t, rows, entities, datoms, left.count, seconds, left.count <= max_errors, self.intake.warnings
+        )
 
     def _write_rejected(self, found: ImportBasis, read: ReadRows, quarantine: Path | None) -> None:
         if read.count and quarantine is not None:

@@ -1,8 +1,8 @@
 """POST /import: one import on the server's Spark session.
 
-The body is JSON: `mapping`, the text of a mapping, and what may go with it (`_MEMBERS`). Events are `progress`
-{stage, done, total, rows}, `rejected` {file, text} with rows as JSON lines, and at the end `done` with what came of
-it, or `error` with GraphQL's `errors`.
+The body is JSON: `mapping`, the text of a mapping, and what may go with it (`_MEMBERS`). Events are `waiting`
+{running, ahead, seconds, waited} while others run, `progress` {stage, done, total, rows}, `rejected` {file, text}
+with rows as JSON lines, and at the end `done` with what came of it, or `error` with GraphQL's `errors`.
 """
 
 from __future__ import annotations

@@ -287,6 +287,55 @@ def disturbed(database: Database, written: str, monkeypatch: pytest.MonkeyPatch)
     return stages
 
 
+def test_a_dry_run_reports_by_attribute(database: Database, tmp_path: Path) -> None:
+    database.transact(
+        """[{:person/id "a" :person/name "Ada" :person/age 1 :person/tag [:x :y]}
+        {:db/id "b" :person/id "b" :person/name "Bob"} {:person/id "c" :person/name "Cay" :person/boss "b"}]"""
+    )
+    attributes = {
+        "person/name": "name",
+        "person/age": "age",
+        "person/tag": {"column": "tags", "mode": "replace", "split": " "},
+        "person/boss": {"column": "boss", "ref": "person/id"},
+    }
+    table = pa.table(
+        {
+            "id": ["a", "c", "n", "x"],
+            "name": ["Ann", "Cay", "New", "Bad"],
+            "age": ["1", "3", "4", "x"],
+            "tags": ["x z", None, "z", None],
+            "boss": ["n", "a", None, None],
+        }
+    )
+    given = mapping(attributes, **ALL)
+    outcome, rejected = imported(database, tmp_path, given, {"people": table}, max_errors=1, dry_run=True)
+    assert len(rejected) == 1
+    report = {each["attribute"]: each for each in outcome.report}
+    counts = {
+        name: tuple(each[kind] for kind in ("come", "change", "go", "rejected")) for name, each in report.items()
+    }
+    assert counts == {
+        ":person/id": (1, 0, 1, 0),
+        ":person/name": (1, 1, 1, 0),
+        ":person/age": (2, 0, 0, 1),
+        ":person/tag": (2, 0, 1, 0),
+        ":person/boss": (1, 1, 0, 0),
+    }
+    assert report[":person/name"]["samples"] == ['"n" + "New"', '"b" - "Bob"', '"a": "Ada" -> "Ann"']
+    assert report[":person/boss"]["samples"] == ['"a" + a new entity', '"c": "b" -> "a"']
+    assert (outcome.going, outcome.t) == (1, 2)
+    done, _ = imported(database, tmp_path, given, {"people": table}, max_errors=1)
+    assert not done.report
+    [made] = database.transactions(3, 4, 1)
+    assert (
+        len(made.datoms) - 1
+        == done.datoms
+        == sum(come + 2 * change + go for come, change, go, _ in counts.values())
+    )
+    again, _ = imported(database, tmp_path, given, {"people": table}, max_errors=9, dry_run=True)
+    assert [each["attribute"] for each in again.report] == [":person/age"]
+
+
 class Model:
     """A table's people by id, each with a name, an age, tags and a boss, as plain data."""
 

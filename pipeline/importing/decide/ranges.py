@@ -9,7 +9,7 @@ through the driver.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -42,6 +42,7 @@ from adalog.pipeline.importing.decide.claims import (
 )
 from adalog.pipeline.importing.decide.endings import ending_entities, ending_pairs
 from adalog.pipeline.importing.decide.keys import MISSING
+from adalog.pipeline.importing.decide.previews import Preview, preview_of
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
@@ -98,7 +99,8 @@ def write_in_ranges(
     if faults:
         return AttributeResult(attribute, faults=faults, missing=missing, contested=contested)
     if job.dry or not added + retracted:
-        return AttributeResult(attribute, added=added, retracted=retracted)
+        preview = reduce(Preview.plus, (each.preview for each in parts), Preview())
+        return AttributeResult(attribute, added=added, retracted=retracted, preview=preview)
     turned = runner.each("values in ranges", partial(_turned, job, attribute, paths), by_value)
     pieces = tuple(each.piece for each in parts if each.piece is not None)
     [base] = runner.each("joining ranges", partial(_joined, job, attribute), [(pieces, tuple(turned))])
@@ -159,6 +161,7 @@ class _Part(NamedTuple):
     piece: Segment | None = None
     logged: LoggedFile | None = None
     ids: Int64s = NOTHING
+    preview: Preview = Preview()
 
 
 def _range(
@@ -205,8 +208,11 @@ def _range(
         added=count,
         retracted=len(e) - count,
     )
-    if faults or job.dry:
+    if faults:
         return part
+    if job.dry:
+        codes = codes_of(snapshot, job.blocks)
+        return part._replace(preview=preview_of(job, declared, snapshot, codes, claims, (e, v, added)))
     relation, young = snapshot.data_of(attribute).shipped(job.t)
     every = Columns.concat([within(young, low, high), Columns(e, v, np.full(len(e), job.t, np.int64), added)])
     piece = fold_pieces.write_forward(_fold(job, declared), relation, every, low, high, uuid4().hex)

@@ -7,8 +7,8 @@ meanwhile (`fitting`). Knows counts and names of files, never rows.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
+from adalog.pipeline.importing.write.reports import reported
 from adalog.store.database import Database
 from adalog.store.files.disk_errors import disk_told
 from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
@@ -31,7 +32,7 @@ from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
     """What an import did. t: its transaction; if it changed nothing, the newest one. warnings: of what was probably
-    not meant."""
+    not meant. report: of a dry run, by attribute; going: of a dry run, the entities that would go."""
 
     t: int
     rows: int
@@ -41,6 +42,8 @@ class ImportOutcome:
     seconds: float
     accepted: bool
     warnings: Sequence[str] = ()
+    report: Sequence[Mapping[str, Any]] = ()
+    going: int = 0
 
     def told(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
@@ -108,9 +111,13 @@ class _Import:
         rows, seconds = sum(chunk.rows for chunk in read.chunks), round(time.monotonic() - began, 3)
         t = self.database.snapshot().t if t is None else t
         entities, datoms = (decision.entities, decision.datoms) if isinstance(decision, Decision) else (0, 0)
-        return ImportOutcome(
+        outcome = ImportOutcome(
             t, rows, entities, datoms, left.count, seconds, left.count <= max_errors, self.intake.warnings
         )
+        if not self.decider.dry:
+            return outcome
+        going = decision.job.removed[1] if isinstance(decision, Decision) else 0
+        return replace(outcome, report=reported(self.decider.runner, found, decision, left), going=going)
 
     def _write_rejected(self, found: ImportBasis, read: ReadRows, quarantine: Path | None) -> None:
         if read.count and quarantine is not None:

@@ -487,6 +487,10 @@ def test_without_spark(tmp_path: Path) -> None:
 
 # The command
 
+# The order of new entities is a matter of hashes.
+SAMPLES = ('"a" + "a"', '"b" + "b"')
+NICKS = ('"a" + "Ada"', '"b" + "Bob"')
+
 
 def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -501,6 +505,21 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
     assert refused.exit_code == 1, refused.output
     assert "1 rows were rejected; quarantine has them" in refused.stderr
     assert json.loads((tmp_path / "quarantine" / "people-0.jsonl").read_text())["row"] == 2
+    dry = CliRunner().invoke(main, [*command, "--max-errors", "1", "--dry-run"])
+    assert dry.stderr.splitlines()[1:] == [
+        "attribute     come  change  go  rejected  samples",
+        ":person/id       2       0   0         1  " + next(way for way in SAMPLES if way in dry.stderr),
+        ":person/nick     2       0   0         0  " + next(way for way in NICKS if way in dry.stderr),
+        "a dry run: nothing was imported",
+    ]
+    assert set(json.loads(dry.stdout.splitlines()[-1])) == {
+        "t",
+        "rows",
+        "entities",
+        "datoms",
+        "rejected",
+        "seconds",
+    }
     done = CliRunner().invoke(main, [*command, "--max-errors", "1", "people=in/people.parquet"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout.splitlines()[-1])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
@@ -453,3 +454,51 @@ def test_misspelt_names_are_told_with_their_place(database: Database, tmp_path: 
         AdalogError, match=r"line 1, column .* by :person/idd, which .* \(did you mean :person/id\?\)"
     ):
         imported(database, tmp_path, mapping({}, entity="person/idd"), {"people": table})
+
+
+def test_keys_of_several_columns(database: Database, tmp_path: Path) -> None:
+    parts = ["a", "a|", "|a", "\\", "\\|", "a\\|a", "1", ""]
+    pairs = [(one, other) for one in parts for other in parts]
+    table = pa.table(
+        {
+            "one": [one for one, _ in pairs],
+            "other": [other for _, other in pairs],
+            "number": pa.array(range(len(pairs)), pa.int32()),
+            "before": [pairs[at - 1][0] for at in range(len(pairs))],
+        }
+    )
+    source = {
+        "path": "x.parquet",
+        "entity": {"attribute": "person/id", "columns": ["one", "other"]},
+        "attributes": {"person/number": "number"},
+    }
+    outcome, rejected = imported(
+        database, tmp_path, {"sources": {"people": source}}, {"people": table}, max_errors=99
+    )
+    empty = [at for at, pair in enumerate(pairs) if "" in pair]
+    assert [(row, why) for _, row, why in rejected] == [
+        (at, "there is no value for :person/id, which names the entity") for at in empty
+    ]
+    assert outcome.entities == len(pairs) - len(empty) == 49
+    assert {v for _, a, v in facts(database) if a == ":person/id"} >= {"a|a", "a\\||1", "1|\\\\\\|"}
+    bosses = {
+        "path": "x.parquet",
+        "entity": {"attribute": "person/number", "column": "number"},
+        "attributes": {"person/boss": {"columns": ["before", "other"], "ref": "person/id"}},
+    }
+    again = table.filter(pc.not_equal(table.column("one"), "")).slice(1)
+    outcome, rejected = imported(
+        database, tmp_path, {"sources": {"people": bosses}}, {"people": again}, max_errors=99
+    )
+    known = {(e, v) for e, a, v in facts(database) if a == ":person/boss"}
+    assert len(known) == len(again) - sum(
+        "" in pair for pair in zip(again["before"].to_pylist(), again["other"].to_pylist(), strict=True)
+    )
+    wrong = {**source, "entity": {"attribute": "person/number", "columns": ["one", "other"]}, "attributes": {}}
+    with pytest.raises(
+        AdalogError, match=r":person/number is given by several columns, and has to be a :db.type/string"
+    ):
+        imported(database, tmp_path, {"sources": {"people": wrong}}, {"people": table})
+    doubles = table.set_column(1, "other", pa.array([1.5] * len(pairs)))
+    with pytest.raises(AdalogError, match="column other of source people has values of the type double"):
+        imported(database, tmp_path, {"sources": {"people": source}}, {"people": doubles})

@@ -335,7 +335,7 @@ def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path
         "path: in/../b.edn",
         "path: out, format: adalog",
         "path: 's3a://bucket/a.edn'",
-        "path: in/a.edn, options: {wholetext: true}",
+        "path: in/a.edn, options: {basePath: /etc}",
     ):
         with pytest.raises(AdalogError) as caught:
             checked(source)

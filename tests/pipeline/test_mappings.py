@@ -153,6 +153,15 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         (ONE + "    attributes: {a/b: {column: x, mode: whole}}", "line 5, column 41: `mode` is add, or replace"),
         (ONE + "    attributes: {a/b: {column: x, nulls: drop}}", "line 5, column 42: `nulls` is keep, or retract"),
         (ONE + "    attributes: {a/b: {value: x, nulls: keep}}", "`nulls` goes with `column`"),
+        (
+            ONE.replace("column: id", "columns: [id]"),
+            "line 4, column 40: `columns` is a list of two columns or more",
+        ),
+        (
+            ONE.replace("}", ", columns: [a, b]}"),
+            "line 4, column 13: `entity` has a `column`, or several `columns`",
+        ),
+        (ONE + "    attributes: {a/b: {columns: [a, b], split: x}}", "`split` does not go with `columns`"),
         (ONE + "    delete: D", "line 5, column 13: `delete` is true, or has `when`"),
         (ONE + "    delete: {when: {column: op}}", "line 5, column 20: `when` has no `equals`"),
         (ONE + "    delete: {when: {column: op, equals: [D]}}", "`equals` is a text, a number, true or false"),

@@ -66,7 +66,8 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. identity: the
+    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. joined: in place
+    of `name`, columns whose texts together are the value. identity: the
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
     others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
     without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
@@ -84,6 +85,7 @@ class ColumnPlan:
     replaces: bool = False
     retracts: bool = False
     removal: int = 0
+    joined: tuple[str, ...] = ()
 
     def usage(self, number: int) -> int:
         """What the keys of the column with this number are used for."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.pipeline.importing.read.chunks import (
@@ -25,6 +27,9 @@ from adalog.pipeline.importing.read.chunks import (
 )
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, TypedColumn, ValuePart, typed
 from adalog.store.values import layout
+
+JOINING: Final = "|"
+"""Between the texts of a key of several columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,17 @@ def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
     return RowValues(parts, rejects, ending)
 
 
+def joined(columns: Sequence[pa.Array]) -> pa.Array:
+    """The texts of several columns as one, from which they can be told: null where one of them is empty."""
+    texts = []
+    for column in columns:
+        text = column.cast(pa.large_string())
+        text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, text.type), text)
+        text = pc.replace_substring(text, "\\", "\\\\")
+        texts.append(pc.replace_substring(text, JOINING, f"\\{JOINING}"))
+    return pc.binary_join_element_wise(*texts, pa.scalar(JOINING, pa.large_string()), null_handling="emit_null")
+
+
 def _with_entity(entity: TypedColumn, count: int) -> NDArray[np.bool_]:
     """Which rows have a value that names their entity."""
     found = np.zeros(count, np.bool_)
@@ -98,7 +114,7 @@ def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn) -> NDArray[np
     found = np.zeros(rows.size, np.bool_)
     if column.replaces:
         found |= has_values
-        array = None if column.name is None else rows.columns[column.name]
+        array = None if column.name is None or column.joined else rows.columns[column.name]
         if array is not None and (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
             # An empty list is a whole list, too.
             found |= array.is_valid().to_numpy(zero_copy_only=False)
@@ -108,6 +124,8 @@ def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn) -> NDArray[np
 
 
 def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
+    if column.joined:
+        return typed(joined([rows.columns[name] for name in column.joined]), column.read_as, column.value_type)
     if column.name is None:
         every = np.arange(rows.size, dtype=np.int32)
         if column.domain == NO_DOMAIN:

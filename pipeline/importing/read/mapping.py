@@ -94,10 +94,13 @@ name, such as `fs.s3a.endpoint`, configure what Spark uses."""
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
-    attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
-    create: a missing one is created. replaces: a row's values are all that its entity has. retracts: a row without
-    a value retracts those that its entity has. place: the file, line and column of the mapping."""
+    """One attribute's values: of a column, of several `columns` whose texts are joined, or `value` for every row.
+
+    type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
+    attribute whose value names an entity; create: a missing one is created. replaces: a row's values are all that
+    its entity has. retracts: a row without a value retracts those that its entity has. place: the file, line and
+    column of the mapping.
+    """
 
     attribute: Keyword
     column: str | None = None
@@ -109,6 +112,12 @@ class ColumnMapping:
     replaces: bool = False
     retracts: bool = False
     place: str = field(default="", compare=False, repr=False)
+    columns: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it is read from; none for a constant."""
+        return self.columns if self.column is None else (self.column,)
 
 
 @dataclass(frozen=True, slots=True)

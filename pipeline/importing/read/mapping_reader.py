@@ -230,17 +230,35 @@ class _Reader:
     def _entity(self, node: yaml.Node) -> ColumnMapping:
         if not isinstance(node, yaml.MappingNode):
             self._refuse(node, "`entity` is an attribute and a column, as {attribute: person/id, column: id}")
-        entries = self._entries(node, "`entity`", {"attribute", "column", "type"}, {"attribute", "column"})
-        attribute, column = self._attribute(entries["attribute"]), self._text(entries["column"], "`column`")
-        return ColumnMapping(attribute, column, type=self._type(entries), place=self._place(node))
+        entries = self._entries(node, "`entity`", {"attribute", "column", "columns", "type"}, {"attribute"})
+        if ("column" in entries) == ("columns" in entries):
+            self._refuse(node, "`entity` has a `column`, or several `columns`")
+        return ColumnMapping(
+            self._attribute(entries["attribute"]),
+            self._optional(entries, "column"),
+            type=self._type(entries),
+            place=self._place(node),
+            columns=self._columns(entries),
+        )
+
+    def _columns(self, entries: Mapping[str, yaml.Node]) -> tuple[str, ...]:
+        """The columns that give a value together."""
+        node = entries.get("columns")
+        if node is None:
+            return ()
+        for unwanted in sorted({"column", "type", "split", "mode"} & entries.keys()):
+            self._refuse(entries[unwanted], f"`{unwanted}` does not go with `columns`, whose texts are joined")
+        if not isinstance(node, yaml.SequenceNode) or len(node.value) < 2:
+            self._refuse(node, "`columns` is a list of two columns or more")
+        return tuple(self._text(each, "a column") for each in node.value)
 
     def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> ColumnMapping:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
             return ColumnMapping(attribute, self._text(node, name), place=self._place(key))
-        known = {"column", "type", "split", "ref", "create", "value", "mode", "nulls"}
+        known = {"column", "columns", "type", "split", "ref", "create", "value", "mode", "nulls"}
         entries = self._entries(node, name, known)
-        if ("column" in entries) == ("value" in entries):
+        if ("column" in entries or "columns" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")
         for needing in {"mode", "nulls"} & entries.keys() if "value" in entries else ():
             self._refuse(entries[needing], f"`{needing}` goes with `column`")
@@ -266,6 +284,7 @@ class _Reader:
             self._choice(entries, "mode", "add", "replace"),
             self._choice(entries, "nulls", "keep", "retract"),
             self._place(key),
+            self._columns(entries),
         )
 
     def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:

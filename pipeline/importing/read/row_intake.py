@@ -119,7 +119,7 @@ def _table(source: RowSource, columns: Sequence[ColumnPlan], identities: Sequenc
     constants = tuple(
         (plan.attribute, plan.domain, plan.key, None if plan.identity is None else identities[plan.identity])
         for plan, column in zip(columns[1:], source.columns, strict=False)
-        if column.column is None
+        if not column.names
     )
     return SyncedTable(source.name, columns[0].identity, constants, source.sync.most)
 
@@ -129,7 +129,7 @@ def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -
     that a missing value retracts."""
     if not source.part or source.format != "jsonl":
         return source
-    kept = tuple(each for each in source.columns if each.retracts or each.column in {None, *columns})
+    kept = tuple(each for each in source.columns if each.retracts or set(each.names) <= columns.keys())
     delete = source.delete
     if delete is not None and delete.column is not None and delete.column not in columns:
         delete = None
@@ -160,7 +160,7 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
         return "ref", many
     if column.type is not None:
         return column.type, many
-    if column.column is None:
+    if not column.names:
         return type_name(column.value), many
     if kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "string", many
@@ -216,11 +216,13 @@ def _resolved(
         plan = replace(plan, replaces=column.replaces, retracts=column.retracts)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
-        if column.column is not None and source.part and column.retracts and column.column not in columns:
+        if source.part and column.retracts and not set(column.names) <= columns.keys():
             plan = replace(plan, domain=NO_DOMAIN)
-        elif column.column is not None:
-            plan = replace(plan, name=f"c{number}")
-            names[f"c{number}"] = _found(source, column.column, column.place, columns)
+        elif column.names:
+            own = {f"c{number}_{at}": name for at, name in enumerate(column.names)}
+            plan = replace(plan, name=f"c{number}_0", joined=tuple(own) if column.columns else ())
+            alone = not column.columns
+            names |= {key: _found(source, name, column.place, columns, alone=alone) for key, name in own.items()}
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
@@ -241,7 +243,10 @@ def _resolved(
     return tuple(plans), names
 
 
-def _found(source: RowSource, name: str, place: str, columns: Mapping[str, pa.DataType]) -> str:
+def _found(
+    source: RowSource, name: str, place: str, columns: Mapping[str, pa.DataType], *, alone: bool = True
+) -> str:
+    """The column, which is there. alone: it is no part of a key."""
     if name not in columns:
         known = ", ".join(columns)
         raise invalid_argument(
@@ -251,6 +256,20 @@ def _found(source: RowSource, name: str, place: str, columns: Mapping[str, pa.Da
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     if pa.types.is_nested(inner):
         raise invalid_argument(f"{place}: column {name} of source {source.name} holds maps or lists of lists")
+    if alone:
+        return name
+    plain = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+        pa.types.is_null,
+    )
+    if not any(test(kind) for test in plain):
+        raise invalid_argument(
+            f"{place}: column {name} of source {source.name} has values of the type {kind}, and the parts of a key "
+            "are texts, whole numbers or booleans"
+        )
     return name
 
 
@@ -267,6 +286,9 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
     for composite in schema.composites:
         if attribute.ident in (composite.kind.tuple_attrs or ()):
             raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
+    text = attribute if column.ref is None else schema.get(column.ref)
+    if column.columns and text is not None and text.kind.value_type != "string":
+        raise _wrong(source, column, "is given by several columns, and has to be a :db.type/string for that")
     if column.replaces and not attribute.is_many:
         raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
     if column.ref is not None:

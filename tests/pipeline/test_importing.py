@@ -502,3 +502,50 @@ def test_keys_of_several_columns(database: Database, tmp_path: Path) -> None:
     doubles = table.set_column(1, "other", pa.array([1.5] * len(pairs)))
     with pytest.raises(AdalogError, match="column other of source people has values of the type double"):
         imported(database, tmp_path, {"sources": {"people": source}}, {"people": doubles})
+
+
+def test_each_row_is_a_new_entity(database: Database, tmp_path: Path) -> None:
+    database.transact('[{:person/id "boss"}]')
+    rows = 40
+    notes = pa.table(
+        {
+            "text": [f"note {at % 7}" for at in range(rows)],
+            "size": [str(at) if at % 10 else "x" for at in range(rows)],
+            "by": ["boss", "new"] * (rows // 2),
+        }
+    )
+    attributes = {
+        "note/text": "text",
+        "note/size": {"column": "size", "type": "long"},
+        "note/by": {"column": "by", "ref": "person/id"},
+    }
+    people = {"path": "y.parquet", "entity": {"attribute": "person/id", "column": "id"}}
+    given = {
+        "sources": {"notes": {"path": "x.parquet", "entity": "new", "attributes": attributes}, "people": people}
+    }
+    tables = {"notes": notes, "people": pa.table({"id": ["new"]})}
+    dry, _ = imported(database, tmp_path, given, tables, max_errors=4, dry_run=True)
+    assert {each["attribute"]: each["come"] for each in dry.report} == {
+        ":person/id": 1,
+        ":note/text": 36,
+        ":note/size": 36,
+        ":note/by": 36,
+    }
+    outcome, rejected = imported(database, tmp_path, given, tables, max_errors=4)
+    assert [row for _, row, _ in rejected] == [0, 10, 20, 30]
+    # Nine datoms declare the attributes.
+    assert (outcome.entities, outcome.datoms) == (37, 36 * 3 + 1 + 9)
+
+    def found() -> list[tuple[Any, ...]]:
+        by_entity: dict[int, dict[str, Any]] = {}
+        for d in database.snapshot().datoms("EAVT"):
+            if str(d.a).startswith(":note"):
+                by_entity.setdefault(d.e, {})[str(d.a)] = d.v
+        names = {d.e: d.v for d in database.snapshot().datoms("AEVT", [edn(":person/id")])}
+        return sorted((own[":note/size"], own[":note/text"], names[own[":note/by"]]) for own in by_entity.values())
+
+    wanted = [(at, f"note {at % 7}", ("boss", "new")[at % 2]) for at in range(rows) if at % 10]
+    assert found() == wanted
+    again, _ = imported(database, tmp_path, given, tables, max_errors=4)
+    assert again.datoms == 36 * 3
+    assert found() == sorted(wanted * 2)

@@ -162,6 +162,10 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
             "line 4, column 13: `entity` has a `column`, or several `columns`",
         ),
         (ONE + "    attributes: {a/b: {columns: [a, b], split: x}}", "`split` does not go with `columns`"),
+        (
+            ONE.replace("{attribute: a/id, column: id}", "new") + "    sync: true",
+            "line 5, column 11: `sync` needs an",
+        ),
         (ONE + "    delete: D", "line 5, column 13: `delete` is true, or has `when`"),
         (ONE + "    delete: {when: {column: op}}", "line 5, column 20: `when` has no `equals`"),
         (ONE + "    delete: {when: {column: op, equals: [D]}}", "`equals` is a text, a number, true or false"),

@@ -78,7 +78,7 @@ class _Names:
         if entity < self._job.numbering.first_id:
             return self._known(entity)
         at = int(self._claims.e.searchsorted(entity))
-        if self._job.identities == (IDS,) or at == len(self._claims.e) or self._claims.e[at] != entity:
+        if at == len(self._claims.e) or self._claims.e[at] != entity:
             return "a new entity"
         return self._key(int(self._claims.chunk[at]), int(self._claims.row[at]))
 
@@ -96,6 +96,8 @@ class _Names:
     def _key(self, number: int, row: int) -> str:
         """The key of the entity of a row."""
         chunk = self._job.chunks[number]
+        if self._job.sources[chunk.order[0]][0].attribute == IDS:
+            return "a new entity"
         values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
         buckets = [read_arrays(bucket.path) for bucket in self._job.numbering.buckets]
         names = ChunkKeys(number, values, keys, self._job.numbering, buckets)

@@ -44,7 +44,9 @@ PRESENT: Final = 8
 """A row of a whole table is about the entity that has it, whether the row was rejected or not."""
 
 NO_DOMAIN: Final = -1
-"""The domain of a column that has no value in any row."""
+"""The domain of a column that has no value in any row; of that of the entities: each row is a new one."""
+# Rows of a chunk, chunks of a partition, partitions of a source: so many bits of a row's own number.
+_BITS: Final = (22, 15, 16)
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -196,12 +198,13 @@ def _written(
 ) -> RowChunk:
     parts, rejects, more = job.reader.read(rows)
     if len(rejects.rows):
-        accepted = np.ones(rows.size, np.bool_)
-        accepted[rejects.rows] = False
+        accepted = accepted_rows(rows.size, rejects)
         parts = [
             (number, part if job.columns[number].removal == PRESENT else part.kept(accepted[part.rows]))
             for number, part in parts
         ]
+    if job.columns[0].domain == NO_DOMAIN:
+        parts = [(0, _own_numbers(rows.size, order).kept(accepted_rows(rows.size, rejects))), *parts]
     stem = "-".join(map(str, order))
     values, keys = _numbered(parts, job)
     values |= _places(rows, ordinals) | more
@@ -214,6 +217,24 @@ def _written(
         len(rejects.rows),
         tuple(sum(len(part.rows) for number, part in parts if number == own) for own in range(len(job.columns))),
     )
+
+
+def accepted_rows(count: int, rejects: Rejects) -> NDArray[np.bool_]:
+    accepted = np.ones(count, np.bool_)
+    accepted[rejects.rows] = False
+    return accepted
+
+
+def _own_numbers(count: int, order: tuple[int, int, int]) -> ValuePart:
+    """A number for each row of a chunk that no other row of the import has."""
+    number = 0
+    for own, bits in zip(order, (0, *_BITS[:0:-1]), strict=True):
+        assert bits == 0 or own < 1 << bits, "more chunks than their numbers"
+        number = (number << bits) | own
+    assert count <= 1 << _BITS[0]
+    codes = (number << _BITS[0]) + np.arange(count, dtype=np.int64)
+    every = np.arange(count, dtype=np.int32)
+    return ValuePart(INLINE, every, every, codes)
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:

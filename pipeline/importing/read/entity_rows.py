@@ -51,6 +51,8 @@ def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
         malformed = np.flatnonzero(wrong).astype(np.int32)
     rejected = [rejects_for(column.bad, number, Reason.UNREADABLE) for number, column in enumerate(read)]
     has_entity = _with_entity(read[0], rows.size)
+    if columns[0].domain == NO_DOMAIN:
+        has_entity[:] = True
     describes = np.ones(rows.size, np.bool_)
     for number, column in enumerate(columns):
         if column.removal == DELETED:

@@ -120,6 +120,10 @@ class ColumnMapping:
         return self.columns if self.column is None else (self.column,)
 
 
+NEW: Final = ColumnMapping(Keyword("db/id"))
+"""In place of what names a source's entities: each row is a new entity."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeleteRule:
     """The rows that retract their entities: those whose column has a value; without a column all."""

@@ -22,6 +22,7 @@ from adalog.pipeline.importing.read.mapping import (
     FORMATS,
     KAFKA,
     LETTER,
+    NEW,
     NUMBER,
     READING,
     ROWS,
@@ -147,6 +148,8 @@ class _Reader:
             self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
         delete = self._delete(entries["delete"]) if "delete" in entries else None
         sync = self._sync(entries["sync"]) if "sync" in entries else None
+        for unwanted in {"delete", "sync"} & entries.keys() if entity == NEW else ():
+            self._refuse(entries[unwanted], f"`{unwanted}` needs an `entity` that is known again, and not new ones")
         if delete is not None and delete.column is None:
             for unwanted in {"attributes", "sync"} & entries.keys():
                 self._refuse(entries[unwanted], f"each row of source {name} retracts its entity (`delete: true`)")
@@ -199,27 +202,25 @@ class _Reader:
         return given == other
 
     def _options(self, entries: Mapping[str, yaml.Node], form: str) -> dict[str, str]:
-        """The options of a source; Spark does not tell the case of their names. A path of the command line may have
-        another format than the mapping's, whose options are left out then."""
-        written = entries.get("format") or entries.get("path")
-        own = form if written is None or "format" in entries else _format_of(str(written.value)) or form
-        known = {} if form == KAFKA else {**DESCRIBING[own], **READING}
-        kinds = {name.lower(): kind for name, kind in known.items()}
-        left = {name.lower() for name in DESCRIBING[own]} if own != form else set()
-        left -= {name.lower() for name in DESCRIBING.get(form, ())}
+        """The options of a source; Spark does not tell the case of their names. Those of other formats are left
+        out: a path of the command line may be of another format than the mapping's."""
+        own = {} if form == KAFKA else {**DESCRIBING[form], **READING}
+        every = {name: kind for each in (*DESCRIBING.values(), own) for name, kind in each.items()} if own else {}
+        kinds = {name.lower(): kind for name, kind in every.items()}
+        taken = {name.lower() for name in own}
         given = {}
         for key, name, node in self._pairs(entries["options"], "`options`") if "options" in entries else ():
             kind = kinds.get(name.lower())
-            if known and kind is None and "." not in name:
-                hint = nearest(name, known)
-                every = "" if hint else f"; it has {', '.join(sorted(DESCRIBING[own], key=str.lower))}"
-                self._refuse(key, f"the format {own} has no option {name}{hint}{every}")
+            if own and kind is None and "." not in name:
+                hint = nearest(name, every)
+                known = "" if hint else f"; it has {', '.join(sorted(DESCRIBING[form], key=str.lower))}"
+                self._refuse(key, f"the format {form} has no option {name}{hint}{known}")
             value = self._option(node)
             if kind is not None and not _is_of(kind, value):
                 what = kind if isinstance(kind, str) else f"one of {', '.join(kind)}"
                 hint = "" if isinstance(kind, str) else nearest(value, kind)
                 self._refuse(node, f"`{name}` is {what}, and not {value}{hint}")
-            if name.lower() not in left:
+            if kind is None or name.lower() in taken:
                 given[name] = value
         return given
 
@@ -228,8 +229,12 @@ class _Reader:
         return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
 
     def _entity(self, node: yaml.Node) -> ColumnMapping:
+        if isinstance(node, yaml.ScalarNode) and node.value == "new":
+            return NEW
         if not isinstance(node, yaml.MappingNode):
-            self._refuse(node, "`entity` is an attribute and a column, as {attribute: person/id, column: id}")
+            self._refuse(
+                node, "`entity` is an attribute and a column, as {attribute: person/id, column: id}, or new"
+            )
         entries = self._entries(node, "`entity`", {"attribute", "column", "columns", "type"}, {"attribute"})
         if ("column" in entries) == ("columns" in entries):
             self._refuse(node, "`entity` has a `column`, or several `columns`")

@@ -17,6 +17,7 @@ from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.read.chunks import DELETED, NO_DOMAIN, PRESENT, ColumnPlan, Reason, RowReader
 from adalog.pipeline.importing.read.entity_rows import EntityReader
+from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import (
     IDENT,
     ImportBasis,
@@ -26,7 +27,7 @@ from adalog.pipeline.importing.read.intake import (
     declaration,
     with_article,
 )
-from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
+from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
@@ -178,7 +179,7 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
 
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
-    idents = [(source.entity.attribute, source.entity.place) for source in sources]
+    idents = [(source.entity.attribute, source.entity.place) for source in sources if source.entity != NEW]
     idents += [
         (column.ref, column.place) for source in sources for column in source.columns if column.ref is not None
     ]
@@ -195,7 +196,7 @@ def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
                 f"{schema.names.hint(ident)}; declare it as :db.unique/identity in the mapping's `schema`",
             )
         found.append(attribute.id)
-    return found
+    return found + [IDS] * any(source.entity == NEW for source in sources)
 
 
 def _resolved(
@@ -204,7 +205,11 @@ def _resolved(
     """The plans of a source's columns, and the files' columns by the names of these."""
     names: dict[str, str] = {}
     plans = []
+    if source.entity == NEW:
+        plans.append(ColumnPlan(None, IDS, "long", "long", identity=identities.index(IDS), domain=NO_DOMAIN))
     for number, column in enumerate((source.entity, *source.columns)):
+        if column == NEW:
+            continue
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
         _check(source, column, attribute, schema, entity=number == 0)
@@ -321,7 +326,7 @@ def check_alone(plan: ImportPlan) -> None:
         if source.format == KAFKA:
             raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
     check_parts(replace(plan, sources=tuple(source for source in plan.sources if source.part)))
-    named = {source.entity.attribute for source in plan.sources}
+    named = {source.entity.attribute for source in plan.sources if source.entity != NEW}
     meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
     for source in plan.sources:
         for column in source.columns:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.runner import InProcessRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database

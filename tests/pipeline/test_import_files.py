@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
 from tests.pipeline.pipeline_in_process import InProcess

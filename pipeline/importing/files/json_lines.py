@@ -184,6 +184,7 @@ def _column(name: str, objects: Sequence[Mapping[str, Any]], texts: Sequence[byt
     rows: dict[type, list[int]] = {}
     found: dict[type, list[Any]] = {}
     bad = []
+    lists = [place for place, value in enumerate(values) if type(value) is list]
     for place, value in enumerate(values):
         for each in value if type(value) is list else (value,):
             if each is None:
@@ -197,7 +198,7 @@ def _column(name: str, objects: Sequence[Mapping[str, Any]], texts: Sequence[byt
     parts = [
         part for kind, own in found.items() for part in _whole(own, np.array(rows[kind], np.int32), kind).parts
     ]
-    return FileColumn(parts, np.unique(np.array(bad, np.int32)))
+    return FileColumn(parts, np.unique(np.array(bad, np.int32)), np.array(lists, np.int32))
 
 
 def _any_rough(values: Sequence[Any]) -> bool:

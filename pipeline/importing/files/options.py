@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
+from adalog.datalog.hints import nearest
 from adalog.pipeline.importing.files.content import UTF8, FileSplit, SourceFile
 from adalog.pipeline.importing.files.csv_files import CsvFiles
 from adalog.pipeline.importing.files.edn_lines import EdnLines
@@ -34,8 +34,9 @@ class FileFormat(Protocol):
 
 
 def file_format(name: str, path: str, options: Mapping[str, str]) -> FileFormat:
-    """The reader of a source's files. options: checked ones."""
-    given = {_canonical(name, key): _OPTIONS[_canonical(name, key)](value) for key, value in options.items()}
+    """The reader of a source's files. options: checked ones; others are not of the format."""
+    named = [(_canonical(name, key), value) for key, value in options.items()]
+    given = {key: _OPTIONS[key](value) for key, value in named if key is not None}
     encoding = given.get("encoding", UTF8)
     if name == "parquet":
         return ParquetFiles()
@@ -65,11 +66,9 @@ def check_option(form: str, name: str, value: str) -> None:
     """Raises ValueError for an option that a format does not have, or a value that it does not take."""
     known = _canonical(form, name)
     if known is None:
-        names = _NAMES[form]
-        near = get_close_matches(name.lower(), [each.lower() for each in names], 1)
-        meant = next((each for each in names if near and each.lower() == near[0]), None)
-        said = f"; did you mean {meant}?" if meant else f"; it has {', '.join(names)}"
-        raise ValueError(f"the format {form} has no option {name}{said}")
+        hint = nearest(name, _NAMES[form])
+        known_ones = "" if hint else f"; it has {', '.join(_NAMES[form])}"
+        raise ValueError(f"the format {form} has no option {name}{hint}{known_ones}")
     try:
         _OPTIONS[known](value)
     except ValueError as error:
@@ -83,14 +82,14 @@ def _canonical(form: str, name: str) -> Any:
 
 def _flag(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"is true or false, not {text!r}")
+        raise ValueError(f"is true or false, and not {text}")
     return text.lower() == "true"
 
 
 def _letter(text: str) -> str:
     text = "\t" if text == "\\t" else text
     if len(text) != 1 or not text.isascii() or text in "\r\n":
-        raise ValueError(f"is one ASCII character, not {text!r}")
+        raise ValueError(f"is one ASCII character, and not {text!r}")
     return text
 
 
@@ -101,11 +100,12 @@ def _letter_or_none(text: str) -> str:
 def _encoding(text: str) -> str:
     try:
         name = codecs.lookup(text).name
-        b"".decode(name)
-    except LookupError:
-        near = get_close_matches(text.lower(), _ENCODINGS, 1)
-        said = f"did you mean {near[0]}?" if near else "as UTF-8, UTF-16, windows-1252 or latin1"
-        raise ValueError(f"names no encoding that is known: {text!r}; {said}") from None
+        # Others, such as base64, are not encodings of text.
+        if "x".encode(name).decode(name) != "x":
+            raise LookupError(name)
+    except (LookupError, UnicodeError):
+        hint = nearest(text.lower(), _ENCODINGS) or "; as UTF-8, UTF-16, windows-1252 or latin1"
+        raise ValueError(f"is the name of an encoding, and not {text}{hint}") from None
     # ASCII is UTF-8, too.
     return UTF8 if name in ("utf-8", "ascii", "utf-8-sig") else name
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Int32s = NDArray[np.int32]
@@ -27,26 +28,34 @@ class ColumnPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FileColumn:
-    """A column's values by type. bad: the rows with what no attribute can hold."""
+    """A column's values by type. bad: the rows with what no attribute can hold. lists: those with a list, which may
+    be empty."""
 
     parts: Sequence[ColumnPart]
     bad: Int32s = field(default_factory=NO_ROWS.copy)
+    lists: Int32s = field(default_factory=NO_ROWS.copy)
 
     @classmethod
     def of(cls, values: pa.Array) -> FileColumn:
         """Row i has the value at place i."""
-        return cls((ColumnPart(np.arange(len(values), dtype=np.int32), values),))
+        rows = np.arange(len(values), dtype=np.int32)
+        if not (pa.types.is_list(values.type) or pa.types.is_large_list(values.type)):
+            return cls((ColumnPart(rows, values),))
+        lists = rows[values.is_valid().to_numpy(zero_copy_only=False)]
+        owners = pc.list_parent_indices(values).to_numpy().astype(np.int32)
+        return cls((ColumnPart(owners, pc.list_flatten(values)),), lists=lists)
 
     @classmethod
     def concat(cls, columns: Sequence[FileColumn], sizes: Sequence[int]) -> FileColumn:
         """The columns one below the other. sizes: the rows of each."""
         parts: dict[tuple[pa.DataType, bool], list[ColumnPart]] = {}
-        bad, start = [], 0
+        bad, lists, start = [], [], 0
         for column, size in zip(columns, sizes, strict=True):
             for part in column.parts:
                 own = part._replace(rows=part.rows + np.int32(start))
                 parts.setdefault((part.values.type, part.digits), []).append(own)
             bad.append(column.bad + np.int32(start))
+            lists.append(column.lists + np.int32(start))
             start += size
         return cls(
             [
@@ -58,6 +67,7 @@ class FileColumn:
                 for (_, digits), own in parts.items()
             ],
             np.concatenate(bad),
+            np.concatenate(lists),
         )
 
     @property

@@ -1,7 +1,7 @@
 """The places that an import over a connection may read; its sources' files are looked up here.
 
-A mapping names paths, so it could read whatever the process may read. A client's mapping is limited to files below
-configured folders or addresses, with links resolved.
+A mapping names paths, and options of Spark's file systems, so it could read whatever the process may read. A client's
+mapping is limited to files below configured folders or addresses, with links resolved, and to options of formats.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adalog.store.files.addresses import check_name, shown
 from adalog.store.files.allowed_places import AllowedPlaces, is_address, is_below, local
 
 if TYPE_CHECKING:
-    # Settings name places, and every command reads settings: none of them waits for YAML.
+    # Settings name places, and every command reads settings.
     from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
 
 _SPECIAL: Final = frozenset("*?[]{}\\")
@@ -30,8 +30,8 @@ class ImportFolders(AllowedPlaces):
     EXAMPLE: ClassVar = "s3a://bucket/in"
 
     def checked(self, plan: ImportPlan) -> ImportPlan:
-        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere, ARG_INVALID
-        where there are no files."""
+        """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
+        could reach elsewhere, ARG_INVALID where there are no files."""
         sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
         return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
 
@@ -42,6 +42,13 @@ class ImportFolders(AllowedPlaces):
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
+        for name in source.options:
+            if "." in name:
+                raise AdalogError(
+                    Code.FORBIDDEN,
+                    f"source {source.name}: a server does not hand the option {name} to Spark; import with --data, "
+                    "or leave it out",
+                )
         # Files that a source names stand for its path, and are no patterns.
         named = map(glob.escape, source.files) if source.files else (source.path,)
         return tuple(each for path in named for each in self._found(source, path))

@@ -7,19 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.files.rows import Survey
-from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
-from adalog.pipeline.importing.read.intake import ImportBasis, Intake, contested, declaration, with_article
-from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
+from adalog.pipeline.importing.read.chunks import (
+    DELETED,
+    NO_DOMAIN,
+    PRESENT,
+    ColumnPlan,
+    Reason,
+    RowChunk,
+    RowReader,
+    SourceJob,
+)
+from adalog.pipeline.importing.read.entity_rows import EntityReader
+from adalog.pipeline.importing.read.ids import IDS
+from adalog.pipeline.importing.read.intake import (
+    ImportBasis,
+    Intake,
+    SyncedTable,
+    contested,
+    declaration,
+    with_article,
+)
+from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
+from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -53,7 +73,12 @@ class RowIntake(Intake[RowSource]):
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
-        return ImportBasis(prepared, identities, columns, reading)
+        tables = [
+            _table(source, own, identities)
+            for source, own in zip(self._sources, columns, strict=True)
+            if source.sync is not None
+        ]
+        return ImportBasis(prepared, identities, columns, reading, tables=tables)
 
     def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:
         found = super().chunks(jobs)
@@ -66,18 +91,26 @@ class RowIntake(Intake[RowSource]):
         """Raises ARG_INVALID for a column that no row of JSON has."""
         source = self._sources[number]
         empty = [
-            column.column
-            for place, column in enumerate((source.entity, *source.columns))
-            if column.column is not None and not any(chunk.values[place] for chunk in chunks)
+            (name, column.place)
+            for number, column in enumerate((source.entity, *source.columns))
+            if not any(chunk.values[number] for chunk in chunks)
+            for name in column.names
         ]
+        if source.delete is not None and source.delete.column is not None and not self._deletes(source, chunks):
+            empty.append((source.delete.column, source.delete.place))
         if not empty or not any(chunk.rows for chunk in chunks) or source.part:
             return
         survey = self._json_survey(number, ())
-        for name in empty:
-            _found(source, name, survey)
+        for name, place in empty:
+            _found(source, name, place, survey)
+
+    def _deletes(self, source: RowSource, chunks: Sequence[RowChunk]) -> bool:
+        """Whether a row retracts its entity."""
+        return any(chunk.values[1 + len(source.columns)] for chunk in chunks)
 
     def _declarations(self, schema: Schema) -> list[EdnMap]:
-        """Forms that declare the attributes that the schema does not, as their first use would."""
+        """Forms that declare the attributes that the schema does not, as their first use would; warns of names that
+        are probably misspelt."""
         forms: dict[Keyword, EdnMap] = {}
         kinds: dict[Keyword, tuple[str, bool]] = {}
         for number, source in enumerate(self._sources):
@@ -85,7 +118,7 @@ class RowIntake(Intake[RowSource]):
             survey = self._survey(number, unknown)
             if source.part:
                 # Some of many rows may lack keys, whose types later ones say.
-                unknown = [each for each in unknown if each.column is None or survey.columns.get(each.column)]
+                unknown = [each for each in unknown if all(map(survey.columns.get, each.names))]
                 kept = tuple(each for each in source.columns if _is_declared(each, schema) or each in unknown)
                 self._sources[number] = replace(source, columns=kept)
             for column in unknown:
@@ -102,10 +135,17 @@ class RowIntake(Intake[RowSource]):
                 kinds[column.attribute] = (kind, many)
                 known = schema.get(column.attribute)
                 forms[column.attribute] = declaration(column.attribute, kind, known, many=many)
+        misspelt = {
+            each.attribute: f"{each.place}: the import declares {each.attribute}{hint}"
+            for source in self._sources
+            for each in source.columns
+            if each.attribute in forms and (hint := misspelling(each.attribute, schema.names))
+        }
+        self.warnings = tuple(misspelt.values())
         return list(forms.values())
 
     def _survey(self, number: int, unknown: Sequence[ColumnMapping]) -> Survey:
-        wanted = {each.column for each in unknown if each.column is not None}
+        wanted = {name for each in unknown for name in each.names}
         if not wanted:
             return Survey()
         survey = self._surveys[number]
@@ -122,6 +162,9 @@ class RowIntake(Intake[RowSource]):
             )
         return survey
 
+    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        return EntityReader(columns)
+
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number]
 
@@ -132,7 +175,7 @@ class RowIntake(Intake[RowSource]):
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
         reasons = []
-        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=True):
+        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=False):
             name, kept = column.attribute, ""
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
@@ -150,7 +193,26 @@ class RowIntake(Intake[RowSource]):
             "jsonl": "the line is no JSON object of this form",
         }
         reasons[0] += ["", "", what.get(source.format, "")]
+        reasons[0][Reason.SECOND_VALUE] = (
+            f"{source.entity.attribute}: an earlier row retracts the entity that this one describes, or describes "
+            "the one that this one retracts"
+        )
+        for plan in found.columns[number][len(reasons) :]:
+            which = source.delete.column if source.delete is not None else ""
+            reasons.append(["", f"`delete`: the value of {which} cannot be read as {with_article(plan.read_as)}"])
         return reasons
+
+
+def _table(source: RowSource, columns: Sequence[ColumnPlan], identities: Sequence[int]) -> SyncedTable:
+    """The table that a source has all of."""
+    assert source.sync is not None
+    assert columns[0].identity is not None
+    constants = tuple(
+        (plan.attribute, plan.domain, plan.key, None if plan.identity is None else identities[plan.identity])
+        for plan, column in zip(columns[1:], source.columns, strict=False)
+        if not column.names
+    )
+    return SyncedTable(source.name, columns[0].identity, constants, source.sync.most)
 
 
 def _is_declared(column: ColumnMapping, schema: Schema) -> bool:
@@ -161,14 +223,14 @@ def _is_declared(column: ColumnMapping, schema: Schema) -> bool:
 def _implied(source: RowSource, column: ColumnMapping, survey: Survey) -> tuple[str, bool]:
     """The type that a column gives an attribute, and whether there may be several values. Raises ARG_INVALID for
     values of types that have nothing in common."""
-    many = column.split is not None or column.column in survey.many
+    many = column.split is not None or column.replaces or column.column in survey.many
     if column.ref is not None:
         return "ref", many
     if column.type is not None:
         return column.type, many
-    if column.column is None:
+    if not column.names:
         return type_name(column.value), many
-    kinds = survey.columns.get(column.column, {})
+    kinds = survey.columns.get(column.column or "", {})
     for together, kind in _COMMON.items():
         if kinds.keys() <= together:
             return kind, many
@@ -194,19 +256,24 @@ _COMMON: Final[Mapping[frozenset[str], str]] = {
 
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
-    idents = [source.entity.attribute for source in sources]
-    idents += [column.ref for source in sources for column in source.columns if column.ref is not None]
+    idents = [(source.entity.attribute, source.entity.place) for source in sources if source.entity != NEW]
+    idents += [
+        (column.ref, column.place) for source in sources for column in source.columns if column.ref is not None
+    ]
+    places: dict[Keyword, str] = {}
+    for ident, place in idents:
+        places.setdefault(ident, place)
     found = []
-    for ident in dict.fromkeys(idents):
+    for ident, place in places.items():
         attribute = schema.get(ident)
         if attribute is None:
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE,
-                f"the mapping names entities by {ident}, which the schema does not declare; declare it as "
-                ":db.unique/identity in the mapping's `schema`",
+                f"{place}: the mapping names entities by {ident}, which the schema does not declare"
+                f"{schema.names.hint(ident)}; declare it as :db.unique/identity in the mapping's `schema`",
             )
         found.append(attribute.id)
-    return found
+    return found + [IDS] * any(source.entity == NEW for source in sources)
 
 
 def _resolved(
@@ -215,7 +282,11 @@ def _resolved(
     """The plans of a source's columns, and the files' columns by the names of these."""
     names: dict[str, str] = {}
     plans = []
+    if source.entity == NEW:
+        plans.append(ColumnPlan(None, IDS, "long", "long", identity=identities.index(IDS), domain=NO_DOMAIN))
     for number, column in enumerate((source.entity, *source.columns)):
+        if column == NEW:
+            continue
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
         _check(source, column, attribute, schema, entity=number == 0)
@@ -223,32 +294,43 @@ def _resolved(
         assert meant is not None
         value_type = str(meant.kind.value_type)
         read_as = column.type or value_type
+        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        plan = replace(plan, replaces=column.replaces, retracts=column.retracts, rounded=column.round)
         if column.round and read_as != "instant":
             raise _wrong(source, column, f"has `round`, which goes with instants, and is {with_article(read_as)}")
-        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split, column.round)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
-        if column.column is not None:
-            plan = replace(plan, name=f"c{number}")
-            names[f"c{number}"] = _found(source, column.column, survey)
+        if column.names:
+            own = {f"c{number}_{at}": name for at, name in enumerate(column.names)}
+            plan = replace(plan, name=f"c{number}_0", joined=tuple(own) if column.columns else ())
+            names |= {key: _found(source, name, column.place, survey) for key, name in own.items()}
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
                 raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
+    if source.delete is not None:
+        plan = replace(plans[0], name=None, removal=DELETED)
+        if source.delete.column is not None:
+            kind = type_name(source.delete.equals)
+            spelt = constant(source.delete.equals, kind, kind)
+            assert spelt is not None, "read from YAML as a value of this type"
+            plan = replace(plan, name="deleted", read_as=kind, value_type=kind, domain=spelt[0], key=spelt[1])
+            names["deleted"] = _found(source, source.delete.column, source.delete.place, survey)
+        plans.append(plan)
+    if source.sync is not None:
+        plans.append(replace(plans[0], name=None, removal=PRESENT))
     return tuple(plans), names
 
 
-def _found(source: RowSource, name: str, survey: Survey | None) -> str:
+def _found(source: RowSource, name: str, place: str, survey: Survey | None) -> str:
     """The name, if files have such a column. survey: None if rows have columns of their own."""
     if survey is None or name in survey.columns:
         return name
     known = ", ".join(survey.columns)
-    near = get_close_matches(name.lower(), [each.lower() for each in survey.columns], 1)
-    meant = next((each for each in survey.columns if near and each.lower() == near[0]), None)
-    said = f"; did you mean {meant}?" if meant else ""
-    raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}{said}")
+    hint = nearest(name, survey.columns)
+    raise invalid_argument(f"{place}: source {source.name} has no column {name}{hint}; its columns are {known}")
 
 
 def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
@@ -264,6 +346,11 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
     for composite in schema.composites:
         if attribute.ident in (composite.kind.tuple_attrs or ()):
             raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
+    text = attribute if column.ref is None else schema.get(column.ref)
+    if column.columns and text is not None and text.kind.value_type != "string":
+        raise _wrong(source, column, "is given by several columns, and has to be a :db.type/string for that")
+    if column.replaces and not attribute.is_many:
+        raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
     if column.ref is not None:
         if not attribute.is_ref:
             raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
@@ -278,12 +365,23 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
         raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
 
 
+def check_parts(plan: ImportPlan) -> None:
+    """Raises ARG_INVALID for a source that cannot come in parts."""
+    for source in plan.sources:
+        if source.sync is not None:
+            raise invalid_argument(
+                f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "
+                "it with `adalog import`, or leave `sync` out"
+            )
+
+
 def check_alone(plan: ImportPlan) -> None:
     """Raises ARG_INVALID if one source writes what another names its entities by, and for a source without end."""
     for source in plan.sources:
         if source.format == KAFKA:
             raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
-    named = {source.entity.attribute for source in plan.sources}
+    check_parts(replace(plan, sources=tuple(source for source in plan.sources if source.part)))
+    named = {source.entity.attribute for source in plan.sources if source.entity != NEW}
     meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
     for source in plan.sources:
         for column in source.columns:
@@ -296,4 +394,4 @@ def check_alone(plan: ImportPlan) -> None:
 
 
 def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return invalid_argument(f"source {source.name}: {column.attribute} {why}")
+    return invalid_argument(f"{column.place}: source {source.name}: {column.attribute} {why}")

@@ -53,7 +53,10 @@ def _fetched(spark: SparkSession, source: AnySource, address: str, into: Path) -
     jvm: Any = spark.sparkContext._jvm
     try:
         place = jvm.org.apache.hadoop.fs.Path(_SPECIAL.sub(r"\\\g<0>", address) if source.files else address)
-        system = place.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+        settings = jvm.org.apache.hadoop.conf.Configuration(spark.sparkContext._jsc.hadoopConfiguration())
+        for name, value in source.options.items():
+            settings.set(name, value)
+        system = place.getFileSystem(settings)
         matching = system.globStatus(place)
         found = [] if matching is None else [file for each in matching for file in _files(system, each, source)]
         into.mkdir()

@@ -73,9 +73,6 @@ def _typed(part: ColumnPart, read_as: str, value_type: str, split: str | None, *
     if part.digits:
         array, rows = _filtered(array, rows, array.is_valid())
         return one_by_one(array, rows, lambda text: _spelt(from_digits(read_as, text), read_as, value_type))
-    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-        array, inner = _exploded(array)
-        rows = rows[inner]
     if split is not None and _is_text(array.type):
         array, inner = _exploded(pc.split_pattern(array, split))
         rows = rows[inner]

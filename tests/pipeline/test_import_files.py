@@ -189,7 +189,7 @@ def test_times_as_pandas_has_them(database: Database, tmp_path: Path) -> None:
         (
             {"1.csv": b"id,Name\na,A\n"},
             HEADER,
-            "source x has no column name; its columns are id, Name; did you mean",
+            "source x has no column name (did you mean Name?); its columns are id, Name",
         ),
         ({"1.csv": "id,name\na,ä\n".encode("latin-1")}, HEADER, "1.csv is not UTF-8; say how it is encoded"),
         ({"1.csv.gz": b"\x1f\x8b\x08garbage"}, HEADER, "1.csv.gz cannot be read"),

@@ -276,8 +276,8 @@ def disturbed(database: Database, written: str, monkeypatch: pytest.MonkeyPatch)
     stages: list[str] = []
 
     class Disturbed(pipeline_in_process.InProcess):
-        def each(self, stage: str, work: Any, items: Any) -> Any:
-            made = super().each(stage, work, items)
+        def each(self, stage: str, work: Any, items: Any, *rows: Any) -> Any:
+            made = super().each(stage, work, items, *rows)
             stages.append(stage)
             if stage == "attributes" and stages.count("attributes") == 1:
                 database.transact(written)

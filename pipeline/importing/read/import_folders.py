@@ -1,7 +1,8 @@
 """The places that an import over a connection may read; its sources' files are looked up here.
 
-A mapping names paths, and options of Spark's file systems, so it could read whatever the process may read. A client's
-mapping is limited to files below configured folders or addresses, with links resolved, and to options of formats.
+A mapping names paths, and options of Spark's file systems, so it could read whatever the process may read. A
+client's mapping is limited to files below configured folders or addresses, with links resolved, and to options of
+formats.
 """
 
 from __future__ import annotations

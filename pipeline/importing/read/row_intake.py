@@ -304,6 +304,8 @@ def _resolved(
             own = {f"c{number}_{at}": name for at, name in enumerate(column.names)}
             plan = replace(plan, name=f"c{number}_0", joined=tuple(own) if column.columns else ())
             names |= {key: _found(source, name, column.place, survey) for key, name in own.items()}
+            if column.columns:
+                _check_parts(source, column, survey)
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
@@ -331,6 +333,17 @@ def _found(source: RowSource, name: str, place: str, survey: Survey | None) -> s
     known = ", ".join(survey.columns)
     hint = nearest(name, survey.columns)
     raise invalid_argument(f"{place}: source {source.name} has no column {name}{hint}; its columns are {known}")
+
+
+def _check_parts(source: RowSource, column: ColumnMapping, survey: Survey | None) -> None:
+    """Raises ARG_INVALID where the parts of a key have no texts that are the same wherever they come from."""
+    for name in column.columns:
+        kinds = set() if survey is None else survey.columns[name].keys() - {"string", "long", "boolean"}
+        if kinds:
+            raise invalid_argument(
+                f"{column.place}: column {name} of source {source.name} has values of the type {min(kinds)}, and "
+                "the parts of a key are texts, whole numbers or booleans"
+            )
 
 
 def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:

@@ -14,8 +14,7 @@ from adalog.datalog.hints import nearest, proposed
 
 # Names as `_key` writes them, and what to write in their place.
 _BUILTINS: Final = {
-    "ilike similarto glob": "write like, after lower-case where the case is not to count: "
-    '[(like ?text "Fix%")]',
+    "ilike similarto glob": 'write like, after lower-case where the case is not to count: [(like ?text "Fix%")]',
     "regex regexp regexpmatch regexplike rematch rlike match matches test": "a regular expression is searched with "
     're-find, and compared with the whole text by re-matches: [(re-find #"^a" ?text)]',
     "contains contain has search fulltext": "a part of a text is asked for "

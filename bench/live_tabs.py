@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException
 from operator import gt
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import click
 import jwt
@@ -30,7 +30,7 @@ _WITHOUT_SKEW: Final = (
     "import adalog.gateway.identity.jwt_tokens as tokens; tokens.CLOCK_SKEW_SECONDS = 0.0;"
     "from adalog.gateway.cli import main; main()"
 )
-_SECRET: Final = "a secret of sixty-four characters, which is long enough for all ."
+SECRET: Final = "a secret of sixty-four characters, which is long enough for all ."
 SCHEMA: Final = """[{:db/ident :tick/number :db/valueType :db.type/long :db/unique :db.unique/identity}
                      {:db/ident :tick/even :db/valueType :db.type/boolean}]"""
 _QUERIES: Final = (
@@ -82,20 +82,31 @@ _TOKENS: Final = "return window.tab.tokens"
 _COUNTS: Final = "return window.tab.added.map((each) => each.length)"
 
 
+class Served(Protocol):
+    """A server with tokens that are signed with `SECRET`. `changes`: how many have been made."""
+
+    port: int
+    changes: int
+
+    def transact(self, tx: str) -> None: ...
+
+    def streams(self) -> int:
+        """Connections that are open for events."""
+
+    def subscriptions(self) -> int: ...
+
+
 @dataclass
 class Server:
     """A gateway that is stopped and started again on the same port and folder."""
 
     data: Path
     port: int = field(default_factory=free_port)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    changes: int = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        settings = {"ADALOG_JWT_ALGORITHMS": "HS256", "ADALOG_JWT_SECRET": _SECRET, "ADALOG_SPARK": "off"}
+        settings = {"ADALOG_JWT_ALGORITHMS": "HS256", "ADALOG_JWT_SECRET": SECRET, "ADALOG_SPARK": "off"}
         command = ("-c", _WITHOUT_SKEW, "serve", "--data", str(self.data), "--port", str(self.port))
         with serving(*command, ADALOG_DRAIN_SECONDS="0", **settings):
             self._wait()
@@ -116,7 +127,6 @@ class Server:
             raise RuntimeError(f"refused: {answer['errors']}")
 
     def streams(self) -> int:
-        """Connections that are open for events."""
         return self._metric("adalog_streams")
 
     def subscriptions(self) -> int:
@@ -129,7 +139,7 @@ class Server:
     def _ask(self, method: str, path: str, body: str | None = None) -> str:
         now = time.time()
         claims = {"sub": "writer", "roles": ["admin"], "iat": now, "exp": now + 60}
-        token = jwt.encode(claims, _SECRET, "HS256")
+        token = jwt.encode(claims, SECRET, "HS256")
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
@@ -142,7 +152,7 @@ class Server:
 class Tabs:
     """Tabs with live queries; `tokens`: how long theirs last."""
 
-    def __init__(self, driver: webdriver.Chrome, server: Server, transport: str, token_seconds: float) -> None:
+    def __init__(self, driver: webdriver.Chrome, server: Served, transport: str, token_seconds: float) -> None:
         self._driver = driver
         self._server = server
         self._transport = transport
@@ -153,8 +163,8 @@ class Tabs:
         """A tab of a user, with the rows of its queries."""
         self._driver.switch_to.new_window("tab")
         self.handles.append(self._driver.current_window_handle)
-        self._driver.get(f"{self._server.address}/explorer/icon.svg")
-        arguments = (list(_QUERIES), _SECRET, name, self._token_seconds, self._transport, shared_worker)
+        self._driver.get(f"http://127.0.0.1:{self._server.port}/explorer/icon.svg")
+        arguments = (list(_QUERIES), SECRET, name, self._token_seconds, self._transport, shared_worker)
         said = self._driver.execute_async_script(_FOLLOW, *arguments)  # type: ignore[no-untyped-call]
         if said != "ready":
             raise RuntimeError(said)
@@ -174,8 +184,9 @@ class Tabs:
     def until(self, condition: Any, message: Any) -> None:
         WebDriverWait(self._driver, _SECONDS_TO_ARRIVE, 0.05).until(lambda _: condition(), message)
 
-    def until_shown(self, changes: int) -> None:
-        """Waits until each tab has seen so many changes."""
+    def until_shown(self) -> None:
+        """Waits until each tab has seen all changes."""
+        changes = self._server.changes
         counts = [changes, (changes + 1) // 2]
         self.until(lambda: all(each == counts for each in self.each(_COUNTS)), "a tab lacks changes")
 
@@ -198,30 +209,30 @@ class Tabs:
         """What each tab has seen and shows."""
         return self.each(_SEEN)
 
+    def problems(self) -> list[str]:
+        """What is wrong with what tabs have seen."""
+        changes = self._server.changes
+        expected = [list(range(changes)), list(range(0, changes, 2))]
+        found = []
+        for number, tab in enumerate(self.seen()):
+            found += [f"tab {number}: {each}" for each in tab["failures"]]
+            for name in ("added", "rows"):
+                if [sorted(each) for each in tab[name]] != expected:
+                    found.append(f"tab {number} has other {name}: {[len(each) for each in tab[name]]}")
+            if tab["statuses"] != ["live", "live"]:
+                found.append(f"tab {number} is {tab['statuses']}")
+        return found
 
-def problems(seen: list[dict[str, Any]], changes: int) -> list[str]:
-    """What is wrong with what tabs have seen of so many changes."""
-    expected = [list(range(changes)), list(range(0, changes, 2))]
-    found = []
-    for number, tab in enumerate(seen):
-        found += [f"tab {number}: {each}" for each in tab["failures"]]
-        if tab["added"] != expected:
-            found.append(f"tab {number} has seen other changes: {[len(each) for each in tab['added']]}")
-        if [sorted(each) for each in tab["rows"]] != expected:
-            found.append(f"tab {number} shows other rows: {[len(each) for each in tab['rows']]}")
-        if tab["statuses"] != ["live", "live"]:
-            found.append(f"tab {number} is {tab['statuses']}")
-    return found
 
-
-def tick(server: Server, number: int) -> None:
-    """One change: of both queries if the number is even."""
-    server.transact(f"[{{:tick/number {number} :tick/even {'true' if number % 2 == 0 else 'false'}}}]")
+def tick(server: Served) -> None:
+    """One change, every other time of both queries."""
+    even = "true" if server.changes % 2 == 0 else "false"
+    server.transact(f"[{{:tick/number {server.changes} :tick/even {even}}}]")
+    server.changes += 1
 
 
 def run(transport: str, minutes: float, tabs: int, token_seconds: float, pause: float) -> tuple[str, list[str]]:
     """The figures, and what is wrong. The server is restarted after a third and after two thirds of the time."""
-    changes = 0
     most_streams = 0
     with TemporaryDirectory() as folder:
         server = Server(Path(folder) / "data")
@@ -236,25 +247,25 @@ def run(transport: str, minutes: float, tabs: int, token_seconds: float, pause: 
                             pages.open()
                     until = time.monotonic() + minutes * 60 / 3
                     while time.monotonic() < until:
-                        tick(server, changes)
-                        changes += 1
+                        tick(server)
                         most_streams = max(most_streams, server.streams())
                         time.sleep(pause)
                     if part == 2:
-                        pages.until_shown(changes)
+                        pages.until_shown()
                         streams = server.streams()
                         seen = pages.seen()
+                        wrong = pages.problems()
     counts = {name: [tab[name] for tab in seen] for name in ("tokens", "interruptions")}
     warnings = sorted({warning for tab in seen for warning in tab["warnings"]})
     said = (
         f"{transport}: {tabs} tabs, {2 * tabs} live queries, {minutes:g} minutes, tokens of {token_seconds:g} s, "
         f"2 restarts: "
-        f"{changes} changes, {sum(len(each) for tab in seen for each in tab['added'])} seen, "
+        f"{server.changes} changes, {sum(len(each) for tab in seen for each in tab['added'])} seen, "
         f"{sum(len(tab['failures']) for tab in seen)} failures, "
         f"connections: {most_streams} at most, {streams} at the end; "
         f"tokens {counts['tokens']}, stale states {counts['interruptions']}, warnings {warnings}"
     )
-    return said, problems(seen, changes)
+    return said, wrong
 
 
 @click.command(help=__doc__)

@@ -3,15 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from selenium import webdriver
 
-from bench.live_tabs import SCHEMA, Server, Tabs, problems, tick
+from adalog.executor.pool import Pool
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
+from bench.live_tabs import SCHEMA, SECRET, Tabs, tick
+from bench.server import free_port
 from tests.chromium import chromium, needs_chromium
+from tests.gateway.support import Gateway, served
 
 pytestmark = needs_chromium
+
+
+class Restarting:
+    """A gateway that is stopped and started again on the same port and folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.changes = 0
+        settings = Settings(data=str(folder), port=self.port, jwt_algorithms="HS256", jwt_secret=SecretStr(SECRET))
+        self._settings = checked(settings)
+        with Database.open(str(folder)) as database:
+            database.transact(SCHEMA)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with Database.open(self._settings.data) as database:
+            pool = Pool(database)
+            self._gateway = Gateway(database, pool, self._settings)
+            with self._gateway.app.state.hub, served(self._gateway.app, self._settings):
+                yield
+            self._gateway.http.close()
+            pool.close()
+
+    def transact(self, tx: str) -> None:
+        self._gateway.database.transact(tx)
+
+    def streams(self) -> int:
+        return sum(self._gateway.app.state.wire.streams.values())
+
+    def subscriptions(self) -> int:
+        found: int = self._gateway.app.state.hub.figures.subscriptions
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +62,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Server:
-    return Server(tmp_path / "data")
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Restarting:
+    monkeypatch.setattr("adalog.gateway.identity.jwt_tokens.CLOCK_SKEW_SECONDS", 0.0)
+    return Restarting(tmp_path / "data")
 
 
 @pytest.fixture
-def tabs(browser: webdriver.Chrome, server: Server, request: pytest.FixtureRequest) -> Iterator[Tabs]:
+def tabs(browser: webdriver.Chrome, server: Restarting, request: pytest.FixtureRequest) -> Iterator[Tabs]:
     first = browser.current_window_handle
     opened = Tabs(browser, server, getattr(request, "param", "websocket"), token_seconds=2)
     yield opened
@@ -37,64 +78,49 @@ def tabs(browser: webdriver.Chrome, server: Server, request: pytest.FixtureReque
 
 
 @pytest.mark.parametrize("tabs", ["websocket", "event-stream"], indirect=True)
-def test_six_tabs_see_each_change_over_one_connection(tabs: Tabs, server: Server) -> None:
-    """While their tokens expire, the server is restarted twice, and the tab that was first is closed."""
-    changes = 0
+def test_six_tabs_see_each_change_over_one_connection(tabs: Tabs, server: Restarting) -> None:
+    """While their tokens expire, the server is restarted twice, and the tab is closed that was the first."""
     for part in range(3):
         with server.running():
             if part == 0:
-                server.transact(SCHEMA)
                 for _ in range(7):
                     tabs.open()
                 tabs.until_served(streams=1, subscriptions=14)
                 tabs.close_first()
-            # What the tabs of the server before have lacked comes with the next change.
             for _ in range(4):
-                tick(server, changes)
-                changes += 1
-            tabs.until_shown(changes)
+                tick(server)
+            tabs.until_shown()
             tabs.until_served(streams=1, subscriptions=12)
             tabs.until_renewed()
-            tick(server, changes)
-            changes += 1
-            tabs.until_shown(changes)
+            tick(server)
+            tabs.until_shown()
+            problems = tabs.problems()
             seen = tabs.seen()
-    assert problems(seen, changes) == []
+    assert problems == []
     assert [tab["warnings"] for tab in seen] == [[]] * 6
 
 
-def test_users_have_connections_of_their_own(tabs: Tabs, server: Server) -> None:
+def test_each_user_has_a_connection(tabs: Tabs, server: Restarting) -> None:
     with server.running():
-        server.transact(SCHEMA)
         for name in ("ada", "bob", "ada", "bob"):
             tabs.open(name)
         tabs.until_served(streams=2, subscriptions=8)
-
-
-def test_a_tab_that_becomes_another_user_s_leaves_the_connection(tabs: Tabs, server: Server) -> None:
-    with server.running():
-        server.transact(SCHEMA)
-        tabs.open()
-        tabs.open()
-        tabs.until_served(streams=1, subscriptions=4)
-        tabs.rename_first("bob")
-        tabs.until_served(streams=2, subscriptions=4)
-        tick(server, 0)
-        tabs.until_shown(1)
-        assert problems(tabs.seen(), 1) == []
+        tabs.rename_first("carol")
+        tabs.until_served(streams=3, subscriptions=8)
+        tick(server)
+        tabs.until_shown()
+        assert tabs.problems() == []
 
 
 @pytest.mark.parametrize(
     "shared_worker", [False, "/examples/live/missing.js", "https://elsewhere.example/worker.js"]
 )
-def test_without_a_worker_each_tab_has_its_own(tabs: Tabs, server: Server, shared_worker: bool | str) -> None:
+def test_without_a_worker_each_tab_has_its_own(tabs: Tabs, server: Restarting, shared_worker: bool | str) -> None:
     with server.running():
-        server.transact(SCHEMA)
         tabs.open(shared_worker=shared_worker)
         tabs.open(shared_worker=shared_worker)
         tabs.until_served(streams=2, subscriptions=4)
-        tick(server, 0)
-        tabs.until_shown(1)
-        seen = tabs.seen()
-        assert problems(seen, 1) == []
-        assert [len(tab["warnings"]) for tab in seen] == [0 if shared_worker is False else 1] * 2
+        tick(server)
+        tabs.until_shown()
+        assert tabs.problems() == []
+        assert [len(tab["warnings"]) for tab in tabs.seen()] == [0 if shared_worker is False else 1] * 2

@@ -41,7 +41,8 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
-from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal_answer
+from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins

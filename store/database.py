@@ -383,17 +383,23 @@ class Database:
         with unfinished(self._folder) as path:
             yield path
 
-    def prepare(self, forms: Sequence[Any], hold: ExclusiveWriter | None = None, idents: int = 0) -> PreparedImport:
+    def prepare(
+        self,
+        forms: Sequence[Any],
+        hold: ExclusiveWriter | None = None,
+        idents: int = 0,
+        principal: str | None = None,
+    ) -> PreparedImport:
         """What a transaction finds that begins with the forms, for writers of segments to adopt. idents: the
-        forms may choose ids of new entities with an ident that are below this one.
+        forms may choose ids of new entities with an ident that are below this one. principal: as in `submit`.
 
         Without a hold what is young is folded before: what is in files need not be sent to anybody. Raises as
         `transact` does.
         """
         if hold is not None:
-            return hold.run(lambda: prepared(forms, self._head, self._setting, idents))
+            return hold.run(lambda: prepared(forms, self._head, self._setting, idents, principal))
         self.compact()
-        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents))
+        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents, principal))
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[ExclusiveWriter]:
@@ -417,8 +423,10 @@ class Database:
         used is for the caller to find, with `transaction_of`.
         """
         assert self._folder is not None
-        forms, basis_t = adoption.prepared.forms, adoption.prepared.t - 1
-        request = AdoptionRequest(forms, basis_t, idempotency_key, adoption=adoption, folder=self._folder)
+        found = adoption.prepared
+        request = AdoptionRequest(
+            found.forms, found.t - 1, idempotency_key, found.principal, adoption=adoption, folder=self._folder
+        )
         if hold is not None:
             hold.run(lambda: self.writer.loads.commit(request))
             return request.future.result()

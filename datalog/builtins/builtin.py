@@ -33,8 +33,6 @@ class Builtin:
 class DatabaseAccess(Protocol):
     """One view of a database, as built-ins see it."""
 
-    def attribute_exists(self, attribute: Keyword) -> bool: ...
-
     def values(self, entity: Any, attribute: Keyword) -> tuple[Value, ...]:
         """The entity's values of the attribute; none where either is unknown."""
 

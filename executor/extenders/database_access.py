@@ -19,9 +19,6 @@ class SnapshotAccess:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
-    def attribute_exists(self, attribute: Keyword) -> bool:
-        return self.snapshot.attribute(attribute) is not None
-
     def values(self, entity: Any, attribute: Keyword) -> tuple[Any, ...]:
         """The entity's values of the attribute; none where either is unknown."""
         found = self.snapshot.attribute(attribute)

@@ -33,7 +33,7 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE,
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
 from adalog.store.values.datom import Datom
-from adalog.store.values.schema import Schema, item_types
+from adalog.store.values.schema import PRINCIPAL, Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
@@ -148,7 +148,8 @@ class Snapshot:
     # Schema
 
     def attribute(self, key: Keyword | int) -> Attribute | None:
-        return self.schema.get(key)
+        found = self.schema.get(key)
+        return PRINCIPAL if found is None and key in (PRINCIPAL.ident, PRINCIPAL.id) else found
 
     def attributes(self) -> tuple[Attribute, ...]:
         return self.schema.all()

@@ -69,6 +69,11 @@ def is_built_in(e: int) -> bool:
     return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDS)
 
 
+def is_of_server(e: int, a: int) -> bool:
+    """Whether a server adds the datom to a transaction: its instant, its principal, the declaration of that."""
+    return a in (TX_INSTANT, PRINCIPAL) or e == PRINCIPAL
+
+
 def principal_datoms() -> list[tuple[int, int, Keyword | int]]:
     """Those that declare `:db/principal`."""
     return [

@@ -304,9 +304,6 @@ def test_date_parts():
 class People:
     """A database of one entity with a name and two tags."""
 
-    def attribute_exists(self, attribute):
-        return attribute in (Keyword("name"), Keyword("tags"))
-
     def values(self, entity, attribute):
         return {Keyword("name"): ("Ada",), Keyword("tags"): (1, 2)}.get(attribute, ()) if entity == 1 else ()
 

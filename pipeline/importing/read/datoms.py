@@ -37,8 +37,8 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
 LINE: Final = "line"
 """The column of lines."""
-IGNORED: Final = ":db/txInstant"
-"""An import has an instant of its own."""
+IGNORED: Final = frozenset({":db/txInstant", ":db/principal"})
+"""An import has an instant and a principal of its own."""
 
 # [e a v] or [e a v t added] in the usual form; any other line is read by the EDN reader.
 _DATOM: Final = (
@@ -182,7 +182,7 @@ class DatomReader:
             place = self.places.get(name)
             if place is None:
                 about[own] = False
-                if name != IGNORED:
+                if name not in IGNORED:
                     rejected.append(rejects_for(datoms.rows[own], 0, Reason.OWN_ATTRIBUTE))
                 continue
             if not len(own):

@@ -26,8 +26,10 @@ from adalog.store.writer.exclusive import ExclusiveWriter
 
 
 class RowIntake(Intake[RowSource]):
-    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[RowSource]) -> None:
-        super().__init__(database, runner, sources)
+    def __init__(
+        self, database: Database, runner: ImportRunner, sources: Sequence[RowSource], principal: str | None = None
+    ) -> None:
+        super().__init__(database, runner, sources, principal)
         self._files: list[Mapping[str, pa.DataType]] = []
         self._columns: list[Mapping[str, str]] = []
 

@@ -262,6 +262,7 @@ def test_a_subscription_is_not_answered_with_json(opened: Live, accept: str) -> 
             (error,) = json.loads(reader.response.read())["errors"]
             assert error["extensions"]["code"] == "ARG_INVALID"
             assert "text/event-stream" in error["message"]
+            assert "multipart/mixed;subscriptionSpec=1.0" in error["message"]
             assert "graphql-transport-ws" in error["message"]
     assert not opened.hub.streams
 

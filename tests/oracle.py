@@ -67,6 +67,9 @@ class Facts:
             found.setdefault(datom[1], []).append(datom)
         return found
 
+    def entid(self, term: Any) -> Any:
+        return self.entity(term)
+
     def values(self, e: Any, a: Keyword) -> tuple[Any, ...]:
         return tuple(d[2] for d in self.datoms if d[0] == e and d[1] == a)
 

@@ -36,6 +36,9 @@ class DatabaseAccess(Protocol):
     def values(self, entity: Any, attribute: Keyword) -> tuple[Value, ...]:
         """The entity's values of the attribute; none where either is unknown."""
 
+    def entid(self, entity: Value) -> int | None:
+        """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
+
     def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
         """The transaction entities from `start` on and before `end`."""
 

@@ -30,6 +30,12 @@ from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
+# In Clojure these take texts and patterns.
+_OF_PATTERNS = {
+    f"{namespace}{name}": f"re-{name}"
+    for namespace in ("", "clojure.string/")
+    for name in ("replace", "replace-first")
+}
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,8 @@ class ClauseParser:
         name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
         if name in NAMES:
             return self._nested(form, call, rest)
+        if name in _OF_PATTERNS and len(arguments) > 1 and arguments[1].is_regex:
+            name = _OF_PATTERNS[name]
         built_in = BUILTINS.get(name)
         if built_in is None:
             if name in (self.rules or ()):

@@ -27,6 +27,10 @@ class SnapshotAccess:
             return ()
         return tuple(self.snapshot.codes.decode_many(self.snapshot.ev(found).row(entity)))
 
+    def entid(self, entity: Any) -> int | None:
+        """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
+        return self.snapshot.entid(entity)
+
     def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
         """Transaction entities of this view with start <= t < end; either may be a number, an entity id or nil."""
 

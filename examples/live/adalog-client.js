@@ -1059,7 +1059,7 @@ function eventStream() {
 var MOST_OPERATIONS = 256;
 var OVERLAP_MS = 1e3;
 var PATIENCE_MS = 3e3;
-function eventStreamLinks(endpoint, silenceMs) {
+function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
     const told = /* @__PURE__ */ new Set();
@@ -1092,7 +1092,8 @@ function eventStreamLinks(endpoint, silenceMs) {
           open.delete(stream2);
         }
       };
-      stopBefore(({ isOpen }) => !isOpen);
+      const last = before.filter(({ isOpen }) => isOpen).at(-1);
+      stopBefore((stream2) => stream2 !== last);
       let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
       const stopping = new AbortController();
       const stream = {
@@ -1147,7 +1148,7 @@ function eventStreamLinks(endpoint, silenceMs) {
         if (current === stream && refusal !== void 0)
           end(new AdalogError("UNAUTHENTICATED", refusal.message));
       };
-      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () => ifCurrent(() => {
+      receiveEvents(address, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () => ifCurrent(() => {
         clearTimeout(patience);
         stream.isOpen = true;
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
@@ -1196,7 +1197,7 @@ function eventStreamLinks(endpoint, silenceMs) {
 function isRefusal({ extensions }) {
   return extensions?.["code"] === "UNAUTHENTICATED";
 }
-async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, receive, opened) {
+async function receiveEvents(address, headers, operations, silenceMs, stopped, receive, opened) {
   const connection = new AbortController();
   const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
@@ -1211,7 +1212,7 @@ async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, 
     connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
@@ -1261,7 +1262,7 @@ function withFallback(first, second, warn) {
         ...listener,
         opened() {
           isOpen = prefersSecond = true;
-          if (!hasWarned)
+          if (!hasWarned && !hasWorked)
             warn("no WebSocket can be opened to the server; live queries use event streams instead");
           hasWarned = true;
           listener.opened();
@@ -1376,184 +1377,6 @@ var FINAL_CLOSE_CODES = {
   4406: "PROTOCOL",
   4409: "PROTOCOL",
   4429: "PROTOCOL"
-};
-
-// dist/multiplexer.js
-var GOOD_MS2 = 1e4;
-var LEAST_RENEWAL_MS = 1e3;
-var Multiplexer = class {
-  #factory;
-  #credentials;
-  #backoff;
-  #subscriptions = /* @__PURE__ */ new Map();
-  #count = 0;
-  #link;
-  #headers = {};
-  #openedAt = Number.POSITIVE_INFINITY;
-  #attempt = 0;
-  /** Refusals since a connection was accepted. */
-  #refusals = 0;
-  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
-  #turn = 0;
-  #isConnecting = false;
-  #stopWaiting;
-  #renewal;
-  constructor(factory, credentials, backoff) {
-    this.#factory = factory;
-    this.#credentials = credentials;
-    this.#backoff = backoff;
-  }
-  transport = (operation, receiver) => {
-    this.#count += 1;
-    const id = String(this.#count);
-    this.#subscriptions.set(id, { operation: operation(), receiver });
-    if (this.#link !== void 0)
-      this.#link.add(id);
-    else if (!this.#isConnecting && this.#stopWaiting === void 0)
-      this.#connect();
-    return () => {
-      if (!this.#subscriptions.delete(id))
-        return;
-      this.#link?.remove(id);
-      this.#closeIfUnused();
-    };
-  };
-  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
-  #closeIfUnused() {
-    queueMicrotask(() => {
-      if (this.#subscriptions.size === 0)
-        this.#disconnect();
-    });
-  }
-  #disconnect() {
-    this.#turn += 1;
-    this.#isConnecting = false;
-    this.#stopWaiting?.();
-    this.#stopWaiting = void 0;
-    clearTimeout(this.#renewal);
-    const link = this.#link;
-    this.#link = void 0;
-    link?.close();
-  }
-  #connect() {
-    const turn = this.#turn += 1;
-    this.#isConnecting = true;
-    this.#credentials.headers().then((headers) => turn === this.#turn && this.#open(headers), (error) => turn === this.#turn && this.#lost(error instanceof AdalogError ? error : network(error)));
-  }
-  #open(headers) {
-    const turn = this.#turn += 1;
-    this.#isConnecting = false;
-    this.#headers = headers;
-    this.#openedAt = Number.POSITIVE_INFINITY;
-    const current = (act) => {
-      return (...given) => {
-        if (turn === this.#turn)
-          act(...given);
-      };
-    };
-    const listener = {
-      opened: current(() => {
-        this.#openedAt = Date.now();
-        this.#refusals = 0;
-      }),
-      sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
-      next: current((id, answers) => this.#next(id, answers)),
-      end: current((id, error) => this.#end(id, error)),
-      refused: current((error) => void this.#refused(error)),
-      lost: current((error) => this.#lost(error))
-    };
-    const link = this.#factory(headers, listener, (id) => this.#subscriptions.get(id).operation);
-    this.#link = link;
-    for (const id of this.#subscriptions.keys())
-      link.add(id);
-    this.#renewAfter(renewalDelay(headers));
-  }
-  #next(id, answers) {
-    const subscription = this.#subscriptions.get(id);
-    if (subscription === void 0)
-      return;
-    subscription.operation = answers.reduce(resumed, subscription.operation);
-    subscription.receiver.next(answers);
-  }
-  #end(id, error) {
-    const subscription = this.#subscriptions.get(id);
-    this.#subscriptions.delete(id);
-    this.#closeIfUnused();
-    subscription?.receiver.end(error);
-  }
-  #endAll(error) {
-    this.#disconnect();
-    this.#attempt = this.#refusals = 0;
-    for (const id of [...this.#subscriptions.keys()])
-      this.#end(id, error);
-  }
-  #interrupted(error) {
-    for (const { receiver } of [...this.#subscriptions.values()])
-      receiver.interrupted(error);
-  }
-  #lost(error) {
-    this.#disconnect();
-    if (!error.retryable) {
-      this.#endAll(error);
-      return;
-    }
-    if (Date.now() - this.#openedAt > GOOD_MS2)
-      this.#attempt = 0;
-    this.#connectAfter(delay(this.#backoff, this.#attempt, error.retryAfter), error.retryAfter === void 0);
-    this.#attempt += 1;
-    this.#interrupted(error);
-  }
-  /** Goes on with another token, at once the first time, if there is one. */
-  async #refused(error) {
-    const refused2 = this.#headers;
-    this.#disconnect();
-    const turn = this.#turn;
-    this.#isConnecting = true;
-    this.#interrupted(void 0);
-    this.#refusals += 1;
-    try {
-      const fresh2 = await this.#credentials.after(refused2, error);
-      if (turn !== this.#turn)
-        return;
-      if (this.#refusals === 1)
-        this.#open(fresh2);
-      else
-        this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
-    } catch (failure) {
-      if (turn === this.#turn)
-        this.#lost(failure instanceof AdalogError ? failure : network(failure));
-    }
-  }
-  /** `early`: at once when the network or the tab comes back. */
-  #connectAfter(ms, early) {
-    this.#stopWaiting = later(ms, early, () => {
-      this.#stopWaiting = void 0;
-      this.#connect();
-    });
-  }
-  #renewAfter(ms) {
-    clearTimeout(this.#renewal);
-    if (ms !== void 0)
-      this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
-  }
-  async #renew() {
-    const turn = this.#turn;
-    let headers = this.#headers;
-    try {
-      headers = await this.#credentials.headers(this.#headers);
-    } catch {
-    }
-    if (turn !== this.#turn)
-      return;
-    const wait = renewalDelay(headers);
-    if (isSame(headers, this.#headers)) {
-      this.#renewAfter(wait && Math.max(wait, LEAST_RENEWAL_MS));
-      return;
-    }
-    this.#headers = headers;
-    this.#link?.renew(headers);
-    this.#renewAfter(wait);
-  }
 };
 
 // dist/web-socket.js
@@ -1703,26 +1526,370 @@ function retryable({ code, message }) {
   return new AdalogError(code, message, { retryable: true });
 }
 
-// dist/transports.js
-function transportOf(options, endpoint, backoff) {
-  if (options.webSocket !== void 0)
-    return webSocket(options.webSocket);
-  return new Multiplexer(linksOf(options, endpoint), credentialsOf(endpoint), backoff).transport;
-}
-function linksOf(options, endpoint) {
-  const { silenceMs = 6e4, onWarning = (message) => console.warn(`adalog: ${message}`) } = options;
+// dist/links.js
+function linksOf(options, address) {
+  const { silenceMs = 6e4 } = options;
   const Implementation = options.webSocketImpl ?? globalThis.WebSocket;
-  const events = eventStreamLinks(endpoint, silenceMs);
+  const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
   if (wanted === "event-stream" || Implementation === void 0)
     return events;
-  const both = withFallback(webSocketLinks(absolute(endpoint.url), Implementation, silenceMs), events, onWarning);
+  const both = withFallback(webSocketLinks(absolute(address.url), Implementation, silenceMs), events, warningsOf(options));
   if (options.transport !== void 0)
     return both;
   return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);
 }
+function warningsOf({ onWarning = (message) => console.warn(`adalog: ${message}`) }) {
+  return onWarning;
+}
 function absolute(url) {
   return new URL(url, globalThis.location?.href).href;
+}
+
+// dist/multiplexer.js
+var GOOD_MS2 = 1e4;
+var LEAST_RENEWAL_MS = 1e3;
+var Multiplexer = class {
+  #factory;
+  #credentials;
+  #backoff;
+  #subscriptions = /* @__PURE__ */ new Map();
+  #count = 0;
+  #link;
+  #headers = {};
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  /** Refusals since a connection was accepted. */
+  #refusals = 0;
+  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
+  #turn = 0;
+  #isConnecting = false;
+  #stopWaiting;
+  #renewal;
+  constructor(factory, credentials, backoff) {
+    this.#factory = factory;
+    this.#credentials = credentials;
+    this.#backoff = backoff;
+  }
+  transport = (operation, receiver) => {
+    this.#count += 1;
+    const id = String(this.#count);
+    this.#subscriptions.set(id, { operation: operation(), receiver });
+    if (this.#link !== void 0)
+      this.#link.add(id);
+    else if (!this.#isConnecting && this.#stopWaiting === void 0)
+      this.#connect();
+    return () => {
+      if (!this.#subscriptions.delete(id))
+        return;
+      this.#link?.remove(id);
+      this.#closeIfUnused();
+    };
+  };
+  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
+  #closeIfUnused() {
+    queueMicrotask(() => {
+      if (this.#subscriptions.size === 0)
+        this.#disconnect();
+    });
+  }
+  #disconnect() {
+    this.#turn += 1;
+    this.#isConnecting = false;
+    this.#stopWaiting?.();
+    this.#stopWaiting = void 0;
+    clearTimeout(this.#renewal);
+    const link = this.#link;
+    this.#link = void 0;
+    link?.close();
+  }
+  #connect() {
+    const turn = this.#turn += 1;
+    this.#isConnecting = true;
+    this.#credentials.headers().then((headers) => turn === this.#turn && this.#open(headers), (error) => turn === this.#turn && this.#lost(error instanceof AdalogError ? error : network(error)));
+  }
+  #open(headers) {
+    const turn = this.#turn += 1;
+    this.#isConnecting = false;
+    this.#headers = headers;
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    const current = (act) => {
+      return (...given) => {
+        if (turn === this.#turn)
+          act(...given);
+      };
+    };
+    const listener = {
+      opened: current(() => {
+        this.#openedAt = Date.now();
+        this.#refusals = 0;
+      }),
+      sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
+      interrupted: current((id, error) => this.#subscriptions.get(id)?.receiver.interrupted(error)),
+      next: current((id, answers) => this.#next(id, answers)),
+      end: current((id, error) => this.#end(id, error)),
+      refused: current((error) => void this.#refused(error)),
+      lost: current((error) => this.#lost(error))
+    };
+    const link = this.#factory(headers, listener, (id) => this.#subscriptions.get(id).operation);
+    this.#link = link;
+    for (const id of this.#subscriptions.keys())
+      link.add(id);
+    this.#renewAfter(renewalDelay(headers));
+  }
+  #next(id, answers) {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === void 0)
+      return;
+    subscription.operation = answers.reduce(resumed, subscription.operation);
+    subscription.receiver.next(answers);
+  }
+  #end(id, error) {
+    const subscription = this.#subscriptions.get(id);
+    this.#subscriptions.delete(id);
+    this.#closeIfUnused();
+    subscription?.receiver.end(error);
+  }
+  #endAll(error) {
+    this.#disconnect();
+    this.#attempt = this.#refusals = 0;
+    for (const id of [...this.#subscriptions.keys()])
+      this.#end(id, error);
+  }
+  #interrupted(error) {
+    for (const { receiver } of [...this.#subscriptions.values()])
+      receiver.interrupted(error);
+  }
+  #lost(error) {
+    this.#disconnect();
+    if (!error.retryable) {
+      this.#endAll(error);
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS2)
+      this.#attempt = 0;
+    this.#connectAfter(delay(this.#backoff, this.#attempt, error.retryAfter), error.retryAfter === void 0);
+    this.#attempt += 1;
+    this.#interrupted(error);
+  }
+  /** Goes on with another token, at once the first time, if there is one. */
+  async #refused(error) {
+    const refused2 = this.#headers;
+    this.#disconnect();
+    const turn = this.#turn;
+    this.#isConnecting = true;
+    this.#interrupted(void 0);
+    this.#refusals += 1;
+    try {
+      const fresh2 = await this.#credentials.after(refused2, error);
+      if (turn !== this.#turn)
+        return;
+      if (this.#refusals === 1)
+        this.#open(fresh2);
+      else
+        this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
+    } catch (failure) {
+      if (turn === this.#turn)
+        this.#lost(failure instanceof AdalogError ? failure : network(failure));
+    }
+  }
+  /** `early`: at once when the network or the tab comes back. */
+  #connectAfter(ms, early) {
+    this.#stopWaiting = later(ms, early, () => {
+      this.#stopWaiting = void 0;
+      this.#connect();
+    });
+  }
+  #renewAfter(ms) {
+    clearTimeout(this.#renewal);
+    if (ms !== void 0)
+      this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
+  }
+  async #renew() {
+    const turn = this.#turn;
+    let headers = this.#headers;
+    try {
+      headers = await this.#credentials.headers(this.#headers);
+    } catch {
+    }
+    if (turn !== this.#turn)
+      return;
+    const wait = renewalDelay(headers);
+    if (isSame(headers, this.#headers)) {
+      this.#renewAfter(wait && Math.max(wait, LEAST_RENEWAL_MS));
+      return;
+    }
+    this.#headers = headers;
+    this.#link?.renew(headers);
+    this.#renewAfter(wait);
+  }
+};
+
+// dist/shared-messages.js
+function errorOf(error) {
+  return error === void 0 ? void 0 : new AdalogError(error.code, error.message, error);
+}
+function identityOf(headers) {
+  const claims = claimsOf(headers);
+  if (claims === void 0)
+    return canonical(headers);
+  const { exp, iat, nbf, jti, ...lasting } = claims;
+  return canonical({ ...headers, authorization: lasting });
+}
+
+// dist/shared-links.js
+var START_MS = 5e3;
+function canShare() {
+  return typeof SharedWorker === "function" && globalThis.navigator?.locks !== void 0;
+}
+function sharedLinks(settings, script, own, warn) {
+  let isUnavailable = false;
+  return (headers, listener, operation) => {
+    if (isUnavailable)
+      return own(headers, listener, operation);
+    const ids = /* @__PURE__ */ new Set();
+    const identity = identityOf(headers);
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    let worker;
+    let hasJoined = false;
+    let isWelcome = false;
+    let isOpen = false;
+    let ownLink;
+    const say = (message) => {
+      if (hasJoined && !signal.aborted)
+        worker?.port.postMessage(message);
+    };
+    const add = (id) => say({ type: "add", id, operation: operation(id) });
+    const leave = () => {
+      clearTimeout(starting);
+      stopListening();
+      removeEventListener("pagehide", hide);
+      leaving.abort();
+      worker?.port.close();
+    };
+    const lost = (error) => {
+      if (signal.aborted)
+        return;
+      leave();
+      listener.lost(error);
+    };
+    const unavailable = (why) => {
+      if (signal.aborted || isWelcome)
+        return;
+      leave();
+      isUnavailable = true;
+      warn(`tabs do not share a connection, since the worker that holds it does not start: ${why}`);
+      ownLink = own(headers, listener, operation);
+      for (const id of ids)
+        ownLink.add(id);
+    };
+    const hide = () => {
+      leave();
+      addEventListener("pageshow", () => listener.lost(network("the page was in the background")), { once: true });
+    };
+    const received = (message) => {
+      if (signal.aborted)
+        return;
+      switch (message.type) {
+        case "welcome":
+          clearTimeout(starting);
+          isWelcome = true;
+          ids.forEach(add);
+          navigator.locks.request(message.lock, { signal }, () => lost(network("the worker that tabs share has ended"))).catch(() => {
+          });
+          return;
+        case "sent":
+          if (!isOpen)
+            listener.opened();
+          isOpen = true;
+          listener.sent(message.id);
+          return;
+        case "interrupted":
+          isOpen = false;
+          listener.interrupted(message.id, errorOf(message.error));
+          return;
+        case "next":
+          listener.next(message.id, message.answers);
+          return;
+        case "end":
+          listener.end(message.id, errorOf(message.error));
+          return;
+        case "refused":
+          leave();
+          listener.refused(errorOf(message.error));
+          return;
+        case "warning":
+          warn(message.message);
+          return;
+      }
+    };
+    const starting = setTimeout(() => unavailable(`no answer within ${START_MS / 1e3} s`), START_MS);
+    const stopListening = onWake(() => say({ type: "wake" }));
+    addEventListener("pagehide", hide);
+    try {
+      worker = start(script);
+      worker.onerror = () => unavailable("its script cannot be loaded");
+      worker.port.onmessage = ({ data }) => received(data);
+      const lock = `adalog page ${crypto.randomUUID()}`;
+      void navigator.locks.request(lock, () => {
+        hasJoined = true;
+        say({ type: "join", settings, identity, headers, lock });
+        return new Promise((release) => signal.aborted ? release() : signal.addEventListener("abort", () => release()));
+      });
+    } catch (error) {
+      unavailable(String(error));
+    }
+    return {
+      add(id) {
+        ids.add(id);
+        if (ownLink !== void 0)
+          ownLink.add(id);
+        else if (isWelcome)
+          add(id);
+      },
+      remove(id) {
+        ids.delete(id);
+        if (ownLink !== void 0)
+          ownLink.remove(id);
+        else
+          say({ type: "remove", id });
+      },
+      renew(fresh2) {
+        headers = fresh2;
+        if (ownLink !== void 0)
+          ownLink.renew(fresh2);
+        else if (identityOf(fresh2) === identity)
+          say({ type: "renew", headers });
+        else
+          queueMicrotask(() => lost(new AdalogError("UNAUTHENTICATED", "the new token is of another user", { retryable: true })));
+      },
+      close() {
+        leave();
+        ownLink?.close();
+      }
+    };
+  };
+}
+function start(script) {
+  if (script !== void 0)
+    return new SharedWorker(script, { type: "module", name: "adalog 1" });
+  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog 1" });
+}
+
+// dist/transports.js
+function transportOf(options, endpoint, backoff) {
+  if (options.webSocket !== void 0)
+    return webSocket(options.webSocket);
+  return new Multiplexer(sharedOrOwn(options, endpoint, backoff), credentialsOf(endpoint), backoff).transport;
+}
+function sharedOrOwn(options, endpoint, backoff) {
+  const { sharedWorker = true, transport, silenceMs, fetch: fetch2, webSocketImpl } = options;
+  const own = linksOf(options, endpoint);
+  if (sharedWorker === false || fetch2 !== void 0 || webSocketImpl !== void 0 || !canShare())
+    return own;
+  const settings = { url: absolute(endpoint.url), transport, silenceMs, backoff };
+  return sharedLinks(settings, sharedWorker === true ? void 0 : sharedWorker, own, warningsOf(options));
 }
 
 // dist/client.js

@@ -5,7 +5,7 @@
 
 import { AdalogError, network } from "./errors.js";
 import { eventStream, type StreamEvent } from "./event-stream.js";
-import { answerOf, send, type Endpoint, type Headers } from "./http.js";
+import { answerOf, send, type Address, type Headers } from "./http.js";
 import type { Link, LinkFactory } from "./multiplexer.js";
 import { onWake } from "./wake.js";
 import type { Answer, WireError } from "./wire.js";
@@ -25,7 +25,7 @@ interface Stream {
 }
 
 /** `silenceMs`: a stream that was silent for so long counts as lost. */
-export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFactory {
+export function eventStreamLinks(address: Address, silenceMs: number): LinkFactory {
   return (headers, listener, operation): Link => {
     const ids = new Set<string>();
     /** The subscriptions that were said to be sent. */
@@ -57,7 +57,9 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
           open.delete(stream);
         }
       };
-      stopBefore(({ isOpen }) => !isOpen);
+      // One is enough to keep it; a browser has six connections for all that a page asks.
+      const last = before.filter(({ isOpen }) => isOpen).at(-1);
+      stopBefore((stream) => stream !== last);
       let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
       const stopping = new AbortController();
       const stream: Stream = {
@@ -103,7 +105,7 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
         }
         if (current === stream && refusal !== undefined) end(new AdalogError("UNAUTHENTICATED", refusal.message));
       };
-      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () =>
+      receiveEvents(address, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () =>
         ifCurrent(() => {
           clearTimeout(patience);
           stream.isOpen = true;
@@ -157,7 +159,7 @@ function isRefusal({ extensions }: WireError): boolean {
 
 /** Reads the events of one response to its end, or until it is stopped. */
 async function receiveEvents(
-  endpoint: Endpoint,
+  address: Address,
   headers: Headers,
   operations: readonly unknown[],
   silenceMs: number,
@@ -180,7 +182,7 @@ async function receiveEvents(
     connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await answerOf(response, connection.signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");

@@ -23,7 +23,8 @@ export function withFallback(first: LinkFactory, second: LinkFactory, warn: (mes
           ...listener,
           opened() {
             isOpen = prefersSecond = true;
-            if (!hasWarned) warn("no WebSocket can be opened to the server; live queries use event streams instead");
+            // Where WebSockets have worked, the server was probably starting.
+            if (!hasWarned && !hasWorked) warn("no WebSocket can be opened to the server; live queries use event streams instead");
             hasWarned = true;
             listener.opened();
           },

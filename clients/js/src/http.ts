@@ -7,11 +7,14 @@ import type { Answer, FieldWarning, Operation } from "./wire.js";
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
 
-/** Functions for headers or a token are asked for each request. */
-export interface Endpoint extends CredentialSource {
+/** Where requests go, and by what. */
+export interface Address {
   readonly url: string;
   readonly fetch: Fetch;
 }
+
+/** Functions for headers or a token are called for each request. */
+export interface Endpoint extends Address, CredentialSource {}
 
 /** Sends an operation and returns the response, whatever its status. A token that is refused is renewed, once. */
 export async function post(
@@ -34,7 +37,7 @@ export async function post(
 
 /** Sends a request once. */
 export async function send(
-  { url, fetch }: Endpoint,
+  { url, fetch }: Address,
   body: string,
   accept: string,
   headers: Headers,

@@ -1,7 +1,7 @@
 /** One connection for all subscriptions of a client, made anew when it is lost and authorized anew before its token expires. */
 
 import { delay, later, type Backoff } from "./backoff.js";
-import { isSame, renewalDelay, type Credentials } from "./credentials.js";
+import { isSame, renewalDelay, type ConnectionCredentials } from "./credentials.js";
 import { AdalogError, network } from "./errors.js";
 import type { Headers } from "./http.js";
 import { resumed, type Receiver, type ResumableOperation, type Transport } from "./transport.js";
@@ -22,6 +22,8 @@ export interface LinkListener {
   opened(): void;
   /** A subscription was sent. */
   sent(id: string): void;
+  /** A subscription waits: the connection makes another one to the server by itself. `error`: why, if it failed. */
+  interrupted(id: string, error?: AdalogError): void;
   next(id: string, answers: readonly Answer<unknown>[]): void;
   /** One subscription has ended, in an error or in order. */
   end(id: string, error?: AdalogError): void;
@@ -45,7 +47,7 @@ const LEAST_RENEWAL_MS = 1000;
 
 export class Multiplexer {
   readonly #factory: LinkFactory;
-  readonly #credentials: Credentials;
+  readonly #credentials: ConnectionCredentials;
   readonly #backoff: Backoff;
   readonly #subscriptions = new Map<string, Subscription>();
   #count = 0;
@@ -61,7 +63,7 @@ export class Multiplexer {
   #stopWaiting: (() => void) | undefined;
   #renewal: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(factory: LinkFactory, credentials: Credentials, backoff: Backoff) {
+  constructor(factory: LinkFactory, credentials: ConnectionCredentials, backoff: Backoff) {
     this.#factory = factory;
     this.#credentials = credentials;
     this.#backoff = backoff;
@@ -123,6 +125,7 @@ export class Multiplexer {
         this.#refusals = 0;
       }),
       sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
+      interrupted: current((id, error) => this.#subscriptions.get(id)?.receiver.interrupted(error)),
       next: current((id, answers) => this.#next(id, answers)),
       end: current((id, error) => this.#end(id, error)),
       refused: current((error) => void this.#refused(error)),

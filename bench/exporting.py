@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adalog.cluster.session import Session
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from adalog.cluster.session import Session
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database

@@ -52,7 +52,7 @@ def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -
     with told():
         from adalog.gateway.cli.backend import RemoteBackend
         from adalog.gateway.cli.importing import ask_for_import, run_import
-        from adalog.pipeline.importing.read.mapping import read_mapping
+        from adalog.pipeline.importing.read.mapping_reader import read_mapping
 
         plan = read_mapping(Path(mapping), named)
         with where.place(reads=False) as place:
@@ -95,7 +95,7 @@ def stream(
     """
     with told():
         from adalog.gateway.cli.streaming import ANY, StreamOptions, run_stream
-        from adalog.pipeline.importing.read.mapping import read_mapping
+        from adalog.pipeline.importing.read.mapping_reader import read_mapping
 
         plan = read_mapping(Path(mapping), {})
         most = ANY if max_errors is None else max_errors

@@ -12,7 +12,8 @@ from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
-from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_of, mapping_text
+from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_text
+from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 
@@ -78,11 +79,34 @@ class RejectedFolder:
         self._begun.add(path.name)
 
 
+def _say_report(outcome: ImportOutcome) -> None:
+    """A table of what a dry run found, by attribute."""
+    counts = ("come", "change", "go", "rejected")
+    rows = [("attribute", *counts, "samples")]
+    rows += [
+        (each["attribute"], *(f"{each[name]:,}" for name in counts), "; ".join(each["samples"]))
+        for each in outcome.report
+    ]
+    widths = [max(len(row[at]) for row in rows) for at in range(1 + len(counts))]
+    for row in rows if outcome.report else ():
+        name, *numbers = (
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+        )
+        err.tell("  ".join((name, *numbers, row[-1])).rstrip())
+    if outcome.going:
+        err.tell(f"{outcome.going:,} entities would go")
+
+
 def _say(outcome: ImportOutcome, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
+    for warning in outcome.warnings:
+        err.tell(f"adalog: {warning}")
     if outcome.rejected:
         where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
         end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"
         err.tell(f"adalog: {where}{end}")
+    if dry_run:
+        _say_report(outcome)
     if dry_run and outcome.accepted:
         err.tell("a dry run: nothing was imported", "dim")
     out.json(outcome.told())

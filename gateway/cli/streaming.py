@@ -16,6 +16,7 @@ from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.row_intake import check_parts
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.pipeline.importing.write.streaming import Sink, Streaming
@@ -42,6 +43,7 @@ def run_stream(
     with. `settings`: those of Spark count."""
     if plan.datoms:
         raise invalid_argument(f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it")
+    check_parts(plan)
     with started_session(settings) as session:
         session.wait(_SPARK_SECONDS)
         live = session.live()

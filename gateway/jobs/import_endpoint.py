@@ -1,8 +1,8 @@
 """POST /import: one import on the server's Spark session.
 
-The body is JSON: `mapping`, the text of a mapping, and what may go with it (`_MEMBERS`). Events are `progress`
-{stage, done, total, rows}, `rejected` {file, text} with rows as JSON lines, and at the end `done` with what came of
-it, or `error` with GraphQL's `errors`.
+The body is JSON: `mapping`, the text of a mapping, and what may go with it (`_MEMBERS`). Events are `waiting`
+{running, ahead, seconds, waited} while others run, `progress` {stage, done, total, rows}, `rejected` {file, text}
+with rows as JSON lines, and at the end `done` with what came of it, or `error` with GraphQL's `errors`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.import_folders import ImportFolders
-from adalog.pipeline.importing.read.mapping import mapping_of
+from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.schema.request.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the

@@ -32,6 +32,10 @@ _SPARK_SECONDS: Final = 240.0
 _LOOK_SECONDS: Final = 0.1
 # Of rejected rows in one event.
 _PIECE: Final = 1 << 16
+# Imports that wait for the one that runs.
+_ROOM: Final = 16
+# Of sources in an import's name.
+_NAMED: Final = 5
 # So many new entities may be made in others' transactions while an import is decided, and its ids stay as they are.
 _LEEWAY: Final = 1 << 16
 
@@ -66,11 +70,11 @@ class Imports:
         self._settings = settings
         self.runner = runner or self._spark_runner
         self._elsewhere = elsewhere
-        self.jobs = Jobs("import")
+        self.jobs = Jobs("import", _ROOM)
 
     async def abegin(self, wish: ImportRequest) -> Outbox:
-        """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
-        without Spark."""
+        """Begins an import, which waits for others; what it says. Raises RATE_LIMITED where too many wait, and
+        BACKEND_UNAVAILABLE without Spark."""
         if self._elsewhere is None:
             return self.begin(wish, Outbox())
         outbox, said = Outbox(), self._elsewhere(wish)
@@ -97,7 +101,7 @@ class Imports:
         """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._spark_runner:
             raise unavailable("this server has no Spark (ADALOG_SPARK is off)", retryable=False)
-        return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox)
+        return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox, _name(wish.plan))
 
     # On the job's thread
 
@@ -131,6 +135,13 @@ class Imports:
         while not spark.session.wait(_LOOK_SECONDS) and spark.state == "starting" and time.monotonic() < until:
             told.tasks(0, 0, 0)
         return SparkRunner(spark.session.live(), told)
+
+
+def _name(plan: ImportPlan) -> str:
+    """What other imports are told that they wait for."""
+    names = [source.name for source in plan.sources] + [source.name for source in plan.datoms]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"an import of {', '.join(names[:_NAMED])}{more}"
 
 
 def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:

@@ -26,7 +26,7 @@ from adalog.gateway.identity.auth import check_admin
 from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
 from adalog.gateway.identity.peer import is_own_user
 from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
-from adalog.gateway.jobs.outbox import LAST, Outbox
+from adalog.gateway.jobs.outbox import LAST, WAITING, Outbox
 from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
 from adalog.gateway.protocols.events import FORM
 from adalog.gateway.protocols.negotiation import BadRequestError
@@ -126,16 +126,18 @@ class JobEndpoint:
         stop = self._answering.stop
         stopped = stop.told()
         stopped.add_done_callback(lambda told: None if told.cancelled() else outbox.close(stopping()))
-        paid = monotonic()
+        paid, waiting = monotonic(), False
         try:
             while not gone.done():
                 events = await _events(outbox, limits.PING_SECONDS, gone)
                 if meter is not None:
                     # Charged as it goes on: other requests of the principal have less meanwhile.
                     now = monotonic()
-                    meter.pay(meter.seconds(now - paid))
+                    if not waiting:
+                        meter.pay(meter.seconds(now - paid))
                     paid = now
                 for kind, said in events:
+                    waiting = kind == WAITING
                     last = kind in LAST
                     await send({"type": "http.response.body", "body": _framed(kind, said), "more_body": not last})
                     if last:

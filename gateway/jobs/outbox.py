@@ -16,13 +16,16 @@ from adalog.datalog.errors import AdalogError
 from adalog.store.backup.progress import BackupProgress
 
 # Events that wait for a client, but for progress, of which only the latest waits.
-_WAITING: Final = 16
+_MOST: Final = 16
 # How often progress in bytes is told.
 _TOLD_SECONDS: Final = 0.25
 
 LAST: Final = ("done", "error")
+WAITING: Final = "waiting"
+"""Of a job that waits for another one."""
+_REPLACED: Final = ("progress", WAITING)
 Event = tuple[str, Any]
-"""Its kind, `progress`, `rejected`, `done` or `error`, and what is said, as JSON has it."""
+"""Its kind, `waiting`, `progress`, `rejected`, `done` or `error`, and what is said, as JSON has it."""
 
 
 class Outbox:
@@ -39,9 +42,9 @@ class Outbox:
         """Has an event sent; waits while the queue is full. Raises the reason why it is not wanted."""
         with self._room:
             self.check()
-            if kind == "progress" and self._events and self._events[-1][0] == kind:
+            if kind in _REPLACED and self._events and self._events[-1][0] == kind:
                 self._events.pop()
-            self._room.wait_for(lambda: len(self._events) < _WAITING or self.reason is not None)
+            self._room.wait_for(lambda: len(self._events) < _MOST or self.reason is not None)
             self.check()
             self._events.append((kind, said))
         self._tell()

@@ -43,7 +43,7 @@ class Suspicions:
     def diagnostics(self, before: Schema, place: Placing) -> tuple[Diagnostic, ...]:
         """The warnings, as `bounded` has them; `before`: the schema that the transaction found.
         `datalog.watched.look` is called now and then."""
-        misspelt = [(name, path, _meant(name, before.names)) for name, path in self.declared[:_LOOKED_AT]]
+        misspelt = [(name, path, misspelling(name, before.names)) for name, path in self.declared[:_LOOKED_AT]]
         misspelt = [each for each in misspelt if each[2]]
         found = list(islice(self._all(before, misspelt), MOST))
         places = place([path for _, _, path in found])
@@ -70,7 +70,7 @@ class Suspicions:
             yield Suspicion.NEW_ATTRIBUTE, f"{shown(str(name))} was declared by this use{hint}", path
 
 
-def _meant(name: Keyword, known: NameIndex) -> str:
+def misspelling(name: Keyword, known: NameIndex) -> str:
     """` (did you mean :person/name?)` for a known attribute of which this one is probably a misspelling."""
     look()
     namespace, local, letters = name.namespace, name.local, _letters(name)

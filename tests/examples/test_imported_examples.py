@@ -13,7 +13,8 @@ import pytest
 
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool
-from adalog.pipeline.importing.read.mapping import ImportPlan, RowSource, read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan, RowSource
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked

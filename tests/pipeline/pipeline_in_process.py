@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
-from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource, read_mapping
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.runner import Reasons, RejectedParts
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database

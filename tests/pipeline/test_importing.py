@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
@@ -213,7 +214,11 @@ def test_refs_mean_idents_too_but_create_none(database: Database, tmp_path: Path
         ({"person/checked": "name"}, "person/id", ":person/checked has :db.attr/preds"),
         ({"person/part": "name"}, "person/id", ":person/part is part of :person/whole"),
         ({"person/age": {"value": "many"}}, "person/id", "'many' cannot be read as a long"),
-        ({"person/name": "nome"}, "person/id", "source people has no column nome; its columns are id, name"),
+        (
+            {"person/name": "nome"},
+            "person/id",
+            "source people has no column nome (did you mean name?); its columns are id, name",
+        ),
     ],
 )
 def test_mappings_that_do_not_fit_the_schema(
@@ -430,3 +435,117 @@ def test_files_that_cannot_be_taken_over_are_no_accident(
     assert facts(database) == set()
     imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
     assert facts(database) == {("a", ":person/id", "a"), ("a", ":person/name", "Ada")}
+
+
+def test_misspelt_names_are_told_with_their_place(database: Database, tmp_path: Path) -> None:
+    table = pa.table({"id": ["a"], "name": ["Ada"]})
+    outcome, _ = imported(database, tmp_path, mapping({"person/nmae": "name"}), {"people": table}, dry_run=True)
+    [warning] = outcome.warnings
+    assert "mapping.yaml, line 1, column " in warning
+    assert "the import declares :person/nmae (did you mean :person/name?)" in warning
+    assert "warnings" not in outcome.told()
+    outcome, _ = imported(database, tmp_path, mapping({"person/height": "name"}), {"people": table}, dry_run=True)
+    assert not outcome.warnings
+    with pytest.raises(
+        AdalogError, match=r"line 1, column .* has no column nmae \(did you mean name\?\); its columns"
+    ):
+        imported(database, tmp_path, mapping({"person/name": "nmae"}), {"people": table})
+    with pytest.raises(
+        AdalogError, match=r"line 1, column .* by :person/idd, which .* \(did you mean :person/id\?\)"
+    ):
+        imported(database, tmp_path, mapping({}, entity="person/idd"), {"people": table})
+
+
+def test_keys_of_several_columns(database: Database, tmp_path: Path) -> None:
+    parts = ["a", "a|", "|a", "\\", "\\|", "a\\|a", "1", ""]
+    pairs = [(one, other) for one in parts for other in parts]
+    table = pa.table(
+        {
+            "one": [one for one, _ in pairs],
+            "other": [other for _, other in pairs],
+            "number": pa.array(range(len(pairs)), pa.int32()),
+            "before": [pairs[at - 1][0] for at in range(len(pairs))],
+        }
+    )
+    source = {
+        "path": "x.parquet",
+        "entity": {"attribute": "person/id", "columns": ["one", "other"]},
+        "attributes": {"person/number": "number"},
+    }
+    outcome, rejected = imported(
+        database, tmp_path, {"sources": {"people": source}}, {"people": table}, max_errors=99
+    )
+    empty = [at for at, pair in enumerate(pairs) if "" in pair]
+    assert [(row, why) for _, row, why in rejected] == [
+        (at, "there is no value for :person/id, which names the entity") for at in empty
+    ]
+    assert outcome.entities == len(pairs) - len(empty) == 49
+    assert {v for _, a, v in facts(database) if a == ":person/id"} >= {"a|a", "a\\||1", "1|\\\\\\|"}
+    bosses = {
+        "path": "x.parquet",
+        "entity": {"attribute": "person/number", "column": "number"},
+        "attributes": {"person/boss": {"columns": ["before", "other"], "ref": "person/id"}},
+    }
+    again = table.filter(pc.not_equal(table.column("one"), "")).slice(1)
+    outcome, rejected = imported(
+        database, tmp_path, {"sources": {"people": bosses}}, {"people": again}, max_errors=99
+    )
+    known = {(e, v) for e, a, v in facts(database) if a == ":person/boss"}
+    assert len(known) == len(again) - sum(
+        "" in pair for pair in zip(again["before"].to_pylist(), again["other"].to_pylist(), strict=True)
+    )
+    wrong = {**source, "entity": {"attribute": "person/number", "columns": ["one", "other"]}, "attributes": {}}
+    with pytest.raises(
+        AdalogError, match=r":person/number is given by several columns, and has to be a :db.type/string"
+    ):
+        imported(database, tmp_path, {"sources": {"people": wrong}}, {"people": table})
+    doubles = table.set_column(1, "other", pa.array([1.5] * len(pairs)))
+    with pytest.raises(AdalogError, match="column other of source people has values of the type double"):
+        imported(database, tmp_path, {"sources": {"people": source}}, {"people": doubles})
+
+
+def test_each_row_is_a_new_entity(database: Database, tmp_path: Path) -> None:
+    database.transact('[{:person/id "boss"}]')
+    rows = 40
+    notes = pa.table(
+        {
+            "text": [f"note {at % 7}" for at in range(rows)],
+            "size": [str(at) if at % 10 else "x" for at in range(rows)],
+            "by": ["boss", "new"] * (rows // 2),
+        }
+    )
+    attributes = {
+        "note/text": "text",
+        "note/size": {"column": "size", "type": "long"},
+        "note/by": {"column": "by", "ref": "person/id"},
+    }
+    people = {"path": "y.parquet", "entity": {"attribute": "person/id", "column": "id"}}
+    given = {
+        "sources": {"notes": {"path": "x.parquet", "entity": "new", "attributes": attributes}, "people": people}
+    }
+    tables = {"notes": notes, "people": pa.table({"id": ["new"]})}
+    dry, _ = imported(database, tmp_path, given, tables, max_errors=4, dry_run=True)
+    assert {each["attribute"]: each["come"] for each in dry.report} == {
+        ":person/id": 1,
+        ":note/text": 36,
+        ":note/size": 36,
+        ":note/by": 36,
+    }
+    outcome, rejected = imported(database, tmp_path, given, tables, max_errors=4)
+    assert [row for _, row, _ in rejected] == [0, 10, 20, 30]
+    # Nine datoms declare the attributes.
+    assert (outcome.entities, outcome.datoms) == (37, 36 * 3 + 1 + 9)
+
+    def found() -> list[tuple[Any, ...]]:
+        by_entity: dict[int, dict[str, Any]] = {}
+        for d in database.snapshot().datoms("EAVT"):
+            if str(d.a).startswith(":note"):
+                by_entity.setdefault(d.e, {})[str(d.a)] = d.v
+        names = {d.e: d.v for d in database.snapshot().datoms("AEVT", [edn(":person/id")])}
+        return sorted((own[":note/size"], own[":note/text"], names[own[":note/by"]]) for own in by_entity.values())
+
+    wanted = [(at, f"note {at % 7}", ("boss", "new")[at % 2]) for at in range(rows) if at % 10]
+    assert found() == wanted
+    again, _ = imported(database, tmp_path, given, tables, max_errors=4)
+    assert again.datoms == 36 * 3
+    assert found() == sorted(wanted * 2)

@@ -290,7 +290,7 @@ def test_rows_of_an_export_that_are_rejected(database: Database, tmp_path: Path)
 
 
 def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
-    from adalog.pipeline.importing.read.mapping import read_mapping
+    from adalog.pipeline.importing.read.mapping_reader import read_mapping
 
     file = tmp_path / "mapping.yaml"
     rows = "  r: {path: r.csv, entity: {attribute: p/mail, column: m}}\n"
@@ -314,7 +314,7 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
 
 def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path: Path) -> None:
     from adalog.pipeline.importing.read.import_folders import ImportFolders
-    from adalog.pipeline.importing.read.mapping import read_mapping
+    from adalog.pipeline.importing.read.mapping_reader import read_mapping
 
     inside, mapping = tmp_path / "in", tmp_path / "mapping.yaml"
     inside.mkdir()
@@ -335,7 +335,7 @@ def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path
         "path: in/../b.edn",
         "path: out, format: adalog",
         "path: 's3a://bucket/a.edn'",
-        "path: in/a.edn, options: {wholetext: true}",
+        "path: in/a.edn, options: {basePath: /etc}",
     ):
         with pytest.raises(AdalogError) as caught:
             checked(source)

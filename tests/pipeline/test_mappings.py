@@ -8,7 +8,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.read.mapping import ColumnMapping, read_mapping
+from adalog.pipeline.importing.read.mapping import ColumnMapping, DeleteRule, ImportPlan, SyncRule
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import check_alone
 
 WHOLE = """\
@@ -61,8 +62,11 @@ def test_a_whole_mapping(tmp_path: Path) -> None:
 def test_paths_of_the_command_line_win(tmp_path: Path) -> None:
     plan = read_mapping(written(tmp_path, WHOLE), {"people": "other.jsonl.gz"})
     assert (plan.sources[0].path, plan.sources[0].format) == ("other.jsonl.gz", "jsonl")
-    with pytest.raises(AdalogError, match=r"no source persons in .*; its sources are people, places"):
-        read_mapping(written(tmp_path, WHOLE), {"persons": "x.csv"})
+    assert plan.sources[0].options == {}
+    with pytest.raises(
+        AdalogError, match=r"no source peopel \(did you mean people\?\) in .*; it has people, places"
+    ):
+        read_mapping(written(tmp_path, WHOLE), {"peopel": "x.csv"})
 
 
 ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id}\n"
@@ -75,7 +79,65 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         ("sources: {a: [", "line 1, column 15: "),
         ("- 1", "line 1, column 1: a mapping is a map"),
         ("sources: {}", "line 1, column 10: `sources` names none"),
-        ("sourcs: {}", "line 1, column 1: a mapping has no `sourcs`; it has schema, sources"),
+        (
+            "sourcs: {}",
+            "line 1, column 1: a mapping has no `sourcs` (did you mean sources?); it has schema, sources",
+        ),
+        ("shema: x\nsources: {}", "line 1, column 1: a mapping has no `shema` (did you mean schema?)"),
+        ("sources: [a]", "line 1, column 10: `sources` is a map"),
+        ("sources:\n\ts: 1", "line 2, column 1: found character"),
+        ("sources:\n  s: x.csv", "line 2, column 6: source s is a map"),
+        ("sources:\n  s:\n    pth: x.csv", "line 3, column 5: source s has no `pth` (did you mean path?)"),
+        (ONE.replace("x.csv", ""), "line 3, column 10: `path` is empty"),
+        (ONE.replace("column:", "colum:"), "line 4, column 31: `entity` has no `colum` (did you mean column?)"),
+        (ONE.replace("{attribute: a/id, column: id}", "a/id"), "line 4, column 13: `entity` is an attribute and a"),
+        (ONE.replace("column: id", "column: [a, b]"), "line 4, column 39: `column` is text"),
+        (ONE + "    snyc: true", "line 5, column 5: source s has no `snyc` (did you mean sync?)"),
+        (ONE + "    format: CSV", "line 5, column 13: there is no format CSV (did you mean csv?)"),
+        (ONE + "    format: parquett", "line 5, column 13: there is no format parquett (did you mean parquet?)"),
+        (
+            ONE + "    options: {header: yes please}",
+            "line 5, column 23: `header` is true or false, and not yes please",
+        ),
+        (
+            ONE + "    options: {headr: true}",
+            "line 5, column 15: the format csv has no option headr (did you mean header?)",
+        ),
+        (
+            ONE + "    options: {zip: true}",
+            "line 5, column 15: the format csv has no option zip; it has charset, charTo",
+        ),
+        (ONE + "    options: {encoding: utf8x}", "line 5, column 25: `encoding` is the name of an encoding"),
+        (ONE + "    options: {encoding: base64}", "line 5, column 25: `encoding` is the name of an encoding"),
+        (ONE + "    options: {quote: abc}", "line 5, column 22: `quote` is one character, or none, and not abc"),
+        (ONE + "    options: {maxColumns: many}", "line 5, column 27: `maxColumns` is a whole number"),
+        (
+            ONE + "    options: {mode: FAILFST}",
+            "line 5, column 21: `mode` is one of PERMISSIVE, DROPMALFORMED, FAILFAST",
+        ),
+        (ONE + "    options: [header]", "line 5, column 14: `options` is a map"),
+        (ONE + "    options: {header:}", "line 5, column 22: an option is one value"),
+        (ONE + "    attributes: [a/b]", "line 5, column 17: `attributes` is a map"),
+        (ONE + "    attributes: {a/b: }", "line 5, column 22: a/b is empty"),
+        (ONE + "    attributes: {a/b: null}", "line 5, column 23: a/b is empty; null as a text stands in quotes"),
+        (
+            ONE + "    attributes: {a/b: {colunm: x}}",
+            "line 5, column 24: a/b has no `colunm` (did you mean column?)",
+        ),
+        (
+            ONE + "    attributes: {a/b: {column: x, type: int}}",
+            "line 5, column 41: there is no type int to read values",
+        ),
+        (
+            ONE + "    attributes: {a/b: {column: x, type: int}}",
+            "(did you mean long?); it is bigdec, bigint, boolean",
+        ),
+        (ONE + "    attributes: {a/b: {column: x, type: strng}}", "(did you mean string?)"),
+        (ONE + "    attributes: {a/b: {column: x, ref: }}", "line 5, column 39: an attribute is empty"),
+        (ONE + "    attributes: {a/b: {column: x, split: [a]}}", "line 5, column 42: `split` is text"),
+        (ONE + "    attributes: {a/b: {value: 2020-01-01}}", "line 5, column 31: `value` is one text, number"),
+        (ONE + "    delete: {wen: {}}", "line 5, column 14: `delete` has no `wen` (did you mean when?)"),
+        ("sources:\n  s: {path: x.edn, format: edn, ids: kep}", "line 2, column 38: `ids` is keep, or new"),
         ("sources:\n  s: {path: x.csv}", "line 2, column 6: source s has no `entity`"),
         ("sources:\n  s: {entity: {attribute: a/id, column: id}}", "source s has no `path`"),
         (ONE.replace("x.csv", "x.bin"), "line 3, column 5: source s needs a `format`: csv, jsonl, parquet"),
@@ -87,10 +149,32 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         (ONE + "    attributes: {a/b: {column: x, create: true}}", "`create` goes with `ref`"),
         (ONE + "    attributes: {a/b: {column: x, type: text}}", "there is no type text to read values as"),
         (ONE + '    attributes: {a/b: {column: x, split: ""}}', "`split` is empty"),
-        (ONE + "    attributes: {a/b: {value: [1]}}", "`value` is one value"),
+        (ONE + "    attributes: {a/b: {value: [1]}}", "`value` is one text, number"),
+        (ONE + "    attributes: {a/b: {column: x, mode: whole}}", "line 5, column 41: `mode` is add, or replace"),
+        (ONE + "    attributes: {a/b: {column: x, nulls: drop}}", "line 5, column 42: `nulls` is keep, or retract"),
+        (ONE + "    attributes: {a/b: {value: x, nulls: keep}}", "`nulls` goes with `column`"),
         (
-            ONE + "    options: {a: !!python/object:os.system x}",
-            "line 5, column 18: could not determine a constructor",
+            ONE.replace("column: id", "columns: [id]"),
+            "line 4, column 40: `columns` is a list of two columns or more",
+        ),
+        (
+            ONE.replace("}", ", columns: [a, b]}"),
+            "line 4, column 13: `entity` has a `column`, or several `columns`",
+        ),
+        (ONE + "    attributes: {a/b: {columns: [a, b], split: x}}", "`split` does not go with `columns`"),
+        (
+            ONE.replace("{attribute: a/id, column: id}", "new") + "    sync: true",
+            "line 5, column 11: `sync` needs an",
+        ),
+        (ONE + "    delete: D", "line 5, column 13: `delete` is true, or has `when`"),
+        (ONE + "    delete: {when: {column: op}}", "line 5, column 20: `when` has no `equals`"),
+        (ONE + "    delete: {when: {column: op, equals: [D]}}", "`equals` is a text, a number, true or false"),
+        (ONE + "    delete: true\n    sync: true", "each row of source s retracts its entity"),
+        (ONE + "    sync: 10%", "line 5, column 11: `sync` is true, or has `most`"),
+        (ONE + "    sync: {most: 120%}", "line 5, column 18: `most` is the share of entities that may go, from 0%"),
+        (
+            ONE + "    options: {header: !!python/object:os.system x}",
+            "line 5, column 23: could not determine a constructor",
         ),
     ],
 )
@@ -98,6 +182,25 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, message
     with pytest.raises(AdalogError) as caught:
         read_mapping(written(tmp_path, text), {})
     assert message in caught.value.message
+
+
+def test_options_of_what_spark_uses_are_its_own(tmp_path: Path) -> None:
+    text = ONE + "    options: {fs.s3a.endpoint: x, HEADER: true, encoding: windows-1252}\n"
+    [source] = read_mapping(written(tmp_path, text), {}).sources
+    assert source.options == {"fs.s3a.endpoint": "x", "HEADER": "true", "encoding": "windows-1252"}
+    text = ONE.replace("x.csv", "topic") + "    format: kafka\n    options: {minPartitions: 2}\n"
+    [source] = read_mapping(written(tmp_path, text), {}).sources
+    assert source.options == {"minPartitions": "2"}
+
+
+def test_rules_of_what_goes(tmp_path: Path) -> None:
+    text = ONE + "    delete: {when: {column: op, equals: D}}\n    sync: {most: 2.5%}\n"
+    [source] = read_mapping(written(tmp_path, text), {}).sources
+    assert (source.delete, source.sync) == (DeleteRule("op", "D"), SyncRule(0.025))
+    [source] = read_mapping(written(tmp_path, ONE + "    delete: false\n    sync: true\n"), {}).sources
+    assert (source.delete, source.sync) == (None, SyncRule(0.2))
+    with pytest.raises(AdalogError, match="source s has `sync`, and a stream brings a part of a table"):
+        check_alone(ImportPlan(None, (source.of_files(["x.csv"]),)))
 
 
 def test_who_is_who_must_not_depend_on_another_source(tmp_path: Path) -> None:

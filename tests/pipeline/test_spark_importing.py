@@ -21,7 +21,8 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.cli import main
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.pipeline.importing.write.streaming import Streaming

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write import streaming
 from adalog.pipeline.importing.write.loading import ImportOutcome
 from adalog.pipeline.importing.write.streaming import Streaming

@@ -17,7 +17,7 @@ import pytest
 from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.spark.engine import SparkEngine
-from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write import streaming
 from adalog.pipeline.importing.write.loading import ImportOutcome, load

@@ -43,7 +43,9 @@ class ProgressBar(BackupProgress):
         for kind, said in events:
             if kind == "done":
                 return dict(said)
-            if kind == "rejected" and rejected is not None:
+            if kind == "waiting":
+                self.waits(said["running"], said["ahead"], said["seconds"])
+            elif kind == "rejected" and rejected is not None:
                 rejected(said["file"], said["text"])
             elif kind == "progress":
                 if said["stage"] != self._name:
@@ -51,6 +53,16 @@ class ProgressBar(BackupProgress):
                 if "total" in said:
                     self.tasks(said["done"], said["total"], said["rows"])
         raise AssertionError("done comes last, or an error was raised")
+
+    def waits(self, running: str, ahead: int, seconds: float) -> None:
+        """Other jobs run first: this one has run for so many seconds. Told where there is no bar, too, but once."""
+        more = f", and {ahead - 1} more" if ahead > 1 else ""
+        text = f"waiting for {running}, which has run for {seconds:,.0f} s{more}"
+        if self._bar.disable and self._name != running:
+            self._name = running
+            err.tell(f"adalog: {text}")
+        if not self._bar.disable:
+            self.stage(text)
 
     def stage(self, name: str) -> None:
         if self._task is not None:

@@ -15,7 +15,9 @@ import numpy as np
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, claims_of, settled
+from adalog.pipeline.importing.decide.endings import ending_entities, ending_pairs
 from adalog.pipeline.importing.decide.keys import MISSING
+from adalog.pipeline.importing.decide.previews import Preview, preview_of
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
 from adalog.pipeline.importing.read.typed_columns import Int64s
@@ -40,7 +42,7 @@ Events = tuple[Int64s, Int64s, Bools]
 
 class AttributeResult(NamedTuple):
     """The outcome for one attribute: the files of its relation and of its log, if anything changed; or files of the
-    faults, and their numbers. ids: marks of the ids that tuples name."""
+    faults, and their numbers. ids: marks of the ids that tuples name. preview: of a dry run."""
 
     attribute: int
     relation: tuple[Segment, ...] = ()
@@ -51,6 +53,7 @@ class AttributeResult(NamedTuple):
     missing: int = 0
     contested: int = 0
     ids: Int64s = NOTHING
+    preview: Preview = Preview()
 
 
 class ContestedClaims(NamedTuple):
@@ -79,6 +82,7 @@ def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
         return AttributeResult(attribute, faults=(path,), missing=int(missing.sum()))
     claims = claims.take(order_of(claims.e, claims.v))
     snapshot = job.database.open()
+    gone = gone if len(gone[0]) else ending_pairs(job, attribute, snapshot, ending_entities(job, attribute), claims)
     held = held_by(snapshot, attribute, claims.e)
     contested = _contested(job, claims, gone, declared, snapshot)
     if len(contested.second):
@@ -86,11 +90,14 @@ def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
         return AttributeResult(attribute, faults=(path,), contested=len(contested.second))
     events = events_of(claims, gone, held, snapshot, declared)
     added = int(events[2].sum())
-    if not len(events[0]) or job.dry:
-        return AttributeResult(attribute, added=added, retracted=len(events[0]) - added)
+    if not len(events[0]):
+        return AttributeResult(attribute)
+    codes = codes_of(snapshot, job.blocks)
+    if job.dry:
+        preview = preview_of(job, declared, snapshot, codes, claims, events)
+        return AttributeResult(attribute, added=added, retracted=len(events[0]) - added, preview=preview)
     folder = Path(job.folder)
     relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
-    codes = codes_of(snapshot, job.blocks)
     logged = write_logged(folder, attribute, job.t, events, codes)
     segments, ids = tuple(relation.segments), ids_named(declared, events, codes)
     return AttributeResult(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)

@@ -32,7 +32,8 @@ Pairs = tuple[Int64s, Int64s]
 @dataclass(frozen=True, slots=True)
 class AttributesJob:
     """What the tasks of the attributes share. sources: the columns of each. files: the rank of each file's hash.
-    identities: the attributes by whose values entities are meant. dry: nothing is written."""
+    identities: the attributes by whose values entities are meant. dry: nothing is written. removed: a file of the
+    entities that go, and how many these are."""
 
     folder: str
     database: ShippedSnapshot
@@ -45,6 +46,15 @@ class AttributesJob:
     blocks: Mapping[int, tuple[tuple[int, Segment], ...]]
     files: Mapping[int, int]
     dry: bool
+    removed: tuple[str, int] = ("", 0)
+
+    def gone(self) -> Int64s:
+        """The entities that go, in order."""
+        return read_arrays(self.removed[0])["gone"] if self.removed[1] else NOTHING
+
+    def dead(self) -> Int64s:
+        """Those of them that no row describes or creates, in order."""
+        return read_arrays(self.removed[0])["dead"] if self.removed[1] else NOTHING
 
 
 class Claims(NamedTuple):
@@ -58,6 +68,11 @@ class Claims(NamedTuple):
 
     def take(self, which: Int64s | Bools) -> Claims:
         return Claims(self.e[which], self.v[which], self.chunk[which], self.row[which], self.column[which])
+
+
+NO_CLAIMS: Final = Claims(
+    NOTHING, NOTHING, NOTHING.astype(np.int32), NOTHING.astype(np.int32), NOTHING.astype(np.int16)
+)
 
 
 class TimedClaims(NamedTuple):
@@ -110,7 +125,7 @@ def claims_of(
 ) -> TimedClaims:
     """The values that rows claim. ids: for what the rows call their entities, not for these themselves. chunks: of
     these alone."""
-    buckets = [read_arrays(bucket.path) for bucket in job.numbering.buckets]
+    buckets, dead = [read_arrays(bucket.path) for bucket in job.numbering.buckets], job.dead()
     parts: list[Claims] = []
     times: list[tuple[Int64s, Bools] | None] = []
     for at, chunk in enumerate(job.chunks):
@@ -122,11 +137,11 @@ def claims_of(
             continue
         values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
         names = ChunkKeys(at, values, keys, job.numbering, buckets)
-        whose = _whose(chunk, columns[0], values, names, ids=ids)
+        whose = entities_of(chunk, columns[0], values, names, ids=ids)
         found = [
             (number, rows, whose[rows], codes)
             for number in wanted
-            for rows, codes in _values(number, columns[number], values, names)
+            for rows, codes in _values(number, columns[number], values, names, dead)
         ]
         found += [(number, *each) for number in made for each in _made(number, columns[number], values, names)]
         parts += [
@@ -135,8 +150,7 @@ def claims_of(
         ]
         times += [(values["t"][rows], values["added"][rows]) if "t" in values else None for _, rows, _, _ in found]
     if not parts:
-        none = NOTHING.astype(np.int32)
-        return TimedClaims(Claims(NOTHING, NOTHING, none, none, NOTHING.astype(np.int16)), None, None)
+        return TimedClaims(NO_CLAIMS, None, None)
     return timed(parts, times)
 
 
@@ -160,7 +174,9 @@ def claimed(job: AttributesJob, attribute: int, chunk: RowChunk) -> int:
 
 def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[ColumnPlan]) -> tuple[list[int], list[int]]:
     """The numbers of the columns of an attribute, and of those that make entities with a value of it."""
-    wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
+    wanted = [
+        number for number, column in enumerate(columns) if column.attribute == attribute and not column.removal
+    ]
     # Entities that are made because a ref means them have the value by which it does.
     made = [
         number
@@ -170,19 +186,24 @@ def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[ColumnPlan
     return wanted, made
 
 
-def _whose(chunk: RowChunk, entity: ColumnPlan, values: Arrays, names: ChunkKeys, *, ids: bool) -> Int64s:
-    """The entity of each row; with `ids` what rows call it."""
+def entities_of(
+    chunk: RowChunk, entity: ColumnPlan, values: Arrays, names: ChunkKeys, *, ids: bool = False, number: int = 0
+) -> Int64s:
+    """The entity of each row, by the column with a number; with `ids` what rows call it."""
     assert entity.identity is not None
     whose = np.full(chunk.rows, MISSING, np.int64)
-    for domain in _domains(0, values):
-        rows = values[f"0.{domain}.rows"]
+    for domain in _domains(number, values):
+        rows = values[f"{number}.{domain}.rows"]
         every = names.codes(INLINE) if ids else names.entities(int(domain), entity.identity)
-        whose[rows] = every[values[f"0.{domain}.values"]]
+        whose[rows] = every[values[f"{number}.{domain}.values"]]
     return whose
 
 
-def _values(number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys) -> list[tuple[Int32s, Int64s]]:
-    """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none."""
+def _values(
+    number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys, dead: Int64s
+) -> list[tuple[Int32s, Int64s]]:
+    """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none. dead: entities
+    that go."""
     found = []
     for domain in _domains(number, values):
         rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
@@ -191,7 +212,17 @@ def _values(number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys) -
         elif column.identity is None or number == 0:
             found.append((rows, names.codes(int(domain))[own]))
         else:
-            found.append((rows, names.entities(int(domain), column.identity)[own]))
+            meant = names.entities(int(domain), column.identity)
+            meant[within(meant, dead)] = MISSING
+            found.append((rows, meant[own]))
+    return found
+
+
+def within(values: Int64s, ordered: Int64s) -> Bools:
+    """Which values are among others, which are in order."""
+    if not len(ordered):
+        return np.zeros(len(values), np.bool_)
+    found: Bools = ordered[np.minimum(ordered.searchsorted(values), len(ordered) - 1)] == values
     return found
 
 

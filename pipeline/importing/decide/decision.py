@@ -15,11 +15,13 @@ from uuid import uuid4
 import numpy as np
 
 from adalog.cluster.shipping import ShippedSnapshot, shipped_in
+from adalog.datalog.errors import limit_exceeded
 from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
 from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
 from adalog.pipeline.importing.decide.narrowing import narrowed
 from adalog.pipeline.importing.decide.ranges import is_large, write_in_ranges
+from adalog.pipeline.importing.decide.removals import removal, torn
 from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, read_rejects
 from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import ImportBasis, Intake
@@ -97,7 +99,9 @@ class Decider:
         chunks, rejected, count = list(read.chunks), [list(each) for each in read.rejected], read.count
         database = self.shipped(found)
         while count <= max_errors:
-            keys = KeysJob(self.folder, database, tuple(found.identities), tuple(chunks), found.ids)
+            keys = KeysJob(
+                self.folder, database, tuple(found.identities), tuple(chunks), found.ids, removes=found.removes
+            )
             buckets, numbering = self._numbered(keys, prepared)
             if found.upserts:
                 # Existing entities are known once the values have codes.
@@ -108,14 +112,21 @@ class Decider:
                     buckets, numbering = self._numbered(keys, prepared)
             blocks = self._blocks(numbering, prepared)
             job = self.job(found, chunks, database, numbering, blocks)
-            written = self.written(job, job.attributes, prepared.snapshot)
+            written: list[AttributeResult] = []
+            faults: list[str] = []
+            if any(bucket.torn for bucket in buckets):
+                faults = self.runner.each("rejecting", partial(torn, job), range(len(found.identities)))
+            else:
+                job = self.with_removal(job, found)
+                written = self.written(job, job.attributes, prepared.snapshot)
             # Refs without a target first: without their rows there may be nothing to contest.
-            faults = [path for each in written if each.missing for path in each.faults]
+            faults = faults or [path for each in written if each.missing for path in each.faults]
             faults = faults or [path for each in written if each.contested for path in each.faults]
             if not faults:
                 self.intake.check(found, changed(written), count)
                 return Decision(found, ReadRows(chunks, rejected, count), buckets, numbering, blocks, job, written)
-            [lost] = self.runner.each("rejecting", partial(referee, folder=self.folder), [tuple(faults)])
+            given = [tuple(filter(None, faults))]
+            [lost] = self.runner.each("rejecting", partial(referee, folder=self.folder), given)
             for at, path, number in lost:
                 rejected[at].append(path)
                 count += number
@@ -127,7 +138,10 @@ class Decider:
         return ReadRows(chunks, rejected, count)
 
     def shipped(self, found: ImportBasis) -> ShippedSnapshot:
-        """The part of the database for tasks: the attributes that the import touches, and idents."""
+        """The part of the database for tasks: the attributes that the import touches, and idents; all of it where
+        entities may go."""
+        if found.removes:
+            return shipped_in(Path(self.folder) / f"database-{uuid4().hex}", found.prepared.manifest)
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
         manifest = found.prepared.manifest.only(wanted)
@@ -160,6 +174,23 @@ class Decider:
             {key: ranks[name] for key, name in names.items()},
             self.dry,
         )
+
+    def with_removal(self, job: AttributesJob, found: ImportBasis) -> AttributesJob:
+        """The job with the entities that go. Raises LIMIT_EXCEEDED if these are too large a share of a table."""
+        if not found.removes:
+            return job
+        [gone] = self.runner.each("entities that go", partial(removal, job), [tuple(found.tables)])
+        for table, (size, going) in zip(found.tables, gone.tables, strict=True):
+            if going > table.most * size:
+                raise limit_exceeded(
+                    f"source {table.source} lacks {going:,} of the {size:,} entities of its table, "
+                    f"{going / size:.1%}, and `sync` may retract {table.most * 100:.4g}%; nothing was "
+                    "imported. If the source is whole, allow more, as `sync: {most: 50%}`"
+                )
+        schema = found.prepared.schema
+        more = {id_: schema.get(id_) for id_ in gone.attributes}
+        attributes = {**job.attributes, **{id_: each for id_, each in more.items() if each is not None}}
+        return replace(job, removed=(gone.path, gone.entities), attributes=attributes)
 
     def written(self, job: AttributesJob, attributes: Collection[int], snapshot: Snapshot) -> list[AttributeResult]:
         """The results of attributes: a task for each; too large ones go in ranges."""

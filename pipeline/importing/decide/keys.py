@@ -14,10 +14,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.cluster.shipping import ShippedSnapshot
-from adalog.pipeline.importing.read.chunks import CREATED, NAMED, RowChunk, binary_arrays, binary_of
+from adalog.pipeline.importing.read.chunks import (
+    CREATED,
+    DELETED,
+    NAMED,
+    PRESENT,
+    RowChunk,
+    binary_arrays,
+    binary_of,
+)
 from adalog.pipeline.importing.read.ids import IDS, NO_ENTITY, Ids, marks
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
@@ -35,7 +44,7 @@ _BLOCK_KEYS: Final = 1 << 23
 @dataclass(frozen=True, slots=True)
 class KeysJob:
     """What the tasks of the buckets share. identities: the attributes whose values name entities, or IDS. ids: the
-    meaning of ids; meant: files with more of it."""
+    meaning of ids; meant: files with more of it. removes: rows may retract entities."""
 
     folder: str
     database: ShippedSnapshot
@@ -43,17 +52,19 @@ class KeysJob:
     chunks: tuple[RowChunk, ...]
     ids: Ids
     meant: tuple[str, ...] = ()
+    removes: bool = False
 
 
 class KeyBucket(NamedTuple):
     """A bucket's file, its new keys by domain, new entities by identity, and the entities that rows are about. ids:
-    marks of the ids that are kept."""
+    marks of the ids that are kept. torn: keys of entities that some rows describe and others retract."""
 
     path: str
     keys: Mapping[int, int]
     entities: Mapping[int, int]
     named: int
     ids: Int64s
+    torn: int
 
 
 def bucket_of(job: KeysJob, number: int) -> KeyBucket:
@@ -66,16 +77,20 @@ def bucket_of(job: KeysJob, number: int) -> KeyBucket:
         for domain in {int(name.split(".")[1]) for name in arrays if name.startswith(start)}:
             parts.setdefault(domain, []).append((at, arrays))
     result: Arrays = {}
-    keys, entities, named = {}, dict.fromkeys(range(len(job.identities)), 0), 0
+    keys, entities, named, torn = {}, dict.fromkeys(range(len(job.identities)), 0), 0, 0
+    removals: dict[str, list[Int64s]] = {}
     kept = np.empty(0, np.int64)
     for domain, own in sorted(parts.items()):
-        new, more = _domain(snapshot, job, f"{number}.{domain}", domain, own, entities, result)
-        named += more
+        name = f"{number}.{domain}"
+        new, usage = _domain(snapshot, job, name, domain, own, entities, result, removals)
+        named += sum(int(np.count_nonzero(flags & NAMED)) for flags in usage)
+        torn += sum(int(np.count_nonzero((flags & DELETED != 0) & (flags & NAMED != 0))) for flags in usage)
         if new:
             keys[domain] = new
         if domain == INLINE and job.ids.keep:
             kept = marks(np.concatenate([arrays[f"{number}.{domain}.keys"] for _, arrays in own]))
-    return KeyBucket(write_arrays(job.folder, f"bucket-{number}", result), keys, entities, named, kept)
+    result |= {name: distinct(np.concatenate(found)) for name, found in removals.items()}
+    return KeyBucket(write_arrays(job.folder, f"bucket-{number}", result), keys, entities, named, kept, torn)
 
 
 def _domain(
@@ -86,9 +101,10 @@ def _domain(
     parts: Sequence[tuple[int, Arrays]],
     entities: dict[int, int],
     result: Arrays,
-) -> tuple[int, int]:
-    """Unites one domain's keys; the number of new ones, and of entities that rows are about. entities: new ones by
-    identity, raised here."""
+    removals: dict[str, list[Int64s]],
+) -> tuple[int, list[NDArray[np.uint8]]]:
+    """Unites one domain's keys; the number of new ones, and the usage of all by identity. entities: new ones by
+    identity, raised here. removals: known entities by their part in what goes, extended here."""
     inline = domain == INLINE
     every = pa.concat_arrays(
         [pa.array(arrays[f"{name}.keys"]) if inline else binary_of(name, arrays) for _, arrays in parts]
@@ -96,7 +112,7 @@ def _domain(
     encoded = every.dictionary_encode()
     where, count = encoded.indices.to_numpy(), len(encoded.dictionary)
     ends = np.cumsum([0, *(len(arrays[f"{name}.index"]) for _, arrays in parts)])
-    new = named = 0
+    new, used = 0, []
     if inline:
         codes = encoded.dictionary.to_numpy()
         known = np.ones(count, np.bool_)
@@ -105,9 +121,11 @@ def _domain(
         hashes[where] = np.concatenate([arrays[f"{name}.hashes"] for _, arrays in parts])
         numbers = snapshot.codes.dictionaries()[domain].find_column(encoded.dictionary, hashes)
         known = numbers >= 0
-        fresh = np.flatnonzero(~known)
+        fresh = np.flatnonzero(~known & _asserted(name, parts, where, ends, count))
         new = len(fresh)
         codes = numbers + layout.code_of(domain, 0)
+        # No value is written with a key that is only looked up.
+        numbers[~known] = 0
         numbers[fresh] = -1 - np.arange(new)
         for (at, _), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
             result[f"{at}.{domain}.numbers"] = numbers[where[start:stop]]
@@ -128,14 +146,30 @@ def _domain(
             if attribute == IDS
             else _holders(snapshot, attribute, codes[known])
         )
+        if job.removes:
+            for role, bits in (("alive", NAMED | CREATED), ("deleted", DELETED), (f"present.{identity}", PRESENT)):
+                removals.setdefault(role, []).append(holders[(usage & bits != 0) & (holders >= 0)])
         made = np.flatnonzero((holders == MISSING) & (usage & (NAMED | CREATED) != 0))
         holders[made] = -2 - entities[identity] - np.arange(len(made))
         entities[identity] += len(made)
-        named += int(np.count_nonzero(usage & NAMED))
+        used.append(usage)
         for (at, arrays), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
             if column in arrays:
                 result[f"{at}.{domain}.entities.{identity}"] = holders[where[start:stop]]
-    return new, named
+    return new, used
+
+
+def _asserted(
+    name: str, parts: Sequence[tuple[int, Arrays]], where: NDArray[np.int32], ends: Int64s, count: int
+) -> NDArray[np.bool_]:
+    """Which of a domain's keys rows may assert; others are only looked up."""
+    if not any(f"{name}.sought" in arrays for _, arrays in parts):
+        return np.ones(count, np.bool_)
+    found = np.zeros(count, np.bool_)
+    for (_, arrays), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
+        own, sought = where[start:stop], arrays.get(f"{name}.sought")
+        found[own if sought is None else own[~sought]] = True
+    return found
 
 
 def _holders(snapshot: Snapshot, attribute: int, codes: Int64s) -> Int64s:

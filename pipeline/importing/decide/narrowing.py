@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.read.chunks import (
-    CREATED,
-    NAMED,
+    ENDING,
+    PRESENT,
     ColumnPlan,
     Rejects,
     RowChunk,
@@ -27,29 +27,37 @@ def narrowed(chunk: RowChunk, columns: Sequence[ColumnPlan], job: SourceJob, rej
     gone = np.zeros(chunk.rows, np.bool_)
     gone[rejects.rows] = True
     values = {name: array for name, array in old.items() if not name[0].isdigit()}
+    for name in [name for name in old if name.startswith(ENDING)]:
+        values[name] = old[name][~gone[old[name]]]
     for name in [name.removesuffix(".rows") for name in old if name.endswith(".rows")]:
         which = ~gone[old[f"{name}.rows"]]
+        if columns[int(name.split(".")[0])].removal == PRESENT:
+            which[:] = True
         values[f"{name}.rows"] = old[f"{name}.rows"][which]
         values[f"{name}.values"] = old[f"{name}.values"][which]
     kept: Arrays = {}
     for domain in {name.split(".")[1] for name in old if name.startswith("size.")}:
         size = int(old[f"size.{domain}"][0])
-        used = np.zeros(size, np.bool_)
+        used, asserted = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
         usage: dict[int, NDArray[np.uint8]] = {}
         for number, column in enumerate(columns):
             index = values.get(f"{number}.{domain}.values")
             if index is None:
                 continue
             used[index] = True
+            if not column.removal:
+                asserted[index] = True
             if column.identity is not None:
                 flags = usage.setdefault(column.identity, np.zeros(size, np.uint8))
-                flags[index] |= np.uint8(NAMED if number == 0 else CREATED if column.create else 0)
+                flags[index] |= np.uint8(column.usage(number))
         for name in [f"{bucket}.{domain}" for bucket in range(job.buckets) if f"{bucket}.{domain}.index" in keys]:
             index = keys[f"{name}.index"]
             which = used[index]
             if not which.any():
                 continue
             kept[f"{name}.index"] = index[which]
+            if not asserted[index[which]].all():
+                kept[f"{name}.sought"] = ~asserted[index[which]]
             if int(domain) == INLINE:
                 kept[f"{name}.keys"] = keys[f"{name}.keys"][which]
             else:

@@ -9,7 +9,7 @@ through the driver.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -30,6 +30,7 @@ from adalog.pipeline.importing.decide.attributes import (
     write_faults,
 )
 from adalog.pipeline.importing.decide.claims import (
+    NO_CLAIMS,
     NOTHING,
     AttributesJob,
     Claims,
@@ -39,7 +40,9 @@ from adalog.pipeline.importing.decide.claims import (
     settled,
     timed,
 )
+from adalog.pipeline.importing.decide.endings import ending_entities, ending_pairs
 from adalog.pipeline.importing.decide.keys import MISSING
+from adalog.pipeline.importing.decide.previews import Preview, preview_of
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
@@ -57,7 +60,8 @@ from adalog.store.values.attribute import Attribute
 
 def is_large(job: AttributesJob, attribute: int, snapshot: Snapshot, most: int) -> bool:
     """Whether an attribute would take more than so many bytes of one task."""
-    values = sum(claimed(job, attribute, chunk) for chunk in job.chunks)
+    # What goes has no claims, and about one value for each entity.
+    values = sum(claimed(job, attribute, chunk) for chunk in job.chunks) + job.removed[1]
     if values == 0:
         return False
     return (values + snapshot.data_of(attribute).relation.fold_size(values)) * PAIR_BYTES > 2 * most
@@ -77,7 +81,8 @@ def write_in_ranges(
     samples = [forward, *(np.array(each.sample, np.int64) for each in sources)]
     # An entity's values are looked at together.
     ranges = ranges_of(samples, size, whole=True)
-    work = partial(_range, job, attribute, size, tuple(each.path for each in sources))
+    [ending] = runner.each("sorting values", partial(_ending, job), [attribute])
+    work = partial(_range, job, attribute, size, tuple(each.path for each in sources), ending)
     parts = runner.each("attributes in ranges", work, list(enumerate(ranges)))
     faults = tuple(each.faults for each in parts if each.faults)
     missing, contested = sum(each.missing for each in parts), sum(each.contested for each in parts)
@@ -94,7 +99,8 @@ def write_in_ranges(
     if faults:
         return AttributeResult(attribute, faults=faults, missing=missing, contested=contested)
     if job.dry or not added + retracted:
-        return AttributeResult(attribute, added=added, retracted=retracted)
+        preview = reduce(Preview.plus, (each.preview for each in parts), Preview())
+        return AttributeResult(attribute, added=added, retracted=retracted, preview=preview)
     turned = runner.each("values in ranges", partial(_turned, job, attribute, paths), by_value)
     pieces = tuple(each.piece for each in parts if each.piece is not None)
     [base] = runner.each("joining ranges", partial(_joined, job, attribute), [(pieces, tuple(turned))])
@@ -136,6 +142,11 @@ def _sorted(job: AttributesJob, attribute: int, size: int, chunks: Sequence[int]
     return _Sorted(path, samples_of(claims.e, claims.v, size).tolist())
 
 
+def _ending(job: AttributesJob, attribute: int) -> str:
+    """A file of the entities of which rows retract what they have."""
+    return write_arrays(job.folder, f"ending-{attribute}", {"e": ending_entities(job, attribute)})
+
+
 class _Part(NamedTuple):
     """What came of a range of entities. path: the claims that hold, the pairs that end, and the events, by value as
     well as by entity. piece: of the new base."""
@@ -150,15 +161,24 @@ class _Part(NamedTuple):
     piece: Segment | None = None
     logged: LoggedFile | None = None
     ids: Int64s = NOTHING
+    preview: Preview = Preview()
 
 
 def _range(
-    job: AttributesJob, attribute: int, size: int, sources: Sequence[str], item: tuple[int, tuple[Pair, Pair]]
+    job: AttributesJob,
+    attribute: int,
+    size: int,
+    sources: Sequence[str],
+    ending: str,
+    item: tuple[int, tuple[Pair, Pair]],
 ) -> _Part:
     number, (low, high) = item
     declared, snapshot = job.attributes[attribute], job.database.open()
     claims, gone = settled(_between(sources, low[0], high[0]), many=declared.is_many)
     claims = claims.take(order_of(claims.e, claims.v))
+    if not len(gone[0]):
+        ends = read_arrays(ending)["e"]
+        gone = ending_pairs(job, attribute, snapshot, ends, claims, (low[0], high[0]))
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
     if missing.any():
         faults = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
@@ -188,8 +208,11 @@ def _range(
         added=count,
         retracted=len(e) - count,
     )
-    if faults or job.dry:
+    if faults:
         return part
+    if job.dry:
+        codes = codes_of(snapshot, job.blocks)
+        return part._replace(preview=preview_of(job, declared, snapshot, codes, claims, (e, v, added)))
     relation, young = snapshot.data_of(attribute).shipped(job.t)
     every = Columns.concat([within(young, low, high), Columns(e, v, np.full(len(e), job.t, np.int64), added)])
     piece = fold_pieces.write_forward(_fold(job, declared), relation, every, low, high, uuid4().hex)
@@ -206,8 +229,8 @@ def _fold(job: AttributesJob, attribute: Attribute) -> FoldTarget:
 
 def _between(sources: Sequence[str], low: int, high: int) -> TimedClaims:
     """What all sources claim of the entities from `low` to before `high`."""
-    parts: list[Claims] = []
-    times: list[tuple[Int64s, Bools] | None] = []
+    parts: list[Claims] = [NO_CLAIMS]
+    times: list[tuple[Int64s, Bools] | None] = [None]
     for path in sources:
         arrays = read_arrays(path)
         which = slice(*arrays["e"].searchsorted([low, high]).tolist())

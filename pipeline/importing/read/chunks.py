@@ -21,13 +21,10 @@ from adalog.pipeline.importing.read.typed_columns import (
     INLINE,
     Int32s,
     Int64s,
-    TypedColumn,
     ValuePart,
-    typed,
     united,
 )
 from adalog.store.tries.signed import run_starts
-from adalog.store.values import layout
 from adalog.store.values.dictionary import hashes_of
 
 ROWS: Final = 1 << 19
@@ -41,8 +38,21 @@ NAMED: Final = 1
 """A row's entity has it."""
 CREATED: Final = 2
 """A ref means the entity that has it, and creates it if there is none."""
+DELETED: Final = 4
+"""A row retracts the entity that has it."""
+PRESENT: Final = 8
+"""A row of a whole table is about the entity that has it, whether the row was rejected or not."""
+
+NO_DOMAIN: Final = -1
+"""The domain of a column that has no value in any row; of that of the entities: each row is a new one."""
+# Rows of a chunk, chunks of a partition, partitions of a source: so many bits of a row's own number.
+_BITS: Final = (22, 15, 16)
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+ENDING: Final = "ending-"
+"""Begins the names of arrays of rows: whatever their entities have of the column's attribute ends."""
 
 
 class Reason(IntEnum):
@@ -58,9 +68,12 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. identity: the
+    """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. joined: in place
+    of `name`, columns whose texts together are the value. identity: the
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
-    others those that a ref means."""
+    others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
+    without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
+    column, or of all."""
 
     name: str | None
     attribute: int
@@ -71,10 +84,18 @@ class ColumnPlan:
     create: bool = False
     domain: int = 0
     key: int | bytes = 0
+    replaces: bool = False
+    retracts: bool = False
+    removal: int = 0
+    joined: tuple[str, ...] = ()
+
+    def usage(self, number: int) -> int:
+        """What the keys of the column with this number are used for."""
+        return self.removal or (NAMED if number == 0 else CREATED if self.create else 0)
 
 
 class RowValues(NamedTuple):
-    """Values by column, rejected rows, and more arrays with an entry for each row."""
+    """Values by column, rejected rows, and more arrays: of all rows, or of columns' rows."""
 
     parts: list[tuple[int, ValuePart]]
     rejects: Rejects
@@ -87,16 +108,15 @@ class RowReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceJob:
-    """What the tasks that read one source share. columns: the entity's first. reader: of rows that are not an
-    entity each, with a column for each attribute."""
+    """What the tasks that read one source share. columns: the entity's first."""
 
     number: int
     columns: tuple[ColumnPlan, ...]
     folder: str
     buckets: int
     secrets: Mapping[int, bytes]
+    reader: RowReader
     rows: int = ROWS
-    reader: RowReader | None = None
 
 
 class RowChunk(NamedTuple):
@@ -176,11 +196,15 @@ def _joined(parts: Sequence[RowBatch]) -> RowBatch:
 def _written(
     rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> RowChunk:
-    parts, rejects, more = _entities(rows, job) if job.reader is None else job.reader.read(rows)
+    parts, rejects, more = job.reader.read(rows)
     if len(rejects.rows):
-        accepted = np.ones(rows.size, np.bool_)
-        accepted[rejects.rows] = False
-        parts = [(number, part.kept(accepted[part.rows])) for number, part in parts]
+        accepted = accepted_rows(rows.size, rejects)
+        parts = [
+            (number, part if job.columns[number].removal == PRESENT else part.kept(accepted[part.rows]))
+            for number, part in parts
+        ]
+    if job.columns[0].domain == NO_DOMAIN:
+        parts = [(0, _own_numbers(rows.size, order).kept(accepted_rows(rows.size, rejects))), *parts]
     stem = "-".join(map(str, order))
     values, keys = _numbered(parts, job)
     values |= _places(rows, ordinals) | more
@@ -195,14 +219,22 @@ def _written(
     )
 
 
-def _entities(rows: RowBatch, job: SourceJob) -> RowValues:
-    read = [_read(column, rows) for column in job.columns]
-    parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
-    malformed = np.empty(0, np.int32)
-    if MALFORMED in rows.columns:
-        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
-        malformed = np.flatnonzero(wrong).astype(np.int32)
-    return RowValues(parts, _unreadable(read, rows.size, malformed), {})
+def accepted_rows(count: int, rejects: Rejects) -> NDArray[np.bool_]:
+    accepted = np.ones(count, np.bool_)
+    accepted[rejects.rows] = False
+    return accepted
+
+
+def _own_numbers(count: int, order: tuple[int, int, int]) -> ValuePart:
+    """A number for each row of a chunk that no other row of the import has."""
+    number = 0
+    for own, bits in zip(order, (0, *_BITS[:0:-1]), strict=True):
+        assert bits == 0 or own < 1 << bits, "more chunks than their numbers"
+        number = (number << bits) | own
+    assert count <= 1 << _BITS[0]
+    codes = (number << _BITS[0]) + np.arange(count, dtype=np.int64)
+    every = np.arange(count, dtype=np.int32)
+    return ValuePart(INLINE, every, every, codes)
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
@@ -213,46 +245,9 @@ def read_rejects(paths: Sequence[str]) -> Rejects:
     return rejects_of([Rejects(**read_arrays(path)) for path in paths])
 
 
-def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
-    if column.name is None:
-        every = np.arange(rows.size, dtype=np.int32)
-        keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
-        return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
-    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
-
-
-def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> Rejects:
-    rejected = [rejects_for(column.bad, number, Reason.UNREADABLE) for number, column in enumerate(read)]
-    has_entity = np.zeros(count, np.bool_)
-    for part in read[0].parts:
-        has_entity[part.rows] = True
-        empty = _empty(part)
-        if empty is not None:
-            has_entity[part.rows[part.index == empty]] = False
-    has_entity[read[0].bad] = True
-    rejected.append(rejects_for(np.flatnonzero(~has_entity).astype(np.int32), 0, Reason.NO_ENTITY))
-    if len(malformed):
-        # Other faults of such a row follow from this one.
-        others = [np.isin(each.rows, malformed, invert=True) for each in rejected]
-        rejected = [Rejects(*(col[own] for col in each)) for each, own in zip(rejected, others, strict=True)]
-        rejected.append(rejects_for(malformed, 0, Reason.MALFORMED))
-    return rejects_of(rejected)
-
-
 def rejects_for(rows: Int32s, column: int, reason: Reason) -> Rejects:
     count = len(rows)
     return Rejects(rows, np.full(count, column, np.int32), np.full(count, reason, np.int32))
-
-
-def _empty(part: ValuePart) -> int | None:
-    """The number of the empty text among a part's keys."""
-    if part.domain != layout.TAG_STRING:
-        return None
-    offsets = np.frombuffer(part.keys.buffers()[1], np.int64)[
-        part.keys.offset : part.keys.offset + len(part.keys) + 1
-    ]
-    found = np.flatnonzero(offsets[1:] == offsets[:-1])
-    return int(found[0]) if len(found) else None
 
 
 def _places(rows: RowBatch, ordinals: dict[tuple[int, int], int]) -> Arrays:
@@ -287,28 +282,30 @@ def _numbered(parts: Sequence[tuple[int, ValuePart]], job: SourceJob) -> tuple[A
         every, numbers = united([part for _, part in own])
         values[f"size.{domain}"] = np.array([len(every)], np.int64)
         usage: dict[int, NDArray[np.uint8]] = {}
-        used = np.zeros(len(every), np.bool_)
+        used, sought = np.zeros(len(every), np.bool_), np.zeros(len(every), np.bool_)
         for (number, part), local in zip(own, numbers, strict=True):
             index = local[part.index]
             values[f"{number}.{domain}.rows"] = part.rows
             values[f"{number}.{domain}.values"] = index
-            used[index] = True
             column = job.columns[number]
+            (sought if column.removal else used)[index] = True
             if column.identity is not None:
                 flags = usage.setdefault(column.identity, np.zeros(len(every), np.uint8))
-                flags[index] |= np.uint8(NAMED if number == 0 else CREATED if column.create else 0)
-        keys |= _bucketed(domain, every, np.flatnonzero(used), usage, job)
+                flags[index] |= np.uint8(column.usage(number))
+        keys |= _bucketed(domain, every, used, sought & ~used, usage, job)
     return values, keys
 
 
 def _bucketed(
     domain: int,
     keys: Int64s | pa.LargeBinaryArray,
-    used: Int64s,
+    asserted: NDArray[np.bool_],
+    sought: NDArray[np.bool_],
     usage: Mapping[int, NDArray[np.uint8]],
     job: SourceJob,
 ) -> Arrays:
-    hashes = None
+    """asserted: the keys that rows may assert. sought: those that are only looked up."""
+    hashes, used = None, np.flatnonzero(asserted | sought)
     if domain == INLINE:
         bucket = ((keys[used].view(np.uint64) * _SPREAD) >> np.uint64(33)) % np.uint64(job.buckets)
     else:
@@ -329,6 +326,8 @@ def _bucketed(
             arrays |= binary_arrays(name, keys.take(pa.array(at)))
             assert hashes is not None
             arrays[f"{name}.hashes"] = hashes[chosen]
+        if sought[at].any():
+            arrays[f"{name}.sought"] = sought[at]
         for identity, flags in usage.items():
             arrays[f"{name}.usage.{identity}"] = flags[at]
     return arrays

@@ -167,7 +167,9 @@ class DatomIntake(Intake[DatomSource]):
     def _names(self, number: int) -> Mapping[str, str]:
         return {LINE: "value"}
 
-    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> DatomReader:
+    def _reader(
+        self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot
+    ) -> DatomReader:
         return DatomReader(self._places, found.ids, database)
 
     def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:

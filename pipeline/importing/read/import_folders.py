@@ -12,36 +12,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 from urllib.parse import unquote
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.pipeline.importing.read.mapping import DESCRIBING, AnySource, DatomSource, ImportPlan
 from adalog.store.files.addresses import check_name, shown
 from adalog.store.files.allowed_places import AllowedPlaces, is_address, is_below, local
 
-if TYPE_CHECKING:
-    # Settings name places, and every command reads settings: none of them waits for YAML.
-    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
-
 _SPECIAL: Final = frozenset("*?[]{}\\")
-
-_FILES: Final = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale")
-_TIMES: Final = ("dateFormat", "timestampFormat", "timestampNTZFormat", "enableDateTimeParsingFallback")
-_TEXT: Final = ("multiLine", "encoding", "charset", "lineSep", "samplingRatio", *_TIMES)
-_OPTIONS: Final = {
-    "csv": (
-        *("header", "sep", "delimiter", "quote", "escape", "comment", "charToEscapeQuoteEscaping", "inferSchema"),
-        *("nullValue", "emptyValue", "nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace"),
-        *("ignoreTrailingWhiteSpace", "unescapedQuoteHandling", "maxColumns", "maxCharsPerColumn", "preferDate"),
-        *("enforceSchema", *_TEXT),
-    ),
-    "jsonl": (
-        *("primitivesAsString", "prefersDecimal", "allowComments", "allowUnquotedFieldNames", "allowSingleQuotes"),
-        *("allowNumericLeadingZeros", "allowBackslashEscapingAnyCharacter", "allowNonNumericNumbers"),
-        *("allowUnquotedControlChars", "dropFieldIfAllNull", *_TEXT),
-    ),
-    "parquet": ("mergeSchema", "datetimeRebaseMode", "int96RebaseMode"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +40,7 @@ class ImportFolders(AllowedPlaces):
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:
-        known = {name.lower() for name in (*_OPTIONS.get(source.format, ()), *_FILES)}
+        known = {name.lower() for name in DESCRIBING[source.format]}
         for name in source.options:
             if name.lower() not in known:
                 raise AdalogError(

@@ -17,6 +17,7 @@ from adalog.pipeline.importing.read.mapping import AnySource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, rejected_rows
 from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
+from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -26,13 +27,25 @@ IDENT: Final = Keyword("db/ident")
 S = TypeVar("S", bound=AnySource)
 
 
+@dataclass(frozen=True, slots=True)
+class SyncedTable:
+    """The entities that a source has all of: those with its identity attribute, given by its number, and with the
+    constants: (attribute, domain, code or key, the attribute by whose value it means an entity or None). most: the
+    share of them that may go."""
+
+    source: str
+    identity: int
+    constants: tuple[tuple[int, int, int | bytes, int | None], ...]
+    most: float
+
+
 @dataclass(frozen=True)
 class ImportBasis:
     """The sources of an import in one state of the database.
 
     identities: the attributes whose values name entities, or IDS. columns: of each source, for its tasks. reading:
     what the values of rows depend on. ids: the meaning of numbers that name entities. upserts: attributes whose
-    values may identify an entity that a number names.
+    values may identify an entity that a number names. tables: those of which missing entities go.
     """
 
     prepared: PreparedImport
@@ -41,6 +54,18 @@ class ImportBasis:
     reading: Any
     ids: Ids = field(default_factory=lambda: Ids(keep=False))
     upserts: Sequence[int] = ()
+    tables: Sequence[SyncedTable] = ()
+
+    @property
+    def removes(self) -> bool:
+        """Whether rows may retract entities."""
+        return any(column.removal for columns in self.columns for column in columns)
+
+    @property
+    def decisive(self) -> set[int]:
+        """The attributes by which it is decided which entities go."""
+        found = {own.attribute for columns in self.columns for own in columns if own.removal}
+        return found | {attribute for table in self.tables for attribute, *_ in table.constants}
 
 
 class Intake(ABC, Generic[S]):
@@ -54,6 +79,7 @@ class Intake(ABC, Generic[S]):
         self._principal = principal
         self._runner = runner
         self._sources = sources
+        self.warnings: tuple[str, ...] = ()
 
     @abstractmethod
     def look(self) -> None:
@@ -71,15 +97,15 @@ class Intake(ABC, Generic[S]):
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         """What is said of a source's rejected rows."""
 
-    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> RowReader | None:
-        """Reads rows that are not an entity each."""
-        return None
+    @abstractmethod
+    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        """Reads the rows of a source with these columns."""
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         """The job of the tasks that read each source."""
-        buckets, secrets, reader = self._runner.buckets, found.prepared.secrets, self._reader(found, database)
+        buckets, secrets = self._runner.buckets, found.prepared.secrets
         return [
-            SourceJob(number, columns, folder, buckets, secrets, reader=reader)
+            SourceJob(number, columns, folder, buckets, secrets, self._reader(columns, found, database))
             for number, columns in enumerate(found.columns)
         ]
 
@@ -123,7 +149,7 @@ class Intake(ABC, Generic[S]):
         if not more:
             return prepared
         if self._database.schema == "strict":
-            names = ", ".join(str(form[IDENT]) for form in more)
+            names = ", ".join(f"{form[IDENT]}{misspelling(form[IDENT], prepared.schema.names)}" for form in more)
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
             )

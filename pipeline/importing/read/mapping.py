@@ -1,20 +1,15 @@
-"""A mapping: which columns of which files become which attributes. Read from YAML, refused with line and column."""
+"""A mapping: which columns of which files become which attributes. `mapping_reader` reads it from YAML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-import yaml
-
-from adalog.datalog.edn.scalars import Malformed
-from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
+from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.store.files.addresses import check_name
-from adalog.store.values.attribute import VALUE_TYPES
-from adalog.store.values.scalars import keyword_named
 
 FORMATS: Final = {
     "csv": "csv",
@@ -36,14 +31,76 @@ TAKING: Final = frozenset(
     }
 )
 """Options, in lower case, that say when a stream takes which files, not how they are read."""
-_SIZE: Final = 1 << 20
+
+FLAG: Final = "true or false"
+NUMBER: Final = "a whole number"
+LETTER: Final = "one character, or none"
+TEXT: Final = "text"
+ENCODING: Final = "the name of an encoding, such as UTF-8, windows-1252 or latin1"
+
+OptionKind = str | tuple[str, ...]
+"""What an option's value is: one of the above, or one of several words."""
+
+_REBASE: Final = ("EXCEPTION", "CORRECTED", "LEGACY")
+_FILES: Final[Mapping[str, OptionKind]] = {
+    "recursiveFileLookup": FLAG,
+    **dict.fromkeys(("pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale"), TEXT),
+}
+_LINES: Final[Mapping[str, OptionKind]] = {
+    **dict.fromkeys(("multiLine", "enableDateTimeParsingFallback"), FLAG),
+    **dict.fromkeys(("encoding", "charset"), ENCODING),
+    **dict.fromkeys(("lineSep", "samplingRatio", "dateFormat", "timestampFormat", "timestampNTZFormat"), TEXT),
+}
+DESCRIBING: Final[Mapping[str, Mapping[str, OptionKind]]] = {
+    "csv": {
+        **_FILES,
+        **_LINES,
+        **dict.fromkeys(("header", "inferSchema", "preferDate", "enforceSchema"), FLAG),
+        **dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), FLAG),
+        **dict.fromkeys(("quote", "escape", "comment", "charToEscapeQuoteEscaping"), LETTER),
+        **dict.fromkeys(("maxColumns", "maxCharsPerColumn"), NUMBER),
+        **dict.fromkeys(("sep", "delimiter", "nullValue", "emptyValue"), TEXT),
+        **dict.fromkeys(("nanValue", "positiveInf", "negativeInf"), TEXT),
+        "unescapedQuoteHandling": (
+            *("STOP_AT_CLOSING_QUOTE", "BACK_TO_DELIMITER", "STOP_AT_DELIMITER"),
+            *("SKIP_VALUE", "RAISE_ERROR"),
+        ),
+    },
+    "jsonl": {
+        **_FILES,
+        **_LINES,
+        **dict.fromkeys(("primitivesAsString", "prefersDecimal", "allowComments", "dropFieldIfAllNull"), FLAG),
+        **dict.fromkeys(("allowUnquotedFieldNames", "allowSingleQuotes", "allowNumericLeadingZeros"), FLAG),
+        **dict.fromkeys(("allowBackslashEscapingAnyCharacter", "allowNonNumericNumbers"), FLAG),
+        "allowUnquotedControlChars": FLAG,
+    },
+    "parquet": {**_FILES, "mergeSchema": FLAG, **dict.fromkeys(("datetimeRebaseMode", "int96RebaseMode"), _REBASE)},
+    "edn": _FILES,
+    "adalog": _FILES,
+}
+"""By format, the options that describe files, which a server takes from its clients."""
+READING: Final[Mapping[str, OptionKind]] = {
+    "mode": ("PERMISSIVE", "DROPMALFORMED", "FAILFAST"),
+    **dict.fromkeys(
+        ("basePath", "columnNameOfCorruptRecord", "compression", "timeZone", "ignoreMissingFiles"), TEXT
+    ),
+    **dict.fromkeys(("maxFilesPerTrigger", "maxBytesPerTrigger", "maxFileAge", "sourceArchiveDir"), TEXT),
+    **dict.fromkeys(("latestFirst", "fileNameOnly"), FLAG),
+    "cleanSource": ("archive", "delete", "off"),
+}
+"""The options of all formats that say how Spark reads, and which files a stream takes. Options with a dot in their
+name, such as `fs.s3a.endpoint`, configure what Spark uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """One attribute's values: of a column, or `value` for every row. type: what text is read as; None: the
-    attribute's type. split: the separator of several values. ref: the unique attribute whose value names an entity;
-    create: a missing one is created."""
+    """One attribute's values: of a column, of several `columns` whose texts are joined, or `value` for every row.
+
+    type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
+    attribute whose value names an entity; create: a missing one is created. replaces: a row's values are all that
+    its entity has. retracts: a row without a value retracts those that its entity has. place: the file, line and
+    column of the mapping.
+    """
 
     attribute: Keyword
     column: str | None = None
@@ -52,6 +109,35 @@ class ColumnMapping:
     split: str | None = None
     ref: Keyword | None = None
     create: bool = False
+    replaces: bool = False
+    retracts: bool = False
+    place: str = field(default="", compare=False, repr=False)
+    columns: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it is read from; none for a constant."""
+        return self.columns if self.column is None else (self.column,)
+
+
+NEW: Final = ColumnMapping(Keyword("db/id"))
+"""In place of what names a source's entities: each row is a new entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRule:
+    """The rows that retract their entities: those whose column has a value; without a column all."""
+
+    column: str | None = None
+    equals: Any = None
+    place: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRule:
+    """The rows are a whole table: its other entities are retracted. most: the share of them that may be."""
+
+    most: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +153,8 @@ class RowSource:
     columns: tuple[ColumnMapping, ...]
     files: tuple[str, ...] = ()
     part: bool = False
+    delete: DeleteRule | None = None
+    sync: SyncRule | None = None
 
     def of_files(self, files: Sequence[str]) -> RowSource:
         """The same of files that a stream has found."""
@@ -122,216 +210,3 @@ def mapping_text(file: Path, what: str = "the mapping") -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise invalid_argument(f"{what} {file} cannot be read: {why}") from None
-
-
-def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The mapping of a file. paths: of sources by name, instead of those in the file. Raises ARG_INVALID for a file
-    that is not a mapping."""
-    return mapping_of(mapping_text(file), file, paths)
-
-
-def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The mapping of the file's text. Paths are relative to the file, which is not read."""
-    if len(text) > _SIZE:
-        raise limit_exceeded(f"the mapping {file} is larger than {_SIZE:,} characters")
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-        raise invalid_argument(f"{file}{at}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise invalid_argument(f"{file} is not YAML: {error}") from None
-    return _Reader(file).mapping(node, paths)
-
-
-class _Reader:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._values = yaml.SafeLoader("")
-
-    def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
-        if node is None:
-            raise invalid_argument(f"{self._file} is empty; a mapping has `sources`")
-        entries = self._entries(node, "a mapping", {"schema", "sources"})
-        if "sources" not in entries:
-            self._refuse(node, "a mapping has `sources`")
-        schema = self._optional(entries, "schema")
-        named = list(self._pairs(entries["sources"], "`sources`"))
-        if not named:
-            self._refuse(entries["sources"], "`sources` names none")
-        unknown = set(paths) - {name for _, name, _ in named}
-        if unknown:
-            known = ", ".join(name for _, name, _ in named)
-            raise invalid_argument(f"there is no source {min(unknown)} in {self._file}; its sources are {known}")
-        every = [self._source(name, each, paths.get(name)) for _, name, each in named]
-        rows = tuple(each for each in every if isinstance(each, RowSource))
-        datoms = tuple(each for each in every if isinstance(each, DatomSource))
-        node = entries["sources"]
-        if rows and datoms:
-            self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
-        if len({each.keep for each in datoms}) > 1:
-            self._refuse(node, "`ids` are kept of all sources or of none")
-        if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
-            self._refuse(node, "what was exported is imported alone, as its ids are its own")
-        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
-
-    def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
-        entries = self._entries(
-            node, f"source {name}", {"path", "format", "options", "entity", "attributes", "ids"}
-        )
-        given = self._optional(entries, "path")
-        if path is None and given is None:
-            self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
-        form = self._optional(entries, "format")
-        where = path if path is not None else str(given) if form == KAFKA else self._beside(str(given))
-        try:
-            check_name(where)
-        except AdalogError as error:
-            self._refuse(entries.get("path", node), error.message)
-        form = form or _format_of(where)
-        known = (*ROWS, *DATOMS)
-        if form is None:
-            self._refuse(node, f"source {name} needs a `format`: {', '.join(known)}")
-        if form not in (*known, KAFKA):
-            self._refuse(
-                entries["format"], f"there is no format {form}; it is {', '.join(known[:-1])} or {known[-1]}"
-            )
-        if form in DATOMS:
-            return self._datoms(name, node, entries, where, form)
-        if "ids" in entries:
-            self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
-        if "entity" not in entries:
-            self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = self._options(entries)
-        pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
-        columns = tuple(self._column(*pair) for pair in pairs)
-        entity = self._entity(entries["entity"])
-        if any(column.attribute == entity.attribute for column in columns):
-            self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
-        return RowSource(name, where, form, options, entity, columns)
-
-    def _datoms(
-        self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str
-    ) -> DatomSource:
-        for unwanted in ("entity", "attributes"):
-            if unwanted in entries:
-                self._refuse(entries[unwanted], f"the datoms of source {name} say what they are about")
-        ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
-        if ids not in ("new", "keep"):
-            self._refuse(entries["ids"], "`ids` is keep, or new")
-        return DatomSource(name, path, form, self._options(entries), ids == "keep")
-
-    def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
-        given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
-        return {key: self._option(each) for _, key, each in given}
-
-    def _beside(self, path: str) -> str:
-        """A path relative to the mapping, unless it is an address."""
-        return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
-
-    def _entity(self, node: yaml.Node) -> ColumnMapping:
-        entries = self._entries(node, "`entity`", {"attribute", "column", "type"})
-        for needed in ("attribute", "column"):
-            if needed not in entries:
-                self._refuse(node, f"`entity` has no `{needed}`")
-        attribute = self._attribute(entries["attribute"])
-        return ColumnMapping(attribute, self._text(entries["column"], "column"), type=self._type(entries))
-
-    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> ColumnMapping:
-        attribute = self._keyword(key, name)
-        if isinstance(node, yaml.ScalarNode):
-            return ColumnMapping(attribute, self._text(node, name))
-        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
-        if ("column" in entries) == ("value" in entries):
-            self._refuse(node, f"{name} has either a `column` or a `value`")
-        if "create" in entries and "ref" not in entries:
-            self._refuse(entries["create"], "`create` goes with `ref`")
-        split = self._optional(entries, "split")
-        if split == "":
-            self._refuse(entries["split"], "`split` is empty")
-        value = self._value(entries["value"]) if "value" in entries else None
-        if "value" in entries and (value is None or isinstance(value, dict | list)):
-            self._refuse(entries["value"], "`value` is one value")
-        create = self._value(entries["create"]) if "create" in entries else False
-        if not isinstance(create, bool):
-            self._refuse(entries["create"], "`create` is true or false")
-        return ColumnMapping(
-            attribute,
-            self._optional(entries, "column"),
-            value,
-            self._type(entries),
-            split,
-            self._attribute(entries["ref"]) if "ref" in entries else None,
-            create,
-        )
-
-    def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
-        if "type" not in entries:
-            return None
-        name = self._text(entries["type"], "type").removeprefix(":").removeprefix("db.type/")
-        if name not in VALUE_TYPES - {"ref", "tuple"}:
-            self._refuse(entries["type"], f"there is no type {name} to read values as")
-        return name
-
-    def _attribute(self, node: yaml.Node) -> Keyword:
-        return self._keyword(node, self._text(node, "an attribute"))
-
-    def _keyword(self, node: yaml.Node, text: str) -> Keyword:
-        try:
-            return keyword_named(text)
-        except Malformed as error:
-            self._refuse(node, str(error))
-
-    def _option(self, node: yaml.Node) -> str:
-        value = self._value(node)
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if value is None or isinstance(value, dict | list):
-            self._refuse(node, "an option is one value")
-        return str(value)
-
-    def _optional(self, entries: Mapping[str, yaml.Node], name: str) -> str | None:
-        return self._text(entries[name], name) if name in entries else None
-
-    def _text(self, node: yaml.Node, what: str) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            self._refuse(node, f"{what} is text")
-        return str(node.value)
-
-    def _value(self, node: yaml.Node) -> Any:
-        try:
-            return self._values.construct_object(node, deep=True)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            self._refuse(node, str(getattr(error, "problem", None) or error))
-
-    def _entries(self, node: yaml.Node, what: str, known: set[str]) -> dict[str, yaml.Node]:
-        entries = {}
-        for key_node, key, value in self._pairs(node, what):
-            if key not in known:
-                self._refuse(key_node, f"{what} has no `{key}`; it has {', '.join(sorted(known))}")
-            entries[key] = value
-        return entries
-
-    def _pairs(self, node: yaml.Node, what: str) -> Iterator[tuple[yaml.Node, str, yaml.Node]]:
-        if not isinstance(node, yaml.MappingNode):
-            self._refuse(node, f"{what} is a map of names to what they stand for")
-        seen = set()
-        for key, value in node.value:
-            name = self._text(key, "a name")
-            if name in seen:
-                self._refuse(key, f"{name} is given twice")
-            seen.add(name)
-            yield key, name, value
-
-    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
-        mark = node.start_mark
-        raise invalid_argument(f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}")
-
-
-def _format_of(path: str) -> str | None:
-    """What the extension says, compression left out."""
-    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
-    for end in (".gz", ".bz2", ".zst", ".lz4"):
-        name = name.removesuffix(end)
-    return FORMATS.get(name.rsplit(".", 1)[-1])

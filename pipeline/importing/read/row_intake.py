@@ -7,19 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.read.chunks import ColumnPlan
-from adalog.pipeline.importing.read.intake import ImportBasis, Intake, contested, declaration, with_article
-from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
+from adalog.pipeline.importing.read.chunks import DELETED, NO_DOMAIN, PRESENT, ColumnPlan, Reason, RowReader
+from adalog.pipeline.importing.read.entity_rows import EntityReader
+from adalog.pipeline.importing.read.ids import IDS
+from adalog.pipeline.importing.read.intake import (
+    IDENT,
+    ImportBasis,
+    Intake,
+    SyncedTable,
+    contested,
+    declaration,
+    with_article,
+)
+from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
+from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -38,7 +50,7 @@ class RowIntake(Intake[RowSource]):
         self._sources = list(map(_with_what_is_there, self._sources, self._files))
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
-        prepared = self._declared(forms, hold, partial(_declarations, self._sources, self._files))
+        prepared = self._declared(forms, hold, self._declarations)
         identities = _identities(self._sources, prepared.schema)
         resolved = [
             _resolved(source, columns, prepared.schema, identities)
@@ -46,7 +58,28 @@ class RowIntake(Intake[RowSource]):
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
-        return ImportBasis(prepared, identities, columns, reading)
+        tables = [
+            _table(source, own, identities)
+            for source, own in zip(self._sources, columns, strict=True)
+            if source.sync is not None
+        ]
+        return ImportBasis(prepared, identities, columns, reading, tables=tables)
+
+    def _declarations(self, schema: Schema) -> list[EdnMap]:
+        """Forms that declare what the schema does not; warns of names that are probably misspelt."""
+        forms = _declarations(self._sources, self._files, schema)
+        declared = {form[IDENT] for form in forms}
+        misspelt = {
+            each.attribute: f"{each.place}: the import declares {each.attribute}{hint}"
+            for source in self._sources
+            for each in source.columns
+            if each.attribute in declared and (hint := misspelling(each.attribute, schema.names))
+        }
+        self.warnings = tuple(misspelt.values())
+        return forms
+
+    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        return EntityReader(columns)
 
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number]
@@ -54,7 +87,7 @@ class RowIntake(Intake[RowSource]):
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
         reasons = []
-        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=True):
+        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=False):
             name, kept = column.attribute, ""
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
@@ -72,14 +105,38 @@ class RowIntake(Intake[RowSource]):
             "jsonl": "the line is no JSON object of this form",
         }
         reasons[0] += ["", "", what.get(source.format, "")]
+        reasons[0][Reason.SECOND_VALUE] = (
+            f"{source.entity.attribute}: an earlier row retracts the entity that this one describes, or describes "
+            "the one that this one retracts"
+        )
+        for plan in found.columns[number][len(reasons) :]:
+            which = source.delete.column if source.delete is not None else ""
+            reasons.append(["", f"`delete`: the value of {which} cannot be read as {with_article(plan.read_as)}"])
         return reasons
 
 
+def _table(source: RowSource, columns: Sequence[ColumnPlan], identities: Sequence[int]) -> SyncedTable:
+    """The table that a source has all of."""
+    assert source.sync is not None
+    assert columns[0].identity is not None
+    constants = tuple(
+        (plan.attribute, plan.domain, plan.key, None if plan.identity is None else identities[plan.identity])
+        for plan, column in zip(columns[1:], source.columns, strict=False)
+        if not column.names
+    )
+    return SyncedTable(source.name, columns[0].identity, constants, source.sync.most)
+
+
 def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
-    """A source of JSON that is a part of many without the attributes that none of its rows has."""
+    """A source of JSON that is a part of many without the attributes that none of its rows has, apart from those
+    that a missing value retracts."""
     if not source.part or source.format != "jsonl":
         return source
-    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
+    kept = tuple(each for each in source.columns if each.retracts or set(each.names) <= columns.keys())
+    delete = source.delete
+    if delete is not None and delete.column is not None and delete.column not in columns:
+        delete = None
+    return replace(source, columns=kept, delete=delete)
 
 
 def _declarations(
@@ -99,14 +156,14 @@ def _declarations(
 
 def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool]:
     """The type that a column gives an attribute, and whether there may be several values."""
-    many = column.split is not None
+    many = column.split is not None or column.replaces
     if kind is not None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         kind, many = kind.value_type, True
     if column.ref is not None:
         return "ref", many
     if column.type is not None:
         return column.type, many
-    if column.column is None:
+    if not column.names:
         return type_name(column.value), many
     if kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "string", many
@@ -124,19 +181,24 @@ def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool
 
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
-    idents = [source.entity.attribute for source in sources]
-    idents += [column.ref for source in sources for column in source.columns if column.ref is not None]
+    idents = [(source.entity.attribute, source.entity.place) for source in sources if source.entity != NEW]
+    idents += [
+        (column.ref, column.place) for source in sources for column in source.columns if column.ref is not None
+    ]
+    places: dict[Keyword, str] = {}
+    for ident, place in idents:
+        places.setdefault(ident, place)
     found = []
-    for ident in dict.fromkeys(idents):
+    for ident, place in places.items():
         attribute = schema.get(ident)
         if attribute is None:
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE,
-                f"the mapping names entities by {ident}, which the schema does not declare; declare it as "
-                ":db.unique/identity in the mapping's `schema`",
+                f"{place}: the mapping names entities by {ident}, which the schema does not declare"
+                f"{schema.names.hint(ident)}; declare it as :db.unique/identity in the mapping's `schema`",
             )
         found.append(attribute.id)
-    return found
+    return found + [IDS] * any(source.entity == NEW for source in sources)
 
 
 def _resolved(
@@ -145,7 +207,11 @@ def _resolved(
     """The plans of a source's columns, and the files' columns by the names of these."""
     names: dict[str, str] = {}
     plans = []
+    if source.entity == NEW:
+        plans.append(ColumnPlan(None, IDS, "long", "long", identity=identities.index(IDS), domain=NO_DOMAIN))
     for number, column in enumerate((source.entity, *source.columns)):
+        if column == NEW:
+            continue
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
         _check(source, column, attribute, schema, entity=number == 0)
@@ -154,28 +220,63 @@ def _resolved(
         value_type = str(meant.kind.value_type)
         read_as = column.type or value_type
         plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        plan = replace(plan, replaces=column.replaces, retracts=column.retracts)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
-        if column.column is not None:
-            plan = replace(plan, name=f"c{number}")
-            names[f"c{number}"] = _found(source, column.column, columns)
+        if source.part and column.retracts and not set(column.names) <= columns.keys():
+            plan = replace(plan, domain=NO_DOMAIN)
+        elif column.names:
+            own = {f"c{number}_{at}": name for at, name in enumerate(column.names)}
+            plan = replace(plan, name=f"c{number}_0", joined=tuple(own) if column.columns else ())
+            alone = not column.columns
+            names |= {key: _found(source, name, column.place, columns, alone=alone) for key, name in own.items()}
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
                 raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
+    if source.delete is not None:
+        plan = replace(plans[0], name=None, removal=DELETED)
+        if source.delete.column is not None:
+            kind = type_name(source.delete.equals)
+            spelt = constant(source.delete.equals, kind, kind)
+            assert spelt is not None, "read from YAML as a value of this type"
+            plan = replace(plan, name="deleted", read_as=kind, value_type=kind, domain=spelt[0], key=spelt[1])
+            names["deleted"] = _found(source, source.delete.column, source.delete.place, columns)
+        plans.append(plan)
+    if source.sync is not None:
+        plans.append(replace(plans[0], name=None, removal=PRESENT))
     return tuple(plans), names
 
 
-def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
+def _found(
+    source: RowSource, name: str, place: str, columns: Mapping[str, pa.DataType], *, alone: bool = True
+) -> str:
+    """The column, which is there. alone: it is no part of a key."""
     if name not in columns:
         known = ", ".join(columns)
-        raise invalid_argument(f"source {source.name} has no column {name}; its columns are {known}")
+        raise invalid_argument(
+            f"{place}: source {source.name} has no column {name}{nearest(name, columns)}; its columns are {known}"
+        )
     kind = columns[name]
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     if pa.types.is_nested(inner):
-        raise invalid_argument(f"column {name} of source {source.name} holds maps or lists of lists")
+        raise invalid_argument(f"{place}: column {name} of source {source.name} holds maps or lists of lists")
+    if alone:
+        return name
+    plain = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+        pa.types.is_null,
+    )
+    if not any(test(kind) for test in plain):
+        raise invalid_argument(
+            f"{place}: column {name} of source {source.name} has values of the type {kind}, and the parts of a key "
+            "are texts, whole numbers or booleans"
+        )
     return name
 
 
@@ -192,6 +293,11 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
     for composite in schema.composites:
         if attribute.ident in (composite.kind.tuple_attrs or ()):
             raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
+    text = attribute if column.ref is None else schema.get(column.ref)
+    if column.columns and text is not None and text.kind.value_type != "string":
+        raise _wrong(source, column, "is given by several columns, and has to be a :db.type/string for that")
+    if column.replaces and not attribute.is_many:
+        raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
     if column.ref is not None:
         if not attribute.is_ref:
             raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
@@ -206,12 +312,23 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
         raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
 
 
+def check_parts(plan: ImportPlan) -> None:
+    """Raises ARG_INVALID for a source that cannot come in parts."""
+    for source in plan.sources:
+        if source.sync is not None:
+            raise invalid_argument(
+                f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "
+                "it with `adalog import`, or leave `sync` out"
+            )
+
+
 def check_alone(plan: ImportPlan) -> None:
     """Raises ARG_INVALID if one source writes what another names its entities by, and for a source without end."""
     for source in plan.sources:
         if source.format == KAFKA:
             raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
-    named = {source.entity.attribute for source in plan.sources}
+    check_parts(replace(plan, sources=tuple(source for source in plan.sources if source.part)))
+    named = {source.entity.attribute for source in plan.sources if source.entity != NEW}
     meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
     for source in plan.sources:
         for column in source.columns:
@@ -224,4 +341,4 @@ def check_alone(plan: ImportPlan) -> None:
 
 
 def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return invalid_argument(f"source {source.name}: {column.attribute} {why}")
+    return invalid_argument(f"{column.place}: source {source.name}: {column.attribute} {why}")

@@ -80,9 +80,12 @@ def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
 def _part(reader: DataFrameReader, source: RowSource) -> SourceFrame:
     """JSON that is a part of many: only the entity's key, and keys with values, are columns."""
     frame = reader.option("dropFieldIfAllNull", "true").json(_paths(source))
-    entity = str(source.entity.column)
-    if entity not in frame.columns:
-        frame = reader.schema(frame.schema.add(entity, "string")).json(_paths(source))
+    missing = [name for name in source.entity.names if name not in frame.columns]
+    if missing:
+        schema = frame.schema
+        for name in missing:
+            schema = schema.add(name, "string")
+        frame = reader.schema(schema).json(_paths(source))
     return _json(frame, source)
 
 

@@ -53,6 +53,8 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT, bootstrap.PRINCIPAL}):
         return None
     read = {*decision.job.attributes, *found.identities, *found.upserts}
+    if found.removes and touched & found.decisive:
+        return None
     if touched & {*found.upserts} or (touched & read and (anew or found.prepared.changes)):
         return None
     if _entities_differ(decision, touched, since, now, before.prepared.before, deciding):
@@ -157,12 +159,15 @@ def _moved(
     }
     snapshot = found.prepared.snapshot
     job = deciding.job(found, decision.job.chunks, deciding.shipped(found), numbering, blocks)
-    again = job.attributes.keys() & touched
+    job = deciding.with_removal(job, found)
+    if not (np.array_equal(job.gone(), decision.job.gone()) and np.array_equal(job.dead(), decision.job.dead())):
+        return None
+    again = {id_ for id_ in job.attributes if id_ in touched or id_ not in decision.job.attributes}
     written = deciding.written(job, again, snapshot)
     if any(each.faults for each in written):
         return None
     shift = Renumbering(decision.found.prepared.t, found.prepared.t, moved)
-    kept = [each for each in decision.written if each.attribute not in again]
+    kept = [each for each in decision.written if each.attribute in job.attributes.keys() - again]
     # In this process, at once: a job, or waiting for the disk each time, takes longer.
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         written += threads.map(partial(_shifted, deciding.folder, shift), kept)

@@ -7,15 +7,15 @@ meanwhile (`fitting`). Knows counts and names of files, never rows.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.pipeline.importing.decide.decision import Decider, Decision, ReadRows
-from adalog.pipeline.importing.read.chunks import SourceJob
+from adalog.pipeline.importing.read.chunks import PRESENT, SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
 from adalog.pipeline.importing.read.edn_columns import LIMITS
 from adalog.pipeline.importing.read.intake import ImportBasis, Intake
@@ -23,6 +23,7 @@ from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
+from adalog.pipeline.importing.write.reports import reported
 from adalog.store.database import Database
 from adalog.store.files.disk_errors import disk_told
 from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
@@ -30,7 +31,8 @@ from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What an import did. t: its transaction; if it changed nothing, the newest one."""
+    """What an import did. t: its transaction; if it changed nothing, the newest one. warnings: of what was probably
+    not meant. report: of a dry run, by attribute; going: of a dry run, the entities that would go."""
 
     t: int
     rows: int
@@ -39,6 +41,9 @@ class ImportOutcome:
     rejected: int
     seconds: float
     accepted: bool
+    warnings: Sequence[str] = ()
+    report: Sequence[Mapping[str, Any]] = ()
+    going: int = 0
 
     def told(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
@@ -92,6 +97,7 @@ class _Import:
         chunks = sorted(self.intake.chunks(self.jobs), key=lambda chunk: chunk.order)
         rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
         read = ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
+        self._check_tables(found, read, quarantine)
         decision = self.decider.decided(found, read, self.jobs, max_errors)
         t = None
         if isinstance(decision, Decision) and decision.datoms and not self.decider.dry:
@@ -103,13 +109,37 @@ class _Import:
                 decision, t = self._decided_alone(decision, read, max_errors, hold_seconds)
             self.database.compact()
         left = decision.read if isinstance(decision, Decision) else decision
-        if left.count and quarantine is not None:
-            quarantine.mkdir(parents=True, exist_ok=True)
-            self.intake.quarantine(found, left.chunks, left.rejected, quarantine)
+        self._write_rejected(found, left, quarantine)
         rows, seconds = sum(chunk.rows for chunk in read.chunks), round(time.monotonic() - began, 3)
         t = self.database.snapshot().t if t is None else t
         entities, datoms = (decision.entities, decision.datoms) if isinstance(decision, Decision) else (0, 0)
-        return ImportOutcome(t, rows, entities, datoms, left.count, seconds, left.count <= max_errors)
+        outcome = ImportOutcome(
+            t, rows, entities, datoms, left.count, seconds, left.count <= max_errors, self.intake.warnings
+        )
+        if not self.decider.dry:
+            return outcome
+        going = decision.job.removed[1] if isinstance(decision, Decision) else 0
+        return replace(outcome, report=reported(self.decider.runner, found, decision, left), going=going)
+
+    def _write_rejected(self, found: ImportBasis, read: ReadRows, quarantine: Path | None) -> None:
+        if read.count and quarantine is not None:
+            quarantine.mkdir(parents=True, exist_ok=True)
+            self.intake.quarantine(found, read.chunks, read.rejected, quarantine)
+
+    def _check_tables(self, found: ImportBasis, read: ReadRows, quarantine: Path | None) -> None:
+        """Raises ARG_INVALID if rows of a whole table do not tell whose they are: their entities must not go."""
+        for number, columns in enumerate(found.columns):
+            present = [at for at, column in enumerate(columns) if column.removal == PRESENT]
+            unknown = sum(
+                chunk.rows - chunk.values[at] for chunk in read.chunks if chunk.order[0] == number for at in present
+            )
+            if unknown:
+                self._write_rejected(found, read, quarantine)
+                where = "" if quarantine is None else f"; {quarantine} has them, with reasons"
+                raise invalid_argument(
+                    f"source {self.plan.sources[number].name} has `sync`, and {unknown:,} of its rows do not name "
+                    f"their entities, so it is not known which ones are missing. Nothing was imported{where}"
+                )
 
     def _decided_alone(
         self, before: Decision, read: ReadRows, max_errors: int, seconds: float

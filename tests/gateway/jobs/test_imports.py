@@ -7,7 +7,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from adalog.cluster.tasks import JobProgress
 from adalog.executor.pool import Pool
 from adalog.gateway.cli import main
 from adalog.gateway.jobs.imports import Imports
+from adalog.gateway.jobs.jobs import Jobs
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.store.database import Database
@@ -239,16 +240,48 @@ def test_one_at_a_time_and_none_is_left_when_the_client_goes(server: Importing) 
     with httpx.stream("POST", f"{server.address}/import", json=server.wish(), timeout=SECONDS) as first:
         assert first.status_code == 200
         assert server.gate.reached.wait(SECONDS)
-        second = server.ask(server.wish())
-        assert second.status_code == 429
-        assert second.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
-        assert "retry-after" in second.headers
+        with httpx.stream("POST", f"{server.address}/import", json=server.wish(), timeout=SECONDS) as second:
+            lines = second.iter_lines()
+            assert next(line for line in lines if line.startswith("event")) == "event: waiting"
+            said = json.loads(next(lines).removeprefix("data: "))
+            assert (said["running"], said["ahead"]) == ("an import of people", 1)
     assert server.gate.ended.wait(SECONDS)
     server.opened.app.state.imports.jobs.join()
     assert server.database.snapshot().t == 1
     assert not (Path(server.opened.settings.data) / "importing").exists()
     server.gate.open()
     assert server.events(server.wish())[-1][0] == "done"
+
+
+def test_imports_take_their_turns(server: Importing) -> None:
+    server.gate.close()
+    with ExitStack() as streams:
+        lines = []
+        for ahead, name in enumerate(("person/one", "person/two", "person/three")):
+            asked = server.wish()
+            asked["mapping"] = asked["mapping"].replace("person/name", name)
+            stream = httpx.stream("POST", f"{server.address}/import", json=asked, timeout=SECONDS)
+            lines.append(streams.enter_context(stream).iter_lines())
+            if not ahead:
+                assert server.gate.reached.wait(SECONDS)
+            else:
+                assert next(line for line in lines[-1] if line.startswith("event")) == "event: waiting"
+                assert json.loads(next(lines[-1]).removeprefix("data: "))["ahead"] == ahead
+        server.gate.open()
+        ends = [list(read("\n".join(own)))[-1] for own in lines]
+    assert [(kind, said["t"]) for kind, said in ends] == [("done", 2), ("done", 3), ("done", 4)]
+
+
+def test_too_many_that_wait_are_refused(server: Importing) -> None:
+    server.opened.app.state.imports.jobs = Jobs("import")
+    server.gate.close()
+    with httpx.stream("POST", f"{server.address}/import", json=server.wish(), timeout=SECONDS):
+        assert server.gate.reached.wait(SECONDS)
+        second = server.ask(server.wish())
+        assert second.status_code == 429
+        assert second.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+        assert "retry-after" in second.headers
+    assert server.gate.ended.wait(SECONDS)
 
 
 def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
@@ -279,6 +312,7 @@ def test_what_is_wrong_with_the_rows_is_told(server: Importing) -> None:
 
 _SERVER = """
 from adalog.gateway.jobs.imports import Imports
+from adalog.gateway.jobs.jobs import Jobs
 from tests.gateway.jobs.test_imports import PEOPLE, Gate, Stepwise
 
 made = Imports.__init__
@@ -456,6 +490,10 @@ def test_without_spark(tmp_path: Path) -> None:
 
 # The command
 
+# The order of new entities is a matter of hashes.
+SAMPLES = ('"a" + "a"', '"b" + "b"')
+NICKS = ('"a" + "Ada"', '"b" + "Bob"')
+
 
 def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -470,6 +508,21 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
     assert refused.exit_code == 1, refused.output
     assert "1 rows were rejected; quarantine has them" in refused.stderr
     assert json.loads((tmp_path / "quarantine" / "people-0.jsonl").read_text())["row"] == 2
+    dry = CliRunner().invoke(main, [*command, "--max-errors", "1", "--dry-run"])
+    assert dry.stderr.splitlines()[1:] == [
+        "attribute     come  change  go  rejected  samples",
+        ":person/id       2       0   0         1  " + next(way for way in SAMPLES if way in dry.stderr),
+        ":person/nick     2       0   0         0  " + next(way for way in NICKS if way in dry.stderr),
+        "a dry run: nothing was imported",
+    ]
+    assert set(json.loads(dry.stdout.splitlines()[-1])) == {
+        "t",
+        "rows",
+        "entities",
+        "datoms",
+        "rejected",
+        "seconds",
+    }
     done = CliRunner().invoke(main, [*command, "--max-errors", "1", "people=in/people.parquet"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout.splitlines()[-1])
@@ -481,6 +534,7 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_import_that_another_process_does_is_told_and_ended_as_ones_own(server: Importing) -> None:
     front: Imports = server.opened.app.state.imports
     owner = Imports(server.database, server.opened.pool, server.opened.settings, front.runner)
+    owner.jobs = Jobs("import")
 
     def elsewhere(wish: Any) -> Generator[Any]:
         """As a worker asks another one: closing it is hanging up."""

@@ -1,0 +1,161 @@
+"""Rows of which each is about an entity: their values, the entities that they retract, and their faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from adalog.pipeline.importing.read.chunks import (
+    DELETED,
+    ENDING,
+    MALFORMED,
+    NO_DOMAIN,
+    PRESENT,
+    ColumnPlan,
+    Reason,
+    Rejects,
+    RowBatch,
+    RowValues,
+    rejects_for,
+    rejects_of,
+)
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, TypedColumn, ValuePart, typed
+from adalog.store.values import layout
+
+JOINING: Final = "|"
+"""Between the texts of a key of several columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityReader:
+    """Reads rows of which each is about an entity. columns: that of the entity first."""
+
+    columns: tuple[ColumnPlan, ...]
+
+    def read(self, rows: RowBatch) -> RowValues:
+        return _values(rows, self.columns)
+
+
+def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+    read = [_read(column, rows) for column in columns if not column.removal]
+    parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
+    malformed = np.empty(0, np.int32)
+    if MALFORMED in rows.columns:
+        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
+        malformed = np.flatnonzero(wrong).astype(np.int32)
+    rejected = [rejects_for(column.bad, number, Reason.UNREADABLE) for number, column in enumerate(read)]
+    has_entity = _with_entity(read[0], rows.size)
+    if columns[0].domain == NO_DOMAIN:
+        has_entity[:] = True
+    describes = np.ones(rows.size, np.bool_)
+    for number, column in enumerate(columns):
+        if column.removal == DELETED:
+            describes, bad = _not_deleted(column, rows)
+            rejected.append(rejects_for(bad, number, Reason.UNREADABLE))
+            parts = [(own, part.kept(describes[part.rows])) for own, part in parts]
+            parts += [(number, part.kept(~describes[part.rows])) for part in read[0].parts]
+        elif column.removal == PRESENT:
+            parts += [(number, part.kept(has_entity[part.rows])) for part in read[0].parts]
+    rejects = _unreadable(rejected, has_entity, read[0].bad, malformed)
+    describes[rejects.rows] = False
+    ending = {
+        f"{ENDING}{number}": np.flatnonzero(_ending(column, rows, read[number]) & describes).astype(np.int32)
+        for number, column in enumerate(columns)
+        if column.replaces or column.retracts
+    }
+    return RowValues(parts, rejects, ending)
+
+
+def joined(columns: Sequence[pa.Array]) -> pa.Array:
+    """The texts of several columns as one, from which they can be told: null where one of them is empty."""
+    texts = []
+    for column in columns:
+        text = column.cast(pa.large_string())
+        text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, text.type), text)
+        text = pc.replace_substring(text, "\\", "\\\\")
+        texts.append(pc.replace_substring(text, JOINING, f"\\{JOINING}"))
+    return pc.binary_join_element_wise(*texts, pa.scalar(JOINING, pa.large_string()), null_handling="emit_null")
+
+
+def _with_entity(entity: TypedColumn, count: int) -> NDArray[np.bool_]:
+    """Which rows have a value that names their entity."""
+    found = np.zeros(count, np.bool_)
+    for part in entity.parts:
+        found[part.rows] = True
+        empty = _empty(part)
+        if empty is not None:
+            found[part.rows[part.index == empty]] = False
+    return found
+
+
+def _not_deleted(column: ColumnPlan, rows: RowBatch) -> tuple[NDArray[np.bool_], Int32s]:
+    """Which rows do not retract their entities, and the rows that do not tell."""
+    if column.name is None:
+        return np.zeros(rows.size, np.bool_), np.empty(0, np.int32)
+    found = np.ones(rows.size, np.bool_)
+    read = _read(column, rows)
+    for part in read.parts:
+        if part.domain == column.domain:
+            keys = part.keys.tolist() if part.domain == INLINE else part.keys.to_pylist()
+            if column.key in keys:
+                found[part.rows[part.index == keys.index(column.key)]] = False
+    return found, read.bad
+
+
+def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn) -> NDArray[np.bool_]:
+    """The rows that retract what their entities have of a column's attribute, unless rows assert it."""
+    has_values = np.zeros(rows.size, np.bool_)
+    for part in read.parts:
+        has_values[part.rows] = True
+    found = np.zeros(rows.size, np.bool_)
+    if column.replaces:
+        found |= has_values
+        array = None if column.name is None or column.joined else rows.columns[column.name]
+        if array is not None and (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
+            # An empty list is a whole list, too.
+            found |= array.is_valid().to_numpy(zero_copy_only=False)
+    if column.retracts:
+        found |= ~has_values
+    return found
+
+
+def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
+    if column.joined:
+        return typed(joined([rows.columns[name] for name in column.joined]), column.read_as, column.value_type)
+    if column.name is None:
+        every = np.arange(rows.size, dtype=np.int32)
+        if column.domain == NO_DOMAIN:
+            return TypedColumn([], every[:0])
+        keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
+        return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
+    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
+
+
+def _unreadable(rejected: list[Rejects], has_entity: NDArray[np.bool_], bad: Int32s, malformed: Int32s) -> Rejects:
+    """All that is wrong with rows. bad: those with an unreadable entity."""
+    missing = ~has_entity
+    missing[bad] = False
+    rejected.append(rejects_for(np.flatnonzero(missing).astype(np.int32), 0, Reason.NO_ENTITY))
+    if len(malformed):
+        # Other faults of such a row follow from this one.
+        others = [np.isin(each.rows, malformed, invert=True) for each in rejected]
+        rejected = [Rejects(*(col[own] for col in each)) for each, own in zip(rejected, others, strict=True)]
+        rejected.append(rejects_for(malformed, 0, Reason.MALFORMED))
+    return rejects_of(rejected)
+
+
+def _empty(part: ValuePart) -> int | None:
+    """The number of the empty text among a part's keys."""
+    if part.domain != layout.TAG_STRING:
+        return None
+    offsets = np.frombuffer(part.keys.buffers()[1], np.int64)[
+        part.keys.offset : part.keys.offset + len(part.keys) + 1
+    ]
+    found = np.flatnonzero(offsets[1:] == offsets[:-1])
+    return int(found[0]) if len(found) else None

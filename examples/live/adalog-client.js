@@ -882,7 +882,7 @@ var LiveQuery = class {
     this.#resume = resume;
     this.#become("live", void 0);
   }
-  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  /** Keeps the array if the warnings are the same, also when the stream has started again. */
   #warn(warnings) {
     if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings))
       return;
@@ -927,7 +927,7 @@ function fresh(key, columns) {
   return { set: new RowSet(key, columns), columns };
 }
 function keyFailed(cause) {
-  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
 function guarded(call) {
   try {
@@ -1074,7 +1074,7 @@ var PATIENCE_MS = 3e3;
 function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
-    const told = /* @__PURE__ */ new Set();
+    const sent = /* @__PURE__ */ new Set();
     const open = /* @__PURE__ */ new Set();
     let current;
     let isChanging = false;
@@ -1166,9 +1166,9 @@ function eventStreamLinks(address, silenceMs) {
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
         listener.opened();
         for (const id of stream.ids) {
-          if (!ids.has(id) || told.has(id))
+          if (!ids.has(id) || sent.has(id))
             continue;
-          told.add(id);
+          sent.add(id);
           listener.sent(id);
         }
       })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
@@ -1195,7 +1195,7 @@ function eventStreamLinks(address, silenceMs) {
       remove(id) {
         if (ids.delete(id))
           change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh2) {
         headers = fresh2;
@@ -1566,8 +1566,8 @@ var SeenBasis = class {
     return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
   }
   /**
-   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
-   * is of another database, a restored one for example, and starts anew.
+   * An answer is as of `t`. `least`: the `minBasisT` of its request. An older answer is from another database, a restored one
+   * for example, whose transactions count from then on.
    */
   saw(t, least) {
     this.#missingSince = void 0;

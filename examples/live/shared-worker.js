@@ -223,7 +223,7 @@ var PATIENCE_MS = 3e3;
 function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
-    const told = /* @__PURE__ */ new Set();
+    const sent = /* @__PURE__ */ new Set();
     const open = /* @__PURE__ */ new Set();
     let current;
     let isChanging = false;
@@ -315,9 +315,9 @@ function eventStreamLinks(address, silenceMs) {
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
         listener.opened();
         for (const id of stream.ids) {
-          if (!ids.has(id) || told.has(id))
+          if (!ids.has(id) || sent.has(id))
             continue;
-          told.add(id);
+          sent.add(id);
           listener.sent(id);
         }
       })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
@@ -344,7 +344,7 @@ function eventStreamLinks(address, silenceMs) {
       remove(id) {
         if (ids.delete(id))
           change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh) {
         headers = fresh;

@@ -24,7 +24,7 @@ export interface ClientOptions extends TransportOptions {
    */
   readonly token?: Token;
   readonly fetch?: Fetch;
-  /** How long to wait before a connection is made anew, or a request repeated. By default at most 250 ms, then up to 30 s. */
+  /** How long to wait before the next connection or the repetition of a request. By default at most 250 ms, then up to 30 s. */
   readonly backoff?: Partial<Backoff>;
   /** How long a query is repeated while the server is away or busy, in milliseconds; 60,000 by default. */
   readonly queryRetryMs?: number;

@@ -30,7 +30,7 @@ export function eventStreamLinks(address: Address, silenceMs: number): LinkFacto
   return (headers, listener, operation): Link => {
     const ids = new Set<string>();
     /** The subscriptions for which `sent` was called. */
-    const told = new Set<string>();
+    const sent = new Set<string>();
     const open = new Set<Stream>();
     let current: Stream | undefined;
     let isChanging = false;
@@ -113,8 +113,8 @@ export function eventStreamLinks(address: Address, silenceMs: number): LinkFacto
           patience = setTimeout(() => stopBefore(), OVERLAP_MS);
           listener.opened();
           for (const id of stream.ids) {
-            if (!ids.has(id) || told.has(id)) continue;
-            told.add(id);
+            if (!ids.has(id) || sent.has(id)) continue;
+            sent.add(id);
             listener.sent(id);
           }
         }),
@@ -143,7 +143,7 @@ export function eventStreamLinks(address: Address, silenceMs: number): LinkFacto
       },
       remove(id) {
         if (ids.delete(id)) change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh) {
         headers = fresh;

@@ -374,7 +374,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#become("live", undefined);
   }
 
-  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  /** Keeps the array if the warnings are the same, also when the stream has started again. */
   #warn(warnings: readonly Warning[] | null | undefined): void {
     if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings)) return;
     this.#warnings = warnings;
@@ -419,7 +419,7 @@ function fresh<Row>(key: RowKey<Row> | undefined, columns: readonly Column[]) {
 }
 
 function keyFailed(cause: unknown): AdalogError {
-  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
 
 /** An exception of the caller's function is reported as uncaught, and does not end the stream. */

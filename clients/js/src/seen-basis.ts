@@ -25,8 +25,8 @@ export class SeenBasis {
   }
 
   /**
-   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
-   * is of another database, a restored one for example, and starts anew.
+   * An answer is as of `t`. `least`: the `minBasisT` of its request. An older answer is from another database, a restored one
+   * for example, whose transactions count from then on.
    */
   saw(t: Long, least?: Long): void {
     this.#missingSince = undefined;

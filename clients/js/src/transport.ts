@@ -14,7 +14,7 @@ export interface Receiver {
 
 /**
  * Starts a subscription and returns what stops it; nothing is received after that. `operation` is asked whenever it is
- * sent, which a WebSocket client does again after it has connected anew.
+ * sent, which a WebSocket client does again after it has reconnected.
  */
 export type Transport = (operation: () => ResumableOperation, receiver: Receiver) => () => void;
 
@@ -64,8 +64,7 @@ export function webSocket(client: WebSocketClient): Transport {
         unlisten?.();
         receiver.end(error);
       });
-    // The client writes a subscription as JSON whenever it sends it: what it sends after it connected anew goes on
-    // where the last one ended.
+    // The client serializes a subscription each time it sends it: after a reconnection it gets the present resume token.
     const variables = {
       toJSON() {
         const current = operation().variables;

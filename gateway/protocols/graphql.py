@@ -48,14 +48,12 @@ from adalog.schema.request.errors import describe, internal
 
 # Of a request or an answer that is read or looked through in no time.
 _INLINE_BYTES = 64 * 1024
-_NO_EVENTS = BadRequestError(
-    406,
+_NO_EVENTS = (
     f"a subscription is answered with events: send `Accept: {EVENTS}` or `Accept: {PARTS}`, or use a WebSocket "
-    "with the subprotocol graphql-transport-ws",
+    "with the subprotocol graphql-transport-ws"
 )
-_NO_SUBSCRIPTION = BadRequestError(
-    400,
-    "an array that is answered with events has subscriptions only; send queries and mutations in another request",
+_NO_SUBSCRIPTION = (
+    "an array that is answered with events has subscriptions only; send queries and mutations in another request"
 )
 # What graphql-sse sends first with `singleConnection: true`.
 _NO_RESERVATION = (
@@ -117,7 +115,7 @@ class GraphQLEndpoint:
                 )
             if asked.subscribes:
                 if accepted.stream is None:
-                    raise _NO_EVENTS
+                    raise BadRequestError(406, _NO_EVENTS)
                 await self._stream(scope, receive, send, asked, principal, resume, accepted.stream)
                 return
             status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
@@ -226,7 +224,7 @@ class GraphQLEndpoint:
                 answer = await self.answering.answer(asked, self.answering.context(asked))
                 raise RefusedError(answer.body["errors"])
             if not asked.subscribes:
-                raise _NO_SUBSCRIPTION
+                raise BadRequestError(400, _NO_SUBSCRIPTION)
             stream.follow(frames, await self.answering.subscribe(asked))
         except AdalogError as refused:
             stream.refuse(frames, [describe(refused)])
@@ -277,7 +275,7 @@ class GraphQLEndpoint:
                     raise request
                 asked = await self.answering.read(request, principal)
                 if asked.subscribes:
-                    raise _NO_EVENTS
+                    raise BadRequestError(406, _NO_EVENTS)
                 context = self.answering.context(asked)
                 sending.callback(context.budget.close)
                 answer = await self.answering.answer(asked, context, lambda: disconnected(receive))

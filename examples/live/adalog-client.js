@@ -1941,8 +1941,8 @@ function sharedLinks(settings, script, own, warn) {
 }
 function start(script) {
   if (script !== void 0)
-    return new SharedWorker(script, { type: "module", name: "adalog 1" });
-  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog 1" });
+    return new SharedWorker(script, { type: "module", name: "adalog-1" });
+  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog-1" });
 }
 
 // dist/transports.js

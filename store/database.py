@@ -26,6 +26,7 @@ from adalog.store.files.gc_pause import put_off
 from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
+from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.log.server import ServerLog
@@ -124,6 +125,7 @@ class Database:
         segments: str | None = None,
         copy: str | None = None,
         progress: Progress | None = None,
+        address: str | None = None,
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
@@ -134,7 +136,8 @@ class Database:
         are looked for without a notice. segments: for a server's log, the folder or address at which gateways share
         checkpoints and imported files; None: each folds for itself. copy: the folder in which this process keeps
         what it has of them; None: one that goes with the process. progress: where how far it has come is written,
-        and whether it is still wanted is read.
+        and whether it is still wanted is read. address: where it is served, for processes of this machine that find
+        the folder in use.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -145,7 +148,7 @@ class Database:
             elif is_address(location):
                 ground = on_server(location, keys, siblings, undo, segments=segments, copy=copy)
             else:
-                ground = in_folder(location, keys, siblings, undo, shared=shared)
+                ground = in_folder(location, keys, siblings, undo, shared=shared, address=address)
             # Another folder of segments may not remove a file before it is mapped here.
             with nullcontext() if ground.folding is None else ground.folding.holding():
                 saves = ground.folder if ground.is_alone else None
@@ -161,10 +164,11 @@ class Database:
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
-    def announce(self, address: str) -> None:
-        """Tells other processes of this machine, which find the folder in use, where it is served."""
-        if self._folder is not None:
-            self._folder.announce(address)
+    def last_backup(self) -> float | None:
+        """When it was backed up last by any process, in seconds since 1970; None if that is not known, as while the
+        log is away."""
+        folder = None if self._folder is None else self._folder.path
+        return None if self.writer.away is not None else last_backup(self.log, folder)
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""

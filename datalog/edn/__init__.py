@@ -276,7 +276,7 @@ def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
 
 def _not_one(text: str, items: list[Value]) -> NoReturn:
     if not items:
-        raise EdnError("the text holds no form", Position(1, 1))
+        raise EdnError("the text holds no form: it is empty, or a comment", Position(1, 1))
     if items[0] in (Keyword("find"), Symbol("find")):
         raise EdnError("a query stands in brackets: [:find ?e :where [?e :person/name]]", Position(1, 1))
     message = f"{shown(items[1])} after the end of the form; one form is read, so put several into [ ]"

@@ -11,6 +11,7 @@ from typing import Final
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
+from adalog.datalog.values import Symbol
 
 # Names as `_key` writes them, and what to write in their place.
 _BUILTINS: Final = {
@@ -162,6 +163,16 @@ def instead_of_builtin(name: str) -> str:
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
+
+
+def instead_of_operator(operator: Symbol, operand: str) -> str:
+    """What to write for a condition within a pattern, `[?e :person/age > 3]`; nothing for other names."""
+    own, name = "a condition is a clause of its own, after [?e :person/age ?age]", operator.name
+    known = next((each for each in (name, name.lower()) if each in BUILTINS), None)
+    if known is not None:
+        return f"{own}: {USAGES.get(known) or f'[({known} ?age {operand})]'}"
+    advice = _TABLES[0].get(_key(name) + ("null" if (name.lower(), operand) == ("is", "nil") else ""))
+    return "" if advice is None else f"{own}; {advice}"
 
 
 def instead_of_aggregate(name: str) -> str:

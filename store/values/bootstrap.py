@@ -40,6 +40,7 @@ ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
 ENTITY_PREDS: Final = _IDS["db.entity/preds"]
 PRINCIPAL: Final = _IDS["db/principal"]
 PRINCIPAL_IDENT: Final = Keyword("db/principal")
+WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"
 
 MANY: Final = _IDS["db.cardinality/many"]
 ONE: Final = _IDS["db.cardinality/one"]

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 import click
 import jwt
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.support.ui import WebDriverWait
 
 from bench.server import free_port, serving, until_ready
@@ -172,6 +173,24 @@ class Tabs:
     def close_first(self) -> None:
         self._driver.switch_to.window(self.handles.pop(0))
         self._driver.close()
+
+    def crash_first(self) -> None:
+        self._driver.switch_to.window(self.handles.pop(0))
+        with suppress(WebDriverException):
+            self._driver.execute_cdp_cmd("Page.crash", {})
+        self._driver.switch_to.window(self.handles[0])
+
+    def end_worker(self) -> int:
+        """Ends the workers of the browser; how many there were."""
+        self._driver.switch_to.window(self.handles[0])
+        targets = self._driver.execute_cdp_cmd("Target.getTargets", {})["targetInfos"]
+        workers = [target["targetId"] for target in targets if target["type"] == "shared_worker"]
+        message = json.dumps({"id": 1, "method": "Runtime.evaluate", "params": {"expression": "self.close()"}})
+        for worker in workers:
+            attached = self._driver.execute_cdp_cmd("Target.attachToTarget", {"targetId": worker})
+            command = {"sessionId": attached["sessionId"], "message": message}
+            self._driver.execute_cdp_cmd("Target.sendMessageToTarget", command)
+        return len(workers)
 
     def each(self, script: str) -> list[Any]:
         """What a script returns in each tab."""

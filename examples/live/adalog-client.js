@@ -190,6 +190,8 @@ var AdalogError = class extends Error {
   column;
   /** How long the server wants to be left alone, in milliseconds. */
   retryAfter;
+  /** The transaction that the client has seen and the server does not have (yet). */
+  minBasisT;
   constructor(code, message, more = {}) {
     super(message, more.cause === void 0 ? void 0 : { cause: more.cause });
     this.code = code;
@@ -197,16 +199,18 @@ var AdalogError = class extends Error {
     this.line = more.line;
     this.column = more.column;
     this.retryAfter = more.retryAfter;
+    this.minBasisT = more.minBasisT;
   }
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable: retryable2, line, column, retryAfter: seconds } = extensions;
+  const { code, retryable: retryable2, line, column, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable2 === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
-    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2
+    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2,
+    minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : void 0
   });
 }
 function network(cause) {
@@ -315,10 +319,10 @@ async function send({ url, fetch: fetch2 }, body, accept, headers, signal) {
     throw network(error);
   }
 }
-async function answerOf(response, signal) {
+async function answerOf(response, signal, heard) {
   let text;
   try {
-    text = await response.text();
+    text = await textOf(response, heard);
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -334,6 +338,20 @@ async function answerOf(response, signal) {
   if (!response.ok || answer?.data === void 0 || answer.data === null)
     throw refused(response, text);
   return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
+}
+async function textOf(response, heard) {
+  if (heard === void 0 || !response.body)
+    return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (; ; ) {
+    const { done, value } = await reader.read();
+    if (done)
+      return text + decoder.decode();
+    heard();
+    text += decoder.decode(value, { stream: true });
+  }
 }
 function refused(response, text) {
   const said = text.trim().slice(0, 200);
@@ -376,7 +394,7 @@ var Connection = class {
   get isOpen() {
     return this.#disconnect !== void 0;
   }
-  /** Connects, where it neither is connected nor waits to be. */
+  /** Connects, unless it is connected or waits for the next attempt. */
   open() {
     if (this.#disconnect !== void 0 || this.#stopWaiting !== void 0)
       return;
@@ -574,10 +592,10 @@ var LiveQuery = class {
   #status = "loading";
   #error;
   #warnings = [];
-  /** The state as it was last asked for; undefined where something changed since. */
+  /** The state that `getState` has returned; undefined after a change. */
   #state;
   #rows;
-  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  /** The resume token of the last event, which may be in the middle of a snapshot. */
   #token;
   /** The snapshot that is arriving, in chunks. */
   #arriving;
@@ -676,8 +694,8 @@ var LiveQuery = class {
     });
   }
   /**
-   * The changes from now on, each once and in order; first of all the rows that are there already, if they are. Whoever is
-   * slow holds up nothing but this live query. Leaving the loop closes it.
+   * The changes from now on, each once and in order, after a first one with the present rows, if there are some. A slow loop delays
+   * only this live query. Leaving the loop closes it.
    */
   async *[Symbol.asyncIterator]() {
     const iteration = new Iteration();
@@ -739,7 +757,7 @@ var LiveQuery = class {
     this.#options.signal?.removeEventListener("abort", this.close);
     this.#connection.close();
   }
-  /** What is sent to begin, or to go on. */
+  /** The subscription as it is sent: from the beginning, or from the last event. */
   #operation() {
     const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
     const variables = { query: this.#query, encoding };
@@ -798,7 +816,7 @@ var LiveQuery = class {
     this.#end("failed", error);
     this.#notify();
   }
-  /** Asks for all rows anew, where those of before cannot be gone on from. */
+  /** Requests all rows again, if the stream cannot be resumed. */
   #startOver(reason) {
     this.#token = void 0;
     this.#arriving = void 0;
@@ -864,7 +882,7 @@ var LiveQuery = class {
     this.#resume = resume;
     this.#become("live", void 0);
   }
-  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  /** Keeps the array if the warnings are the same, also when the stream has started again. */
   #warn(warnings) {
     if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings))
       return;
@@ -909,7 +927,7 @@ function fresh(key, columns) {
   return { set: new RowSet(key, columns), columns };
 }
 function keyFailed(cause) {
-  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
 function guarded(call) {
   try {
@@ -981,40 +999,6 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
   }
 }
 
-// dist/seen-basis.js
-var SeenBasis = class {
-  #t;
-  get t() {
-    return this.#t;
-  }
-  /** The operation with what has been seen. */
-  onto(operation) {
-    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
-  }
-  /**
-   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
-   * is of another database, a restored one for example, and starts anew.
-   */
-  saw(t, least) {
-    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
-      this.#t = t;
-  }
-  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
-  over(transport) {
-    return (operation, receiver) => transport(() => this.onto(operation()), {
-      ...receiver,
-      next: (answers) => {
-        for (const { data } of answers) {
-          const t = data?.live?.basisT ?? data?.transactions?.t;
-          if (t !== void 0)
-            this.saw(t);
-        }
-        receiver.next(answers);
-      }
-    });
-  }
-};
-
 // dist/event-stream.js
 function eventStream() {
   let rest = "";
@@ -1055,6 +1039,34 @@ function eventStream() {
   };
 }
 
+// dist/silence.js
+function silence(mostMs, stopped) {
+  const connection = new AbortController();
+  let last = Date.now();
+  const lasts = () => Date.now() - last;
+  const lost = () => connection.abort(network(`silence for ${lasts() / 1e3} s`));
+  const abort = () => connection.abort(stopped?.reason);
+  let timer = setTimeout(lost, mostMs);
+  stopped?.addEventListener("abort", abort, { once: true });
+  if (stopped?.aborted)
+    abort();
+  return {
+    signal: connection.signal,
+    lasts,
+    lost,
+    heard() {
+      last = Date.now();
+      clearTimeout(timer);
+      timer = setTimeout(lost, mostMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      stopped?.removeEventListener("abort", abort);
+      connection.abort();
+    }
+  };
+}
+
 // dist/event-streams.js
 var MOST_OPERATIONS = 256;
 var OVERLAP_MS = 1e3;
@@ -1062,7 +1074,7 @@ var PATIENCE_MS = 3e3;
 function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
-    const told = /* @__PURE__ */ new Set();
+    const sent = /* @__PURE__ */ new Set();
     const open = /* @__PURE__ */ new Set();
     let current;
     let isChanging = false;
@@ -1154,9 +1166,9 @@ function eventStreamLinks(address, silenceMs) {
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
         listener.opened();
         for (const id of stream.ids) {
-          if (!ids.has(id) || told.has(id))
+          if (!ids.has(id) || sent.has(id))
             continue;
-          told.add(id);
+          sent.add(id);
           listener.sent(id);
         }
       })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
@@ -1183,7 +1195,7 @@ function eventStreamLinks(address, silenceMs) {
       remove(id) {
         if (ids.delete(id))
           change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh2) {
         headers = fresh2;
@@ -1198,23 +1210,16 @@ function isRefusal({ extensions }) {
   return extensions?.["code"] === "UNAUTHENTICATED";
 }
 async function receiveEvents(address, headers, operations, silenceMs, stopped, receive, opened) {
-  const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
-  stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
-  let heard = Date.now();
-  let timer = setTimeout(silence, silenceMs);
-  const stopListening = onWake(() => {
-    if (Date.now() - heard > silenceMs / 2)
-      silence();
-  });
+  const watch = silence(silenceMs, stopped);
+  const { signal } = watch;
+  const stopListening = onWake(() => watch.lasts() > silenceMs / 2 && watch.lost());
   const aborted = new Promise((_, reject) => {
-    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await answerOf(response, connection.signal);
+      await answerOf(response, signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
     }
     if (response.body === null)
@@ -1225,25 +1230,21 @@ async function receiveEvents(address, headers, operations, silenceMs, stopped, r
     const parse = eventStream();
     for (; ; ) {
       const { done, value } = await reader.read();
-      clearTimeout(timer);
-      heard = Date.now();
+      watch.heard();
       if (done || stopped.aborted)
         return;
-      timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
   };
   try {
     await Promise.race([read(), aborted]);
   } catch (error) {
-    if (connection.signal.aborted)
-      throw connection.signal.reason;
+    if (signal.aborted)
+      throw signal.reason;
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
-    clearTimeout(timer);
     stopListening();
-    stopped.removeEventListener("abort", stop);
-    connection.abort();
+    watch.stop();
   }
 }
 
@@ -1527,8 +1528,9 @@ function retryable({ code, message }) {
 }
 
 // dist/links.js
+var SILENCE_MS = 6e4;
 function linksOf(options, address) {
-  const { silenceMs = 6e4 } = options;
+  const { silenceMs = SILENCE_MS } = options;
   const Implementation = options.webSocketImpl ?? globalThis.WebSocket;
   const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
@@ -1546,6 +1548,72 @@ function absolute(url) {
   return new URL(url, globalThis.location?.href).href;
 }
 
+// dist/seen-basis.js
+var SeenBasis = class {
+  #t;
+  #patienceMs;
+  /** Since when the server refuses requests because it does not have the transaction. */
+  #missingSince;
+  /** `patienceMs`: after so long a transaction that the server does not have is forgotten. */
+  constructor(patienceMs) {
+    this.#patienceMs = patienceMs;
+  }
+  get t() {
+    return this.#t;
+  }
+  /** The operation with what has been seen. */
+  onto(operation) {
+    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
+  }
+  /**
+   * An answer is as of `t`. `least`: the `minBasisT` of its request. An older answer is from another database, a restored one
+   * for example, whose transactions count from then on.
+   */
+  saw(t, least) {
+    this.#missingSince = void 0;
+    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
+      this.#t = t;
+  }
+  /** Learns from the root fields of an answer. */
+  sawIn(data) {
+    for (const [name, value] of Object.entries(data ?? {})) {
+      const t = value?.basisT ?? (name === "transact" || name === "transactions" ? value?.t : void 0);
+      if (typeof t === "number" || typeof t === "string")
+        this.saw(t);
+    }
+  }
+  /**
+   * The server has refused a request. If it lacks the transaction for long, that belongs to another database, one before a restore
+   * for example, and no longer counts.
+   */
+  refused({ minBasisT }) {
+    if (minBasisT === void 0)
+      return;
+    this.#missingSince ??= Date.now();
+    if (Date.now() - this.#missingSince >= this.#patienceMs)
+      this.#t = this.#missingSince = void 0;
+  }
+  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
+  over(transport) {
+    return (operation, receiver) => transport(() => this.onto(operation()), {
+      ...receiver,
+      next: (answers) => {
+        for (const { data, errors } of answers) {
+          if (errors?.length)
+            this.refused(fromWire(errors));
+          this.sawIn(data);
+        }
+        receiver.next(answers);
+      },
+      end: (error) => {
+        if (error !== void 0)
+          this.refused(error);
+        receiver.end(error);
+      }
+    });
+  }
+};
+
 // dist/multiplexer.js
 var GOOD_MS2 = 1e4;
 var LEAST_RENEWAL_MS = 1e3;
@@ -1559,9 +1627,9 @@ var Multiplexer = class {
   #headers = {};
   #openedAt = Number.POSITIVE_INFINITY;
   #attempt = 0;
-  /** Refusals since a connection was accepted. */
+  /** How often the token was refused since the server last accepted a connection. */
   #refusals = 0;
-  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
+  /** The number of the connection or attempt; events of earlier ones are ignored. */
   #turn = 0;
   #isConnecting = false;
   #stopWaiting;
@@ -1586,7 +1654,7 @@ var Multiplexer = class {
       this.#closeIfUnused();
     };
   };
-  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
+  /** Closes the connection if no subscription is left; one that starts in the same task still uses it. */
   #closeIfUnused() {
     queueMicrotask(() => {
       if (this.#subscriptions.size === 0)
@@ -1672,7 +1740,7 @@ var Multiplexer = class {
     this.#attempt += 1;
     this.#interrupted(error);
   }
-  /** Goes on with another token, at once the first time, if there is one. */
+  /** Connects with another token, if there is one: at once after the first refusal, then with back-off. */
   async #refused(error) {
     const refused2 = this.#headers;
     this.#disconnect();
@@ -1873,8 +1941,8 @@ function sharedLinks(settings, script, own, warn) {
 }
 function start(script) {
   if (script !== void 0)
-    return new SharedWorker(script, { type: "module", name: "adalog 1" });
-  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog 1" });
+    return new SharedWorker(script, { type: "module", name: "adalog-1" });
+  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog-1" });
 }
 
 // dist/transports.js
@@ -1905,22 +1973,28 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
-  const seen = new SeenBasis();
+  const silenceMs = options.silenceMs ?? SILENCE_MS;
+  const seen = new SeenBasis(queryRetryMs / 2);
   const transport = seen.over(transportOf(options, endpoint, backoff));
-  async function send2(operation, { signal, onWarnings }) {
-    const { data, warnings } = await answerOf(await post(endpoint, operation, ACCEPT, signal), signal);
-    if (warnings.length > 0)
-      onWarnings?.(warnings);
-    return data;
+  async function attempted(operation, signal, mostMs) {
+    const watch = silence(mostMs, signal);
+    try {
+      const response = await post(endpoint, operation, ACCEPT, watch.signal);
+      watch.heard();
+      return (await answerOf(response, watch.signal, watch.heard)).data;
+    } finally {
+      watch.stop();
+    }
   }
-  async function repeated(operation, { signal, onRetry = options.onRetry }, retryMs) {
+  async function repeated(operation, { signal, onRetry = options.onRetry, timeoutMs = TIMEOUT_MS }, retryMs) {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send2(operation, { signal });
+        return await attempted(operation(), signal, timeoutMs + silenceMs);
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
+        seen.refused(error);
         const delayMs = delay(backoff, attempt - 1, error.retryAfter);
         if (Date.now() + delayMs > end)
           throw error;
@@ -1943,7 +2017,8 @@ function createClient(options) {
       const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
       const least = isNewest ? seen.t : void 0;
       const operation = { query: QUERY, variables };
-      const { q } = await repeated(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      const current = () => isNewest ? seen.onto(operation) : operation;
+      const { q } = await repeated(current, { signal, onRetry, ...timeout(more) }, queryRetryMs);
       if (speculative === void 0)
         seen.saw(q.basisT, least);
       return q;
@@ -1951,7 +2026,7 @@ function createClient(options) {
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
       const least = more.idempotencyKey === void 0 ? seen.t : void 0;
-      const { transact } = await repeated({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      const { transact } = await repeated(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },
@@ -1959,13 +2034,25 @@ function createClient(options) {
       return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated(seen.onto({ query: "{ database { basisT } }", variables: {} }), options2, FOR_GOOD)).database.basisT);
+      const now = () => seen.onto({ query: "{ database { basisT } }", variables: {} });
+      const from = options2.from ?? after((await repeated(now, options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
-    graphql(document, variables = {}, options2 = {}) {
-      return send2(seen.onto({ query: document, variables }), options2);
+    async graphql(document, variables = {}, { signal, onWarnings } = {}) {
+      const response = await post(endpoint, seen.onto({ query: document, variables }), ACCEPT, signal);
+      const { data, warnings } = await answerOf(response, signal);
+      if (!SPECULATIVE.test(document))
+        seen.sawIn(data);
+      if (warnings.length > 0)
+        onWarnings?.(warnings);
+      return data;
     }
   };
+}
+var TIMEOUT_MS = 3e4;
+var SPECULATIVE = /\bwith\s*:/;
+function timeout({ timeoutMs }) {
+  return timeoutMs === void 0 ? {} : { timeoutMs };
 }
 var FOR_GOOD = Number.POSITIVE_INFINITY;
 var ACCEPT = "application/graphql-response+json, application/json;q=0.9";
@@ -1974,7 +2061,7 @@ function randomKey() {
 }
 
 // dist/optimistic.js
-var HOLD_MS = 100;
+var HOLD_MS = 1e3;
 var OptimisticRows = class {
   #live;
   #initial;

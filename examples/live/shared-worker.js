@@ -9,6 +9,8 @@ var AdalogError = class extends Error {
   column;
   /** How long the server wants to be left alone, in milliseconds. */
   retryAfter;
+  /** The transaction that the client has seen and the server does not have (yet). */
+  minBasisT;
   constructor(code, message, more = {}) {
     super(message, more.cause === void 0 ? void 0 : { cause: more.cause });
     this.code = code;
@@ -16,16 +18,18 @@ var AdalogError = class extends Error {
     this.line = more.line;
     this.column = more.column;
     this.retryAfter = more.retryAfter;
+    this.minBasisT = more.minBasisT;
   }
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable: retryable2, line, column, retryAfter: seconds } = extensions;
+  const { code, retryable: retryable2, line, column, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable2 === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
-    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2
+    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2,
+    minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : void 0
   });
 }
 function network(cause) {
@@ -119,10 +123,10 @@ async function send({ url, fetch: fetch2 }, body, accept, headers, signal) {
     throw network(error);
   }
 }
-async function answerOf(response, signal) {
+async function answerOf(response, signal, heard) {
   let text;
   try {
-    text = await response.text();
+    text = await textOf(response, heard);
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -138,6 +142,20 @@ async function answerOf(response, signal) {
   if (!response.ok || answer?.data === void 0 || answer.data === null)
     throw refused(response, text);
   return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
+}
+async function textOf(response, heard) {
+  if (heard === void 0 || !response.body)
+    return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (; ; ) {
+    const { done, value } = await reader.read();
+    if (done)
+      return text + decoder.decode();
+    heard();
+    text += decoder.decode(value, { stream: true });
+  }
 }
 function refused(response, text) {
   const said = text.trim().slice(0, 200);
@@ -161,6 +179,32 @@ function retryAfter(response) {
   const ms = /^\d+$/.test(header) ? Number(header) * 1e3 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? void 0 : Math.max(0, ms);
 }
+function silence(mostMs, stopped) {
+  const connection = new AbortController();
+  let last = Date.now();
+  const lasts = () => Date.now() - last;
+  const lost = () => connection.abort(network(`silence for ${lasts() / 1e3} s`));
+  const abort = () => connection.abort(stopped?.reason);
+  let timer = setTimeout(lost, mostMs);
+  stopped?.addEventListener("abort", abort, { once: true });
+  if (stopped?.aborted)
+    abort();
+  return {
+    signal: connection.signal,
+    lasts,
+    lost,
+    heard() {
+      last = Date.now();
+      clearTimeout(timer);
+      timer = setTimeout(lost, mostMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      stopped?.removeEventListener("abort", abort);
+      connection.abort();
+    }
+  };
+}
 function onWake(listener) {
   const visible = () => {
     if (globalThis.document.visibilityState === "visible")
@@ -179,7 +223,7 @@ var PATIENCE_MS = 3e3;
 function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
-    const told = /* @__PURE__ */ new Set();
+    const sent = /* @__PURE__ */ new Set();
     const open = /* @__PURE__ */ new Set();
     let current;
     let isChanging = false;
@@ -271,9 +315,9 @@ function eventStreamLinks(address, silenceMs) {
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
         listener.opened();
         for (const id of stream.ids) {
-          if (!ids.has(id) || told.has(id))
+          if (!ids.has(id) || sent.has(id))
             continue;
-          told.add(id);
+          sent.add(id);
           listener.sent(id);
         }
       })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
@@ -300,7 +344,7 @@ function eventStreamLinks(address, silenceMs) {
       remove(id) {
         if (ids.delete(id))
           change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh) {
         headers = fresh;
@@ -315,23 +359,16 @@ function isRefusal({ extensions }) {
   return extensions?.["code"] === "UNAUTHENTICATED";
 }
 async function receiveEvents(address, headers, operations, silenceMs, stopped, receive, opened) {
-  const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
-  stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
-  let heard = Date.now();
-  let timer = setTimeout(silence, silenceMs);
-  const stopListening = onWake(() => {
-    if (Date.now() - heard > silenceMs / 2)
-      silence();
-  });
+  const watch = silence(silenceMs, stopped);
+  const { signal } = watch;
+  const stopListening = onWake(() => watch.lasts() > silenceMs / 2 && watch.lost());
   const aborted = new Promise((_, reject) => {
-    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await answerOf(response, connection.signal);
+      await answerOf(response, signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
     }
     if (response.body === null)
@@ -342,25 +379,21 @@ async function receiveEvents(address, headers, operations, silenceMs, stopped, r
     const parse = eventStream();
     for (; ; ) {
       const { done, value } = await reader.read();
-      clearTimeout(timer);
-      heard = Date.now();
+      watch.heard();
       if (done || stopped.aborted)
         return;
-      timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
   };
   try {
     await Promise.race([read(), aborted]);
   } catch (error) {
-    if (connection.signal.aborted)
-      throw connection.signal.reason;
+    if (signal.aborted)
+      throw signal.reason;
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
-    clearTimeout(timer);
     stopListening();
-    stopped.removeEventListener("abort", stop);
-    connection.abort();
+    watch.stop();
   }
 }
 var MOST_FAILURES = 3;
@@ -597,8 +630,9 @@ function authorization(headers) {
 function retryable({ code, message }) {
   return new AdalogError(code, message, { retryable: true });
 }
+var SILENCE_MS = 6e4;
 function linksOf(options, address) {
-  const { silenceMs = 6e4 } = options;
+  const { silenceMs = SILENCE_MS } = options;
   const Implementation = options.webSocketImpl ?? globalThis.WebSocket;
   const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
@@ -644,9 +678,9 @@ var Multiplexer = class {
   #headers = {};
   #openedAt = Number.POSITIVE_INFINITY;
   #attempt = 0;
-  /** Refusals since a connection was accepted. */
+  /** How often the token was refused since the server last accepted a connection. */
   #refusals = 0;
-  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
+  /** The number of the connection or attempt; events of earlier ones are ignored. */
   #turn = 0;
   #isConnecting = false;
   #stopWaiting;
@@ -671,7 +705,7 @@ var Multiplexer = class {
       this.#closeIfUnused();
     };
   };
-  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
+  /** Closes the connection if no subscription is left; one that starts in the same task still uses it. */
   #closeIfUnused() {
     queueMicrotask(() => {
       if (this.#subscriptions.size === 0)
@@ -757,7 +791,7 @@ var Multiplexer = class {
     this.#attempt += 1;
     this.#interrupted(error);
   }
-  /** Goes on with another token, at once the first time, if there is one. */
+  /** Connects with another token, if there is one: at once after the first refusal, then with back-off. */
   async #refused(error) {
     const refused2 = this.#headers;
     this.#disconnect();
@@ -812,8 +846,8 @@ var Multiplexer = class {
 function errorMessage(error) {
   if (error === void 0)
     return void 0;
-  const { code, message, retryable: retryable2, retryAfter: retryAfter2, line, column } = error;
-  return { code, message, retryable: retryable2, retryAfter: retryAfter2, line, column };
+  const { code, message, retryable: retryable2, retryAfter: retryAfter2, line, column, minBasisT } = error;
+  return { code, message, retryable: retryable2, retryAfter: retryAfter2, line, column, minBasisT };
 }
 var Group = class {
   pages = /* @__PURE__ */ new Set();

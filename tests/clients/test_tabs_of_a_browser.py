@@ -112,6 +112,21 @@ def test_each_user_has_a_connection(tabs: Tabs, server: Restarting) -> None:
         assert tabs.problems() == []
 
 
+def test_a_tab_that_crashes_and_a_worker_that_ends(tabs: Tabs, server: Restarting) -> None:
+    """The live queries of the tab end on the server; those of the worker go on, in another one or without."""
+    with server.running():
+        for _ in range(3):
+            tabs.open()
+        tabs.until_served(streams=1, subscriptions=6)
+        tabs.crash_first()
+        tabs.until_served(streams=1, subscriptions=4)
+        assert tabs.end_worker()
+        tick(server)
+        tabs.until_shown()
+        assert server.subscriptions() == 4
+        assert tabs.problems() == []
+
+
 @pytest.mark.parametrize(
     "shared_worker", [False, "/examples/live/missing.js", "https://elsewhere.example/worker.js"]
 )

@@ -1,4 +1,4 @@
-/** What connections are authorized with: headers and a token, asked for anew before the token expires and after a refusal. */
+/** The headers and tokens of connections and requests: requested again before a token expires and after a refusal. */
 
 import { AdalogError, network } from "./errors.js";
 import type { Headers } from "./http.js";

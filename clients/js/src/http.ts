@@ -58,14 +58,15 @@ export async function send(
   }
 }
 
-/** An answer that came whole, with data. */
+/** An answer that came whole, with data. `heard`: called when a piece of it has come. */
 export async function answerOf<Data>(
   response: Response,
   signal: AbortSignal | undefined,
+  heard?: () => void,
 ): Promise<{ data: Data; warnings: readonly FieldWarning[] }> {
   let text: string;
   try {
-    text = await response.text();
+    text = await textOf(response, heard);
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -79,6 +80,20 @@ export async function answerOf<Data>(
   if (answer?.errors?.length) throw fromWire(answer.errors, retryAfter(response));
   if (!response.ok || answer?.data === undefined || answer.data === null) throw refused(response, text);
   return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
+}
+
+async function textOf(response: Response, heard: (() => void) | undefined): Promise<string> {
+  // Not every `fetch` has streams.
+  if (heard === undefined || !response.body) return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    heard();
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 /** A response in another form than GraphQL's: a proxy's, most likely. */

@@ -6,6 +6,8 @@ import type { Address } from "./http.js";
 import type { LinkFactory } from "./multiplexer.js";
 import { webSocketLinks, type WebSocketImplementation } from "./web-socket.js";
 
+export const SILENCE_MS = 60_000;
+
 export interface LinkOptions {
   /**
    * What carries live queries: `websocket`, with event streams where no WebSocket can be opened; or `event-stream`. By default
@@ -14,14 +16,14 @@ export interface LinkOptions {
   readonly transport?: "websocket" | "event-stream" | undefined;
   /** The class of WebSockets, where there is no global one; `ws` in Node.js 20. */
   readonly webSocketImpl?: WebSocketImplementation | undefined;
-  /** After so long without a byte a connection of live queries counts as lost; 60 s by default. */
+  /** After so long without a byte a connection counts as lost, and a request that long after its `timeoutMs`; 60 s by default. */
   readonly silenceMs?: number | undefined;
   /** Called with what an operator should know, for example that no WebSocket can be opened. By default `console.warn`. */
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
 export function linksOf(options: LinkOptions & { readonly fetch?: unknown }, address: Address): LinkFactory {
-  const { silenceMs = 60_000 } = options;
+  const { silenceMs = SILENCE_MS } = options;
   const Implementation = options.webSocketImpl ?? (globalThis.WebSocket as WebSocketImplementation | undefined);
   const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === undefined ? "websocket" : "event-stream");

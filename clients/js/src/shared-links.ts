@@ -138,7 +138,7 @@ export function sharedLinks(settings: SharedSettings, script: URL | undefined, o
 }
 
 function start(script: URL | undefined): SharedWorker {
-  if (script !== undefined) return new SharedWorker(script, { type: "module", name: "adalog 1" });
+  if (script !== undefined) return new SharedWorker(script, { type: "module", name: "adalog-1" });
   // Bundlers recognize this expression as it stands. The number is that of the messages: an older worker is not joined.
-  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog 1" });
+  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog-1" });
 }

@@ -38,12 +38,12 @@ export type WorkerMessage =
   | { readonly type: "warning"; readonly message: string };
 
 /** An `AdalogError` without its class, which does not survive `postMessage`. */
-export type ErrorMessage = Pick<AdalogError, "code" | "message" | "retryable" | "retryAfter" | "line" | "column">;
+export type ErrorMessage = Pick<AdalogError, "code" | "message" | "retryable" | "retryAfter" | "line" | "column" | "minBasisT">;
 
 export function errorMessage<Given extends AdalogError | undefined>(error: Given): ErrorMessage | Extract<Given, undefined> {
   if (error === undefined) return undefined as Extract<Given, undefined>;
-  const { code, message, retryable, retryAfter, line, column } = error;
-  return { code, message, retryable, retryAfter, line, column };
+  const { code, message, retryable, retryAfter, line, column, minBasisT } = error;
+  return { code, message, retryable, retryAfter, line, column, minBasisT };
 }
 
 export function errorOf<Given extends ErrorMessage | undefined>(error: Given): AdalogError | Extract<Given, undefined> {

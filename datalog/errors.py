@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final
@@ -120,8 +120,9 @@ class AdalogError(Exception):
         retryable: bool | None = None,
         retry_after: int | None = None,
     ) -> None:
-        if position is not None and position.origin and not message.startswith(f"in {position.origin}"):
-            message = f"in {position.origin}, line {position.line}, column {position.column}: {message}"
+        origin = "" if position is None else position.origin
+        if position is not None and origin and not message.startswith((f"in {origin}", f"{origin}: ")):
+            message = f"in {origin}, line {position.line}, column {position.column}: {message}"
         message = cut_message(message)
         super().__init__(message)
         self.code = code
@@ -129,6 +130,13 @@ class AdalogError(Exception):
         self.position = position
         self.retryable = code in RETRYABLE if retryable is None else retryable
         self.retry_after = retry_after
+
+    def of_text(self, origin: str, advice: str = "") -> AdalogError:
+        """The same error, about another text than the one that the request is about."""
+        at = None if self.position is None else replace(self.position, origin=origin)
+        message = f"{self.message}{advice}" if at else f"{origin}: {self.message}{advice}"
+        again, wait = self.retryable, self.retry_after
+        return AdalogError(self.code, message, at, retryable=again, retry_after=wait)
 
     def __str__(self) -> str:
         if self.position is None or self.position.origin:

@@ -19,7 +19,7 @@ def nearest(name: str, known: Iterable[str], *, prefix: str = "") -> str:
     meant = next((each for each in names if plain and _plain(each) == plain), None)
     if meant is None and len(name) <= LONGEST:
         close = get_close_matches(name, names, n=3)
-        meant = next((each for each in close if _edits(name, each) <= _most_edits(name, each)), None)
+        meant = next((each for each in close if edits(name, each) <= _mostedits(name, each)), None)
     return "" if meant is None else proposed(prefix + meant)
 
 
@@ -39,12 +39,12 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _most_edits(one: str, other: str) -> int:
+def _mostedits(one: str, other: str) -> int:
     shorter = min(len(one), len(other))
     return next(edits for length, edits in _EDITS if shorter < length)
 
 
-def _edits(one: str, other: str) -> int:
+def edits(one: str, other: str) -> int:
     """The letters to add, remove, change or swap with the next: the optimal string alignment distance."""
     before: list[int] = []
     last = list(range(len(other) + 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import edn_format
@@ -18,6 +18,8 @@ Value = Any
 
 LONG_MIN = -(2**63)
 LONG_MAX = 2**63 - 1
+TX_BASE: Final = 1 << 42
+"""The entity of transaction t has the id TX_BASE + t."""
 
 
 class Keyword(edn_format.Keyword):  # type: ignore[misc]

@@ -25,7 +25,7 @@ from adalog.gateway.explorer import Explorer, load
 from adalog.gateway.explorer.examples import live_page
 from adalog.gateway.identity.auth import Tokens, tokens_of
 from adalog.gateway.jobs.backup_endpoint import backups_asked_for
-from adalog.gateway.jobs.backups import Backups, backup_figures
+from adalog.gateway.jobs.backups import BackupFigures, Backups
 from adalog.gateway.jobs.import_endpoint import imports_asked_for
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.jobs.job_endpoint import JobEndpoint
@@ -41,7 +41,8 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
-from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal_answer
+from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
@@ -96,7 +97,7 @@ def create_app(
     elif workers is not None and settings.spark:
         imports = Imports(database, pool, settings, elsewhere=workers.imported)
     backups = Backups(database)
-    metrics.read_from(partial(backup_figures, backups))
+    metrics.read_from(BackupFigures(database))
     metrics.read_from(partial(disk_figures, _folders(settings)))
     stop = StoppedAnswers(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)

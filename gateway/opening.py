@@ -28,10 +28,14 @@ _PLAN_BYTES: Final = 32 << 20
 
 
 def open_database(
-    settings: Settings, siblings: ProcessGroup | None = None, progress: Progress | None = None
+    settings: Settings,
+    siblings: ProcessGroup | None = None,
+    progress: Progress | None = None,
+    address: str | None = None,
 ) -> Database:
-    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`. Raises
-    BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached."""
+    """The settings' database. siblings: the other processes of this server. progress, address: as in
+    `Database.open`. Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be
+    reached."""
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -44,6 +48,7 @@ def open_database(
         segments=settings.segments_place,
         copy=settings.segments_copy,
         progress=progress,
+        address=address,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -26,6 +27,7 @@ from adalog.gateway.observe.logs import json_line, start_logging
 from adalog.gateway.observe.telemetry import traces
 from adalog.gateway.process import descriptors
 from adalog.gateway.process.backlog import SETTLE_SECONDS, is_readable, refuse_new
+from adalog.gateway.process.listeners import listener_on
 from adalog.gateway.process.shutdown import CUT, FINISH, LET_GO, Shutdown
 from adalog.gateway.process.trimming import MemoryTrimming
 from adalog.gateway.settings.config import Settings
@@ -273,11 +275,17 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=1024)
     except OSError as error:
         raise unavailable(
-            f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}; "
-            "--port takes another one (0: any free)"
+            f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}{_port_hint(settings.port, error)}"
         ) from None
     with listener:
         yield listener
+
+
+def _port_hint(port: int, error: OSError) -> str:
+    if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or isinstance(error, socket.gaierror):
+        return "; --host (ADALOG_HOST) names an address of this machine"
+    process = listener_on(port) if error.errno == errno.EADDRINUSE else None
+    return f"{'' if process is None else f' by {process}'}; --port (ADALOG_PORT) takes another one, 0 any free one"
 
 
 def _reason(error: OSError) -> str | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
-from starlette.datastructures import State
+from starlette.datastructures import Headers, State
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
     from adalog.store.database import Database
     from adalog.store.storage import ProcessGroup
 
-# A request that comes while the database is opened waits so long: that is what opening mostly takes.
+# A request that comes while the database is opened waits so long: that is what opening mostly takes. A balancer
+# with another gateway to ask says less, by `Prefer: wait=0` (RFC 7240).
 _PATIENCE_SECONDS: Final = 2.0
+_PREFERRED: Final = re.compile(r"(?:^|[,\s])wait\s*=\s*(\d{1,9})(?=$|[;,\s])", re.IGNORECASE)
 # What a client is told to wait at most before it asks again, and what it is told where nothing is known.
 _MOST_SECONDS: Final = 30
 _SOME_SECONDS: Final = 1
@@ -99,17 +102,17 @@ class StartupApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None and scope["path"] not in ("/healthz", "/readyz"):
-            await self._opened()
+            await self._opened(_patience(scope))
         await (self._app or self._before)(scope, receive, send)
 
-    async def _opened(self) -> None:
-        """Returns once the app is there, or after a while."""
+    async def _opened(self, seconds: float) -> None:
+        """Returns once the app is there, or after so long."""
         waiting = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.add(waiting)
         try:
             # It may have come before this request waited.
             if self._app is None:
-                async with asyncio.timeout(_PATIENCE_SECONDS):
+                async with asyncio.timeout(seconds):
                     await waiting[1].wait()
         except TimeoutError:
             pass
@@ -149,6 +152,12 @@ class StartupApp:
             await receive()
         headers = {**_NO_STORE, "Retry-After": str(seconds)}
         await JSONResponse({"errors": [describe(error)]}, 503, headers)(scope, receive, send)
+
+
+def _patience(scope: Scope) -> float:
+    """How long a request waits for the app, at most as long as its client prefers to."""
+    found = _PREFERRED.search(", ".join(Headers(scope=scope).getlist("prefer")))
+    return _PATIENCE_SECONDS if found is None else min(_PATIENCE_SECONDS, int(found[1]))
 
 
 class Startup:
@@ -216,9 +225,11 @@ class Startup:
         from adalog.store.log.server import UnusableError
 
         progress, pause, told = self._progress, _FIRST_PAUSE_SECONDS, ""
+        # Workers have a supervisor, which has the folder.
+        address = self._settings.local_address if self._siblings is None else None
         while True:
             try:
-                database = open_database(self._settings, self._siblings, progress)
+                database = open_database(self._settings, self._siblings, progress, address)
             except UnusableError as error:
                 if not error.retryable:
                     raise
@@ -247,8 +258,6 @@ class Startup:
         rehearsal = WarmUp(settings, self._rehearsed)
         opening.callback(rehearsal.stop)
         database = opening.enter_context(self._opened_database())
-        if self._siblings is None:
-            database.announce(settings.local_address)
         rehearsal.on(database)
         self._progress.check()
         pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)

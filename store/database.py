@@ -26,6 +26,7 @@ from adalog.store.files.gc_pause import put_off
 from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
+from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.log.server import ServerLog
@@ -124,6 +125,7 @@ class Database:
         segments: str | None = None,
         copy: str | None = None,
         progress: Progress | None = None,
+        address: str | None = None,
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
@@ -134,7 +136,8 @@ class Database:
         are looked for without a notice. segments: for a server's log, the folder or address at which gateways share
         checkpoints and imported files; None: each folds for itself. copy: the folder in which this process keeps
         what it has of them; None: one that goes with the process. progress: where how far it has come is written,
-        and whether it is still wanted is read.
+        and whether it is still wanted is read. address: where it is served, for processes of this machine that find
+        the folder in use.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -145,7 +148,7 @@ class Database:
             elif is_address(location):
                 ground = on_server(location, keys, siblings, undo, segments=segments, copy=copy)
             else:
-                ground = in_folder(location, keys, siblings, undo, shared=shared)
+                ground = in_folder(location, keys, siblings, undo, shared=shared, address=address)
             # Another folder of segments may not remove a file before it is mapped here.
             with nullcontext() if ground.folding is None else ground.folding.holding():
                 saves = ground.folder if ground.is_alone else None
@@ -161,10 +164,11 @@ class Database:
         files = None if self._folder is None else FolderFiles(self._folder, self.log.bring)
         return LogSource(self.log, files, now_ms(), self._snapshot.t)
 
-    def announce(self, address: str) -> None:
-        """Tells other processes of this machine, which find the folder in use, where it is served."""
-        if self._folder is not None:
-            self._folder.announce(address)
+    def last_backup(self) -> float | None:
+        """When it was backed up last by any process, in seconds since 1970; None if that is not known, as while the
+        log is away."""
+        folder = None if self._folder is None else self._folder.path
+        return None if self.writer.away is not None else last_backup(self.log, folder)
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
@@ -383,17 +387,23 @@ class Database:
         with unfinished(self._folder) as path:
             yield path
 
-    def prepare(self, forms: Sequence[Any], hold: ExclusiveWriter | None = None, idents: int = 0) -> PreparedImport:
+    def prepare(
+        self,
+        forms: Sequence[Any],
+        hold: ExclusiveWriter | None = None,
+        idents: int = 0,
+        principal: str | None = None,
+    ) -> PreparedImport:
         """What a transaction finds that begins with the forms, for writers of segments to adopt. idents: the
-        forms may choose ids of new entities with an ident that are below this one.
+        forms may choose ids of new entities with an ident that are below this one. principal: as in `submit`.
 
         Without a hold what is young is folded before: what is in files need not be sent to anybody. Raises as
         `transact` does.
         """
         if hold is not None:
-            return hold.run(lambda: prepared(forms, self._head, self._setting, idents))
+            return hold.run(lambda: prepared(forms, self._head, self._setting, idents, principal))
         self.compact()
-        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents))
+        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents, principal))
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[ExclusiveWriter]:
@@ -417,8 +427,10 @@ class Database:
         used is for the caller to find, with `transaction_of`.
         """
         assert self._folder is not None
-        forms, basis_t = adoption.prepared.forms, adoption.prepared.t - 1
-        request = AdoptionRequest(forms, basis_t, idempotency_key, adoption=adoption, folder=self._folder)
+        found = adoption.prepared
+        request = AdoptionRequest(
+            found.forms, found.t - 1, idempotency_key, found.principal, adoption=adoption, folder=self._folder
+        )
         if hold is not None:
             hold.run(lambda: self.writer.loads.commit(request))
             return request.future.result()

@@ -60,13 +60,22 @@ def in_memory(keys: KeyMemory, undo: ExitStack) -> Storage:
 
 
 def in_folder(
-    location: str, keys: KeyMemory, siblings: ProcessGroup | None, undo: ExitStack, *, shared: bool
+    location: str,
+    keys: KeyMemory,
+    siblings: ProcessGroup | None,
+    undo: ExitStack,
+    *,
+    shared: bool,
+    address: str | None,
 ) -> Storage:
-    """A data folder, made if need be; what earlier processes left unfinished goes. Raises as `Database.open`."""
+    """A data folder, made if need be; what earlier processes left unfinished goes. address: as in `Database.open`,
+    which also says what is raised."""
     check_is_folder(location)
     check_folder(Path(location))
     folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
     undo.callback(folder.close)
+    if address is not None:
+        folder.announce(address)
     folder.check_log()
     if folder.is_shared:
         log: Log = opened(folder.log, lambda engine: SharedFileLog(engine, folder.peers, keys, folder.imported))

@@ -67,11 +67,11 @@ class Facts:
             found.setdefault(datom[1], []).append(datom)
         return found
 
+    def entid(self, term: Any) -> Any:
+        return self.entity(term)
+
     def values(self, e: Any, a: Keyword) -> tuple[Any, ...]:
         return tuple(d[2] for d in self.datoms if d[0] == e and d[1] == a)
-
-    def attribute_exists(self, a: Keyword) -> bool:
-        return a in self.idents
 
     def entity(self, term: Any) -> Any:
         """The entity that a number, an ident or a lookup ref names; None: nobody."""

@@ -15,19 +15,25 @@ from adalog.datalog.builtins.comparison import COMPARISONS
 from adalog.datalog.builtins.composite import COMPOSITES, TUPLES
 from adalog.datalog.builtins.database import DATABASE
 from adalog.datalog.builtins.dates import DATES
-from adalog.datalog.builtins.regex import REGEXES
-from adalog.datalog.builtins.text import NAMES, STRINGS
+from adalog.datalog.builtins.formats import FORMATS
+from adalog.datalog.builtins.mathematics import MATHEMATICS
+from adalog.datalog.builtins.membership import MEMBERSHIP
+from adalog.datalog.builtins.regex import LIKES, REGEXES, SPLIT
+from adalog.datalog.builtins.text import NAMES, PADDING, STRINGS
 from adalog.datalog.builtins.type_tests import TYPE_TESTS
 
 __all__ = ["BUILTINS", "Builtin", "DatabaseAccess"]
 
-_CORE = (*COMPARISONS, *ARITHMETIC, *NAMES, *REGEXES, *TYPE_TESTS, *COMPOSITES)
+_CORE = (*COMPARISONS, *ARITHMETIC, *NAMES, *FORMATS, *REGEXES, *TYPE_TESTS, *COMPOSITES)
+_STRINGS = (*STRINGS, SPLIT)
+_OWN = (*TUPLES, *DATABASE, *DATES, *MEMBERSHIP, *LIKES, *PADDING)
 
 
 def _named() -> dict[str, Builtin]:
-    named = {builtin.name: builtin for builtin in (*_CORE, *STRINGS, *TUPLES, *DATABASE, *DATES)}
+    named = {builtin.name: builtin for builtin in (*_CORE, *_STRINGS, *MATHEMATICS, *_OWN)}
     named |= {f"clojure.core/{builtin.name}": builtin for builtin in _CORE}
-    named |= {f"clojure.string/{builtin.name}": builtin for builtin in STRINGS}
+    named |= {f"clojure.string/{builtin.name}": builtin for builtin in _STRINGS}
+    named |= {f"clojure.math/{builtin.name}": builtin for builtin in MATHEMATICS}
     return named
 
 

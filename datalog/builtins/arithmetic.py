@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal, DecimalException, DivisionByZero, Inexact, InvalidOperation
 from decimal import Overflow as DecimalOverflow
 from decimal import Underflow as DecimalUnderflow
@@ -15,6 +16,7 @@ from functools import reduce
 from typing import Any
 
 from adalog.datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
+from adalog.datalog.builtins.dates import milliseconds
 from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
 MAX_DIGITS = 4000
@@ -168,6 +170,8 @@ def _times(*args: Value) -> Value:
 
 
 def _minus(*args: Value) -> Value:
+    if len(args) == 2 and all(isinstance(arg, datetime) for arg in args):
+        return milliseconds(args[0]) - milliseconds(args[1])
     check_numbers("-", args)
     return reduce(subtract, args) if len(args) > 1 else subtract(0, args[0])
 

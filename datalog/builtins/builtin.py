@@ -33,10 +33,11 @@ class Builtin:
 class DatabaseAccess(Protocol):
     """One view of a database, as built-ins see it."""
 
-    def attribute_exists(self, attribute: Keyword) -> bool: ...
-
     def values(self, entity: Any, attribute: Keyword) -> tuple[Value, ...]:
         """The entity's values of the attribute; none where either is unknown."""
+
+    def entid(self, entity: Value) -> int | None:
+        """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
 
     def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
         """The transaction entities from `start` on and before `end`."""

@@ -13,7 +13,7 @@ def equal(first: Value, *others: Value) -> bool:
     return all(identity(other) == key for other in others)
 
 
-def _same_two(left: Value, right: Value) -> bool:
+def same_value(left: Value, right: Value) -> bool:
     """Numbers by value; anything else as `=` has it, which is what XTDB's `==` means by it."""
     if type_name(left) in NUMERIC and type_name(right) in NUMERIC:
         return compare(left, right) == 0
@@ -39,7 +39,7 @@ def _compare(left: Value, right: Value) -> int:
 
 COMPARISONS = (
     Builtin("=", 1, None, equal),
-    Builtin("==", 1, None, lambda first, *others: all(_same_two(first, other) for other in others)),
+    Builtin("==", 1, None, lambda first, *others: all(same_value(first, other) for other in others)),
     *(Builtin(name, 1, None, lambda *values: not equal(*values)) for name in ("not=", "!=")),
     _ordered("<", -1),
     _ordered(">", 1),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
-from adalog.datalog.values import Keyword, Value
+from adalog.datalog.values import TX_BASE, Keyword, Value
+
+_IDENT = Keyword("db/ident")
 
 
 def _attribute(name: str, args: tuple[Value, ...], index: int) -> Keyword:
@@ -64,10 +69,40 @@ def _tx_data(database: DatabaseAccess, transaction: Value) -> Value:
     return tuple(map(tuple, database.tx_data(transaction)))
 
 
+def _named(name: str, database: DatabaseAccess, entity: Value) -> int | None:
+    """The id of the entity that an id, an ident or a lookup ref names."""
+    is_lookup = type(entity) is tuple and len(entity) == 2 and isinstance(entity[0], Keyword)
+    if type(entity) is not int and not isinstance(entity, Keyword) and not is_lookup:
+        refuse_type(name, (entity,), entity, "an entity's id, an ident such as :person/name, or a lookup ref")
+    return database.entid(entity)
+
+
+def _ident(database: DatabaseAccess, entity: Value) -> Value:
+    """The entity's :db/ident; nil if it has none."""
+    found = _named("ident", database, entity)
+    idents = () if found is None else database.values(found, _IDENT)
+    return idents[0] if idents else None
+
+
+def _transaction(name: str, to: Callable[[int], int]) -> Builtin:
+    """`tx->t` or `t->tx`; either takes both."""
+
+    def call(value: Value) -> int:
+        if type(value) is not int or not 0 <= value < 2 * TX_BASE:
+            refuse_type(name, (value,), value, "the number or the id of a transaction")
+        return to(value % TX_BASE)
+
+    return Builtin(name, 1, 1, call)
+
+
 DATABASE = (
     Builtin("get-else", 3, 3, _get_else, needs_database=True),
     Builtin("get-some", 2, None, _get_some, needs_database=True),
     Builtin("missing?", 2, 2, _missing, needs_database=True),
+    Builtin("entid", 1, 1, partial(_named, "entid"), needs_database=True),
+    Builtin("ident", 1, 1, _ident, needs_database=True),
+    _transaction("tx->t", lambda t: t),
+    _transaction("t->tx", lambda t: TX_BASE + t),
     Builtin("tx-ids", 2, 2, _tx_ids, needs_database=True),
     Builtin("tx-data", 1, 1, _tx_data, needs_database=True),
 )

@@ -5,16 +5,19 @@ What a pattern's program and a text come to is known before the text is looked a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, NoReturn
 
 # The binding's own layer below its Python classes: it gives spans, and makes no object for each match.
 from re2 import _re2  # type: ignore[import-untyped]
 
-from adalog.datalog.builtins.builtin import Builtin, refuse, shown, text_of
+from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, shown, shown_call, text_of
 from adalog.datalog.builtins.regex_syntax import MissingError, for_re2
+from adalog.datalog.builtins.text import check_length
 from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import Value
 from adalog.datalog.watched import look
@@ -33,6 +36,9 @@ _LOOK_MATCHES: Final = 256
 _NO_SPAN: Final = (-1, -1)
 _ANYWHERE: Final = _re2.RE2.Anchor.UNANCHORED
 _WHOLE: Final = _re2.RE2.Anchor.ANCHOR_BOTH
+
+_OF_REPLACEMENT: Final = re.compile(r"([^$\\]+|\$(?![0-9]))|\$([0-9])|(\\.?)", re.DOTALL)
+_OF_LIKE: Final = re.compile(r"([^\\])|\\(.?)", re.DOTALL)
 
 Spans = list[tuple[int, int]]
 
@@ -117,11 +123,11 @@ def _one_match(name: str, anchor: Any) -> Builtin:
 
 def _re_seq(*args: Value) -> Value:
     pattern, text = _prepared("re-seq", args)
-    return tuple(_matches(pattern, text)) or None
+    return tuple(pattern.found(text, spans) for spans in _matches(pattern, text)) or None
 
 
-def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
-    """One match after the other; after an empty one from the next character on, as in Java."""
+def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Spans]:
+    """The spans of one match after the other; after an empty one from the next character on, as in Java."""
     at = number = 0
     while at <= len(text):
         spans = pattern.match(_ANYWHERE, text, at)
@@ -133,7 +139,7 @@ def _matches(pattern: RegexPattern, text: bytes) -> Iterator[Value]:
         if number > MAX_MATCHES:
             times = f"more than {MAX_MATCHES:,} times in {shown(text.decode())}"
             raise limit_exceeded(f"{shown(pattern.source)} matches {times}")
-        yield pattern.found(text, spans)
+        yield spans
         start, at = spans[0]
         if start == at:
             at += 1
@@ -146,9 +152,92 @@ def _re_pattern(source: Value) -> Value:
     return source
 
 
+def _split(*args: Value) -> Value:
+    """The parts of a text between the matches of a pattern, as in Java: without empty ones at the end, unless a
+    limit is given."""
+    pattern, text = _prepared("split", (args[1], args[0]))
+    limit = long_of("split", args, 2) if len(args) > 2 else 0
+    parts: list[str] = []
+    at = 0
+    for (start, stop), *_ in _matches(pattern, text):
+        if 0 < limit <= len(parts) + 1:
+            break
+        if stop > 0:
+            parts.append(text[at:start].decode())
+            at = stop
+    parts.append(text[at:].decode())
+    while limit == 0 and len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return tuple(parts)
+
+
+def _re_replace(name: str, most: int | None) -> Builtin:
+    """Replaces matches of a pattern; `$1` in the replacement is the first group, and a backslash takes the meaning
+    from what follows."""
+
+    def call(*args: Value) -> str:
+        pattern, text = _prepared(name, (args[1], args[0]))
+        parts = _replacement(name, args)
+        made: list[bytes] = []
+        size = at = 0
+        for spans in islice(_matches(pattern, text), most):
+            piece = [text[at : spans[0][0]]]
+            for part in parts:
+                if isinstance(part, bytes):
+                    piece.append(part)
+                elif part < len(spans):
+                    start, stop = spans[part]
+                    piece.append(text[start:stop] if start >= 0 else b"")
+                else:
+                    refuse(f"{shown_call(name, args)}: the pattern has no group {part}")
+            at = spans[0][1]
+            made += piece
+            size += sum(map(len, piece))
+            check_length(name, args, size // 4)
+        result = b"".join([*made, text[at:]]).decode()
+        check_length(name, args, len(result))
+        return result
+
+    return Builtin(name, 3, 3, call)
+
+
+def _replacement(name: str, args: tuple[Value, ...]) -> list[bytes | int]:
+    """The parts of a replacement: texts, and numbers of groups."""
+    parts: list[bytes | int] = []
+    for plain, group, escaped in _OF_REPLACEMENT.findall(text_of(name, args, 2)):
+        parts.append(int(group) if group else (plain or escaped[1:]).encode())
+    return parts
+
+
+def _like(name: str, value: Value, pattern: Value) -> bool:
+    args = (value, pattern)
+    compiled, text = _prepared(name, (_of_like(text_of(name, args, 1)), text_of(name, args, 0)))
+    return compiled.match(_WHOLE, text) is not None
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_like(pattern: str) -> str:
+    """A pattern of SQL's as a regular expression."""
+    meant = {"%": ".*", "_": "."}
+    found = _OF_LIKE.findall(pattern)
+    parts = [meant[plain] if plain in meant else re.escape(escaped or plain) for plain, escaped in found]
+    return f"(?s){''.join(parts)}"
+
+
 REGEXES = (
     _one_match("re-find", _ANYWHERE),
     _one_match("re-matches", _WHOLE),
     Builtin("re-seq", 2, 2, _re_seq),
     Builtin("re-pattern", 1, 1, _re_pattern),
+    _re_replace("re-replace", None),
+    _re_replace("re-replace-first", 1),
 )
+
+LIKES = (
+    Builtin("like", 2, 2, lambda value, pattern: value is not None and _like("like", value, pattern)),
+    Builtin("not-like", 2, 2, lambda value, pattern: value is not None and not _like("not-like", value, pattern)),
+)
+"""SQL's: % is any text, _ any character, and a backslash takes the meaning from what follows."""
+
+SPLIT = Builtin("split", 2, 3, _split)
+"""Of the namespace clojure.string."""

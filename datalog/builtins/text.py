@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
 from adalog.datalog.edn.writer import write
@@ -13,6 +13,7 @@ from adalog.datalog.values import Keyword, Symbol, Value, type_name
 
 MAX_CHARACTERS = 1 << 20
 
+_ITEMS = frozenset({"tuple", "list", "set"})
 _NAME = re.compile(r"[^\s,;\"'`~@^()\[\]{}\\:/][^\s,;\"`~@^()\[\]{}\\/]*")
 
 
@@ -35,15 +36,25 @@ def text(value: Value) -> str:
             return write(value)
 
 
-def _str(*args: Value) -> str:
-    whole = "".join(map(text, args))
-    # A rule that calls itself may double a string in every round, far faster than any deadline is looked at.
-    if len(whole) > MAX_CHARACTERS:
+def check_length(name: str, args: Sequence[Value], length: int) -> None:
+    """Raises LIMIT_EXCEEDED for a text of more characters than a built-in makes.
+
+    A rule that calls itself may double a string in every round, far faster than any deadline is looked at.
+    """
+    if length > MAX_CHARACTERS:
         raise limit_exceeded(
-            f"{shown_call('str', args)} has more than {MAX_CHARACTERS:,} characters, the most that `str` makes; "
+            f"{shown_call(name, args)} has more than {MAX_CHARACTERS:,} characters, the most that `{name}` makes; "
             "in a recursion, say with a clause where it ends"
         )
-    return whole
+
+
+def _put_together(name: str, args: Sequence[Value], parts: Sequence[str], separator: str = "") -> str:
+    check_length(name, args, sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1))
+    return separator.join(parts)
+
+
+def _str(*args: Value) -> str:
+    return _put_together("str", args, [*map(text, args)])
 
 
 def _subs(*args: Value) -> str:
@@ -62,8 +73,60 @@ def _test(name: str, holds: Callable[[str, str], bool]) -> Builtin:
     return Builtin(name, 2, 2, lambda *args: holds(text_of(name, args, 0), text_of(name, args, 1)))
 
 
-def _change(name: str, changed: Callable[[str], str | bool]) -> Builtin:
+def _change(name: str, changed: Callable[[str], Value]) -> Builtin:
     return Builtin(name, 1, 1, lambda *args: changed(text_of(name, args, 0)))
+
+
+def _join(*args: Value) -> str:
+    *first, collection = args
+    if collection is None:
+        return ""
+    if type_name(collection) not in _ITEMS:
+        refuse_type("join", args, collection, 'a collection in last place, as in (join ", " ["a" "b"])')
+    return _put_together("join", args, [*map(text, collection)], text(first[0]) if first else "")
+
+
+def _replace(name: str, most: int) -> Builtin:
+    """`replace`, or `replace-first`, of a text as it stands."""
+
+    def call(*args: Value) -> str:
+        whole, old, new = (text_of(name, args, index) for index in range(3))
+        times = whole.count(old) if most < 0 else min(most, whole.count(old))
+        check_length(name, args, len(whole) + times * (len(new) - len(old)))
+        return whole.replace(old, new, most)
+
+    return Builtin(name, 3, 3, call)
+
+
+def _found(name: str, find: Callable[..., int]) -> Builtin:
+    """The place of a part of a text, or nil."""
+
+    def call(*args: Value) -> int | None:
+        whole, part = text_of(name, args, 0), text_of(name, args, 1)
+        at = find(whole, part, *(max(0, long_of(name, args, 2)),) if len(args) > 2 else ())
+        return at if at >= 0 else None
+
+    return Builtin(name, 2, 3, call)
+
+
+def _found_last(whole: str, part: str, start: int | None = None) -> int:
+    """The last place of the part, no later than `start`."""
+    return whole.rfind(part) if start is None else whole.rfind(part, 0, start + len(part))
+
+
+def _padded(name: str, pad: Callable[[str, str], str]) -> Builtin:
+    """`lpad` or `rpad`: a text of so many characters, filled or cut, as in SQL."""
+
+    def call(*args: Value) -> str:
+        whole, width = text_of(name, args, 0), long_of(name, args, 1)
+        fill = text_of(name, args, 2) if len(args) > 2 else " "
+        check_length(name, args, width)
+        missing = width - len(whole)
+        if missing <= 0 or not fill:
+            return whole[: max(0, width)]
+        return pad(whole, (fill * -(-missing // len(fill)))[:missing])
+
+    return Builtin(name, 2, 3, call)
 
 
 def _name(value: Value) -> str:
@@ -103,7 +166,18 @@ STRINGS = (
     _test("includes?", str.__contains__),
     _change("upper-case", str.upper),
     _change("lower-case", str.lower),
+    _change("capitalize", str.capitalize),
     _change("trim", str.strip),
+    _change("triml", str.lstrip),
+    _change("trimr", str.rstrip),
+    _change("trim-newline", lambda whole: whole.rstrip("\r\n")),
+    _change("reverse", lambda whole: whole[::-1]),
+    _change("split-lines", lambda whole: tuple(re.split("\r?\n", whole.rstrip("\r\n")))),
+    Builtin("join", 1, 2, _join),
+    _replace("replace", -1),
+    _replace("replace-first", 1),
+    _found("index-of", str.find),
+    _found("last-index-of", _found_last),
     Builtin("blank?", 1, 1, lambda value: value is None or not text_of("blank?", (value,), 0).strip()),
 )
 """Those of the namespace clojure.string."""
@@ -115,3 +189,9 @@ NAMES = (
     Builtin("namespace", 1, 1, _namespace),
     Builtin("keyword", 1, 2, _keyword),
 )
+
+PADDING = (
+    _padded("lpad", lambda whole, fill: fill + whole),
+    _padded("rpad", lambda whole, fill: whole + fill),
+)
+"""SQL's."""

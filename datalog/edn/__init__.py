@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
 
@@ -119,9 +119,7 @@ def read_form(text: str, limits: Limits = DEFAULT, origin: str = "") -> Form:
     try:
         value = read(text, limits, clojure=True)
     except AdalogError as error:
-        if not origin or error.position is None:
-            raise
-        raise AdalogError(error.code, error.message, replace(error.position, origin=origin)) from None
+        raise (error.of_text(origin) if origin else error) from None
     return Form(value, read_outline(text).children[0], Lines(text, origin))
 
 
@@ -278,7 +276,7 @@ def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
 
 def _not_one(text: str, items: list[Value]) -> NoReturn:
     if not items:
-        raise EdnError("the text holds no form", Position(1, 1))
+        raise EdnError("the text holds no form: it is empty, or a comment", Position(1, 1))
     if items[0] in (Keyword("find"), Symbol("find")):
         raise EdnError("a query stands in brackets: [:find ?e :where [?e :person/name]]", Position(1, 1))
     message = f"{shown(items[1])} after the end of the form; one form is read, so put several into [ ]"

@@ -14,9 +14,10 @@ from adalog.datalog.values import EdnList, EdnMap, EdnSet, Value
 class Lines:
     """Offsets of one text as lines and columns."""
 
-    __slots__ = ("_origin", "_starts")
+    __slots__ = ("_origin", "_starts", "text")
 
     def __init__(self, text: str, origin: str = "") -> None:
+        self.text = text
         self._origin = origin
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
@@ -47,6 +48,13 @@ class Form:
         nodes = [None] * len(parts) if self._node is None else self._node.children
         for part, node in zip(parts, nodes, strict=True):
             yield Form(part, node, self._lines)
+
+    @property
+    def is_regex(self) -> bool:
+        """Whether it is written `#"…"`."""
+        if self._node is None or self._lines is None:
+            return False
+        return self._lines.text.startswith('#"', self._node.offset)
 
     @property
     def kind(self) -> str:

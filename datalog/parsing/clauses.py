@@ -11,7 +11,7 @@ from adalog.datalog.builtins import BUILTINS, Builtin
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
-from adalog.datalog.parsing.foreign_names import USAGES, instead_of_builtin
+from adalog.datalog.parsing.foreign_names import USAGES, instead_of_builtin, instead_of_operator
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
@@ -30,6 +30,12 @@ from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
+# In Clojure these take texts and patterns.
+_OF_PATTERNS = {
+    f"{namespace}{name}": f"re-{name}"
+    for namespace in ("", "clojure.string/")
+    for name in ("replace", "replace-first")
+}
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,16 @@ class ClauseParser:
         if is_symbol(items[0]) and items[0].value.name in CONNECTIVES and any(map(_is_clause, items[1:])):
             raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
         if len(items) > 5 and source.name == "$":
-            raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}")
+            raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}{_instead(items)}")
         terms = tuple(self._term(item, place) for place, item in enumerate(items))
+        if len(terms) > 3 and source.name == "$" and _is_no_transaction(terms[3]):
+            condition = instead_of_operator(items[2].value, shown(items[3])) if is_symbol(items[2]) else ""
+            if condition:
+                raise invalid(items[2], f"{shown(items[2])} has no place in {_PLACES}; {condition}")
+            raise invalid(
+                items[3],
+                f"the fourth place of a pattern is the transaction, a number or an entity id{_instead(items)}",
+            )
         return ast.Pattern(source, terms, position=form.position)
 
     def _term(self, form: Form, place: int | None = None) -> ast.Term:
@@ -121,7 +135,7 @@ class ClauseParser:
         call, *rest = form.items
         if not call.items or not is_symbol(call.items[0]):
             raise invalid(call, f"a call begins with the name of a built-in, e.g. (< ?x 3), not {shown(call)}")
-        if len(rest) > 1:
+        if len(rest) > 1 and call.items[0].value.name in BUILTINS:
             if is_symbol(rest[0]) and rest[0].value.name in ("and", "or"):
                 raise invalid(rest[0], _joined(rest[0].value.name, (call, *rest[1:])))
             bound = next((each for each in rest if each.kind == "vector" or is_variable(each)), rest[0])
@@ -130,6 +144,10 @@ class ClauseParser:
         name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
         if name in NAMES:
             return self._nested(form, call, rest)
+        if name in CONNECTIVES and any(each.kind == "vector" and _is_clause(each) for each in arguments):
+            raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
+        if name in _OF_PATTERNS and len(arguments) > 1 and arguments[1].is_regex:
+            name = _OF_PATTERNS[name]
         built_in = BUILTINS.get(name)
         if built_in is None:
             if name in (self.rules or ()):
@@ -292,6 +310,19 @@ class ClauseParser:
 def _is_question(form: Form) -> bool:
     """`?x`, and no plain symbol."""
     return is_symbol(form) and form.value.name.startswith("?")
+
+
+def _instead(items: Sequence[Form]) -> str:
+    """What to write for a pattern with something else than a transaction in its fourth place."""
+    if type(items[3].value) is bool:
+        return "; whether it was added is the fifth: [?e :person/name ?name _ true]"
+    if any(isinstance(each.value, Keyword) for each in items[3:]):
+        return "; each attribute has a pattern of its own: [?e :person/name ?name] [?e :person/age 36]"
+    return ""
+
+
+def _is_no_transaction(term: ast.Term) -> bool:
+    return isinstance(term, ast.LookupRef) or (isinstance(term, ast.Const) and type(term.value) is not int)
 
 
 def _infix(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from adalog.datalog import ast
@@ -39,6 +40,11 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -
         elements.pop()
     if not elements:
         raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
+    for form, after in pairwise(elements):
+        if is_symbol(form) and form.value.name.lower() in ("where", "in") and after.kind == "vector":
+            raise invalid(form, f"a section begins with a colon: write :{form.value.name.lower()}")
+        if _is("pull", form) and after.kind == "list":
+            raise invalid(form, f"the name stands within the brackets: (pull {shown(after)[1:]}")
     parsed = tuple(_element(form) for form in elements)
     return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=forms[0].position)
 
@@ -108,10 +114,23 @@ def _pull(form: Form) -> ast.FindPull:
         rest = rest[1:]
     if len(rest) == 2 and _is("*", rest[1]):
         raise invalid(rest[1], f"a pull pattern is a vector: (pull {shown(rest[0])} [*])")
+    if len(rest) == 2 and (binding := _bound_by(rest[0])) is not None:
+        raise invalid(
+            rest[0], f"a pull in :find takes a variable: bind it in :where, {binding}, or use the field pull"
+        )
     if len(rest) != 2 or not is_variable(rest[0]):
         raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
     pattern = variable(rest[1]) if is_variable(rest[1]) else parse_pull(rest[1])
     return ast.FindPull(variable(rest[0]), source, pattern, write(form.value), position=form.position)
+
+
+def _bound_by(entity: Form) -> str | None:
+    """The clause that binds ?e to an entity that is named by a keyword, a lookup ref or a number."""
+    if isinstance(entity.value, Keyword):
+        return f"[?e :db/ident {shown(entity)}]"
+    if entity.kind == "vector" and len(entity.items) == 2 and isinstance(entity.items[0].value, Keyword):
+        return f"[?e {' '.join(map(shown, entity.items))}]"
+    return f"[(ground {shown(entity)}) ?e]" if type(entity.value) is int else None
 
 
 def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:

@@ -11,18 +11,17 @@ from typing import Final
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
+from adalog.datalog.values import Symbol
 
 # Names as `_key` writes them, and what to write in their place.
 _BUILTINS: Final = {
-    "like ilike notlike similarto glob": "parts of a text are tested by includes?, starts-with? and ends-with?, "
-    'patterns by re-find: [(includes? ?text "part")]',
+    "ilike similarto glob": 'write like, after lower-case where the case is not to count: [(like ?text "Fix%")]',
     "regex regexp regexpmatch regexplike rematch rlike match matches test": "a regular expression is searched with "
     're-find, and compared with the whole text by re-matches: [(re-find #"^a" ?text)]',
-    "contains contain has search fulltext indexof position strpos charindex instr": "a part of a text is asked for "
+    "contains contain has search fulltext": "a part of a text is asked for "
     'with includes?, a member of a set with contains?: [(includes? ?text "part")]',
-    "in isin notin oneof anyof elementof": "several values are given as [?x ...] in :in, or written as "
-    "[(ground [1 2]) [?x ...]]; [(contains? #{1 2} ?x)] tests one",
-    "between": "two comparisons say it: [(<= 1 ?x 9)]",
+    "position strpos charindex instr": "write index-of, which counts from 0",
+    "isin oneof anyof elementof": "write in, as in [(in ?x [1 2])]",
     "isnull isnil null notnull isnotnull isempty exists notexists has?": "an entity without an attribute is found "
     "with [(missing? $ ?e :person/name)], one that has it with the pattern [?e :person/name]",
     "coalesce ifnull nvl orelse getorelse getordefault if case cond when iff nullif": "a default is given by "
@@ -31,12 +30,18 @@ _BUILTINS: Final = {
     "lower lcase lowercase tolower tolowercase downcase": "write lower-case",
     "length len size charlength strlen cardinality": "the length of a text or collection is (count ?x)",
     "substring substr slice left right mid": "a part of a text is [(subs ?text 0 3) ?part]",
-    "concat strcat concatenate stringjoin format printf tostring stringify string tochar": "texts are put together "
+    "concat strcat concatenate stringjoin tostring stringify string": "texts are put together "
     'and values shown by str: [(str ?a " " ?b) ?text]',
-    "strip ltrim rtrim triml trimr": "write trim",
-    "round floor ceil ceiling trunc truncate": "the fraction is cut off by [(long ?x) ?n]; there is no rounding",
-    "int integer tointeger parseint parselong tonumber parsedouble float cast convert number num": "numbers "
-    "are converted by long, double, bigint and bigdec; a text is not read as one",
+    "printf sprintf tochar": "write format",
+    "strip": "write trim",
+    "ltrim": "write triml",
+    "rtrim": "write trimr",
+    "padleft leftpad padstart": "write lpad",
+    "padright rightpad padend": "write rpad",
+    "ceiling": "write ceil",
+    "trunc": "the fraction is cut off by [(long ?x) ?n]",
+    "int integer tointeger parseint tonumber float cast convert number num": "numbers are converted by long, "
+    "double, bigint and bigdec; a text is read by parse-long or parse-double",
     "div intdiv quotient": "the whole part of a quotient is quot, / divides",
     "modulo %": "a remainder is rem, or mod with the divisor's sign",
     "add plus addition": "write +",
@@ -45,11 +50,12 @@ _BUILTINS: Final = {
     "divide": "write /",
     "increment": "write inc",
     "decrement": "write dec",
-    "pow power sqrt exp log ln sin cos": "there are + - * / quot rem mod abs, and no powers or roots",
+    "power": "write pow",
+    "ln": "write log",
     "<> !== /= neq ne notequal notequals isnot ≠": "write not=, as in [(not= ?x 3)]",
     "=== eq equal equals is eql identical identical?": "write =, as in [(= ?x 3)]",
-    "gt greater greaterthan after isafter after?": "write >, as in [(> ?x 3)]; it compares instants, too",
-    "lt less lessthan before isbefore before?": "write <, as in [(< ?x 3)]; it compares instants, too",
+    "gt greater greaterthan after isafter": "write >, as in [(> ?x 3)]; it compares instants, too",
+    "lt less lessthan before isbefore": "write <, as in [(< ?x 3)]; it compares instants, too",
     "gte ge >== => greaterorequal ≥": "write >=",
     "lte le =< lessorequal ≤": "write <=",
     "&& all every every?": "clauses that stand one after the other hold together; (and …) is for branches of or",
@@ -61,7 +67,8 @@ _BUILTINS: Final = {
     "the instant from :in, as in :in $ ?now",
     "date datetime timestamp todate parsedate instant inst": 'an instant is written #inst "2024-05-01", and '
     "compared by < and >",
-    "extract datepart datetrunc getyear getmonth getday todayofweek weekday dow": "parts of an instant are year, "
+    "datetrunc trunctime startof": "write truncate, as in [(truncate ?t :month) ?month]",
+    "extract datepart getyear getmonth getday todayofweek weekday dow": "parts of an instant are year, "
     "month, day, hour, minute, second and day-of-week",
     "typeof type class instance? istype": "types are tested by string?, int?, double?, keyword?, inst? and so on",
     "nth first last head": "a collection is taken apart by a binding: [(untuple ?v) [?a ?b]]",
@@ -78,8 +85,8 @@ _BUILTINS: Final = {
     "random rand-int rand-nth": "(rand ?x) and (sample 3 ?x) choose in :find",
     "map filter reduce apply fn let some-> -> ->>": "a call has values for arguments; nest no functions, and bind "
     "each result: [(inc ?x) ?y] [(str ?y) ?z]",
-    "replace split join reverse replacefirst lpad rpad": "texts are put together and cut by str and subs; there is "
-    "no function for this",
+    "regexpreplace replaceall resub gsub": 'write re-replace, as in [(re-replace ?text #"a+" "b") ?new]',
+    "stringsplit splitpart": 'write split, as in [(split ?text #",") ?parts]',
 }
 
 
@@ -156,6 +163,16 @@ def instead_of_builtin(name: str) -> str:
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
+
+
+def instead_of_operator(operator: Symbol, operand: str) -> str:
+    """What to write for a condition within a pattern, `[?e :person/age > 3]`; nothing for other names."""
+    own, name = "a condition is a clause of its own, after [?e :person/age ?age]", operator.name
+    known = next((each for each in (name, name.lower()) if each in BUILTINS), None)
+    if known is not None:
+        return f"{own}: {USAGES.get(known) or f'[({known} ?age {operand})]'}"
+    advice = _TABLES[0].get(_key(name) + ("null" if (name.lower(), operand) == ("is", "nil") else ""))
+    return "" if advice is None else f"{own}; {advice}"
 
 
 def instead_of_aggregate(name: str) -> str:

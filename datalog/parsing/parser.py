@@ -6,7 +6,7 @@ is wrong and says what would be right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
 from adalog.datalog import ast
@@ -137,6 +137,8 @@ def _sections_of_list(form: Form) -> _Sections:
             section = sections[name] = _Section(item, [])
         elif section is None:
             hint = "; send the query alone, [:find …]" if is_symbol(item) and item.value.name.endswith("q") else ""
+            if shown(form) == "[object Object]":
+                hint = "; this is what JavaScript makes of an object: send the query as text"
             raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}{hint}")
         else:
             section.forms.append(item)
@@ -243,6 +245,14 @@ _MISTAKEN: Mapping[str, str] = {
 """Symbols of other languages in :find, which are variables here."""
 
 
+def _dotted(name: str, known: Collection[str]) -> str:
+    """What to write for `?e.title`, or nothing."""
+    entity, dot, attribute = name.partition(".")
+    if not dot or entity not in known:
+        return ""
+    return f"; an attribute is bound in :where: [{entity} :…/{attribute} ?{attribute}]"
+
+
 def _check_bound(query: ast.Query) -> None:
     """What :find and :with ask for must occur in :where or :in."""
     given = (targets(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
@@ -250,6 +260,6 @@ def _check_bound(query: ast.Query) -> None:
     known.update(names_in(query.where, inside_not=True))
     for asked, section in [(e.var, ":find") for e in query.find.elements] + [(v, ":with") for v in query.with_]:
         if asked.name not in known:
-            hint = _MISTAKEN.get(asked.name) or nearest(asked.name, known)
+            hint = _MISTAKEN.get(asked.name) or _dotted(asked.name, known) or nearest(asked.name, known)
             why = f"nothing in :where or :in binds it{hint}"
             raise AdalogError(Code.UNBOUND_VARIABLE, f"{asked.name} is in {section}, but {why}", asked.position)

@@ -71,7 +71,7 @@ def _sub(form: Form) -> PullPattern | Recursion:
         name = form.value.name if is_symbol(form) else form.value
         if type(name) is str and name == _ENDLESS:
             return Recursion(None)
-        hint = f"; write [{shown(form)}]" if isinstance(form.value, Keyword) else ""
+        hint = f"; write [{shown(form)}]" if isinstance(form.value, Keyword) or name == "*" else ""
         raise invalid(
             form, f"after an attribute comes a pattern, a depth from 1 on, or ..., not {shown(form)}{hint}"
         )
@@ -118,6 +118,10 @@ def _expression(form: Form) -> PullAttribute:
         name = shown(items[0])
         raise invalid(form, f"{name} has no options here; write it by itself, or [{name} :limit 5]")
     if len(options) % 2:
+        if options[0].kind in ("vector", "map") and isinstance(items[0].value, Keyword):
+            name, inner = shown(items[0]), shown(options[0])
+            meant = f"{{{name} {inner}}}" if options[0].kind == "vector" else f"[{name} {inner[1:-1]}]"
+            raise invalid(options[0], f"{inner} cannot follow {name} here; write {meant}")
         raise invalid(options[-1], f"options come in pairs, and {shown(options[-1])} has no value")
     given: set[str] = set()
     for option, value in zip(options[::2], options[1::2], strict=True):

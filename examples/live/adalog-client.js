@@ -190,6 +190,8 @@ var AdalogError = class extends Error {
   column;
   /** How long the server wants to be left alone, in milliseconds. */
   retryAfter;
+  /** The transaction that the client has seen and the server does not have (yet). */
+  minBasisT;
   constructor(code, message, more = {}) {
     super(message, more.cause === void 0 ? void 0 : { cause: more.cause });
     this.code = code;
@@ -197,16 +199,18 @@ var AdalogError = class extends Error {
     this.line = more.line;
     this.column = more.column;
     this.retryAfter = more.retryAfter;
+    this.minBasisT = more.minBasisT;
   }
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable: retryable2, line, column, retryAfter: seconds } = extensions;
+  const { code, retryable: retryable2, line, column, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable2 === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
-    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2
+    retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2,
+    minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : void 0
   });
 }
 function network(cause) {
@@ -315,10 +319,10 @@ async function send({ url, fetch: fetch2 }, body, accept, headers, signal) {
     throw network(error);
   }
 }
-async function answerOf(response, signal) {
+async function answerOf(response, signal, heard) {
   let text;
   try {
-    text = await response.text();
+    text = await textOf(response, heard);
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -334,6 +338,20 @@ async function answerOf(response, signal) {
   if (!response.ok || answer?.data === void 0 || answer.data === null)
     throw refused(response, text);
   return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
+}
+async function textOf(response, heard) {
+  if (heard === void 0 || !response.body)
+    return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (; ; ) {
+    const { done, value } = await reader.read();
+    if (done)
+      return text + decoder.decode();
+    heard();
+    text += decoder.decode(value, { stream: true });
+  }
 }
 function refused(response, text) {
   const said = text.trim().slice(0, 200);
@@ -376,7 +394,7 @@ var Connection = class {
   get isOpen() {
     return this.#disconnect !== void 0;
   }
-  /** Connects, where it neither is connected nor waits to be. */
+  /** Connects, unless it is connected or waits for the next attempt. */
   open() {
     if (this.#disconnect !== void 0 || this.#stopWaiting !== void 0)
       return;
@@ -574,10 +592,10 @@ var LiveQuery = class {
   #status = "loading";
   #error;
   #warnings = [];
-  /** The state as it was last asked for; undefined where something changed since. */
+  /** The state that `getState` has returned; undefined after a change. */
   #state;
   #rows;
-  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  /** The resume token of the last event, which may be in the middle of a snapshot. */
   #token;
   /** The snapshot that is arriving, in chunks. */
   #arriving;
@@ -676,8 +694,8 @@ var LiveQuery = class {
     });
   }
   /**
-   * The changes from now on, each once and in order; first of all the rows that are there already, if they are. Whoever is
-   * slow holds up nothing but this live query. Leaving the loop closes it.
+   * The changes from now on, each once and in order, after a first one with the present rows, if there are some. A slow loop delays
+   * only this live query. Leaving the loop closes it.
    */
   async *[Symbol.asyncIterator]() {
     const iteration = new Iteration();
@@ -739,7 +757,7 @@ var LiveQuery = class {
     this.#options.signal?.removeEventListener("abort", this.close);
     this.#connection.close();
   }
-  /** What is sent to begin, or to go on. */
+  /** The subscription as it is sent: from the beginning, or from the last event. */
   #operation() {
     const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
     const variables = { query: this.#query, encoding };
@@ -798,7 +816,7 @@ var LiveQuery = class {
     this.#end("failed", error);
     this.#notify();
   }
-  /** Asks for all rows anew, where those of before cannot be gone on from. */
+  /** Requests all rows again, if the stream cannot be resumed. */
   #startOver(reason) {
     this.#token = void 0;
     this.#arriving = void 0;
@@ -864,7 +882,7 @@ var LiveQuery = class {
     this.#resume = resume;
     this.#become("live", void 0);
   }
-  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  /** Keeps the array if the warnings are the same, also when the stream has started again. */
   #warn(warnings) {
     if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings))
       return;
@@ -909,7 +927,7 @@ function fresh(key, columns) {
   return { set: new RowSet(key, columns), columns };
 }
 function keyFailed(cause) {
-  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
 function guarded(call) {
   try {
@@ -981,40 +999,6 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
   }
 }
 
-// dist/seen-basis.js
-var SeenBasis = class {
-  #t;
-  get t() {
-    return this.#t;
-  }
-  /** The operation with what has been seen. */
-  onto(operation) {
-    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
-  }
-  /**
-   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
-   * is of another database, a restored one for example, and starts anew.
-   */
-  saw(t, least) {
-    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
-      this.#t = t;
-  }
-  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
-  over(transport) {
-    return (operation, receiver) => transport(() => this.onto(operation()), {
-      ...receiver,
-      next: (answers) => {
-        for (const { data } of answers) {
-          const t = data?.live?.basisT ?? data?.transactions?.t;
-          if (t !== void 0)
-            this.saw(t);
-        }
-        receiver.next(answers);
-      }
-    });
-  }
-};
-
 // dist/event-stream.js
 function eventStream() {
   let rest = "";
@@ -1055,14 +1039,42 @@ function eventStream() {
   };
 }
 
+// dist/silence.js
+function silence(mostMs, stopped) {
+  const connection = new AbortController();
+  let last = Date.now();
+  const lasts = () => Date.now() - last;
+  const lost = () => connection.abort(network(`silence for ${lasts() / 1e3} s`));
+  const abort = () => connection.abort(stopped?.reason);
+  let timer = setTimeout(lost, mostMs);
+  stopped?.addEventListener("abort", abort, { once: true });
+  if (stopped?.aborted)
+    abort();
+  return {
+    signal: connection.signal,
+    lasts,
+    lost,
+    heard() {
+      last = Date.now();
+      clearTimeout(timer);
+      timer = setTimeout(lost, mostMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      stopped?.removeEventListener("abort", abort);
+      connection.abort();
+    }
+  };
+}
+
 // dist/event-streams.js
 var MOST_OPERATIONS = 256;
 var OVERLAP_MS = 1e3;
 var PATIENCE_MS = 3e3;
-function eventStreamLinks(endpoint, silenceMs) {
+function eventStreamLinks(address, silenceMs) {
   return (headers, listener, operation) => {
     const ids = /* @__PURE__ */ new Set();
-    const told = /* @__PURE__ */ new Set();
+    const sent = /* @__PURE__ */ new Set();
     const open = /* @__PURE__ */ new Set();
     let current;
     let isChanging = false;
@@ -1092,7 +1104,8 @@ function eventStreamLinks(endpoint, silenceMs) {
           open.delete(stream2);
         }
       };
-      stopBefore(({ isOpen }) => !isOpen);
+      const last = before.filter(({ isOpen }) => isOpen).at(-1);
+      stopBefore((stream2) => stream2 !== last);
       let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
       const stopping = new AbortController();
       const stream = {
@@ -1147,15 +1160,15 @@ function eventStreamLinks(endpoint, silenceMs) {
         if (current === stream && refusal !== void 0)
           end(new AdalogError("UNAUTHENTICATED", refusal.message));
       };
-      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () => ifCurrent(() => {
+      receiveEvents(address, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () => ifCurrent(() => {
         clearTimeout(patience);
         stream.isOpen = true;
         patience = setTimeout(() => stopBefore(), OVERLAP_MS);
         listener.opened();
         for (const id of stream.ids) {
-          if (!ids.has(id) || told.has(id))
+          if (!ids.has(id) || sent.has(id))
             continue;
-          told.add(id);
+          sent.add(id);
           listener.sent(id);
         }
       })).then(() => ifCurrent(() => end(network("the event stream has ended"))), (error) => ifCurrent(() => end(error instanceof AdalogError ? error : network(error))));
@@ -1182,7 +1195,7 @@ function eventStreamLinks(endpoint, silenceMs) {
       remove(id) {
         if (ids.delete(id))
           change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh2) {
         headers = fresh2;
@@ -1196,24 +1209,17 @@ function eventStreamLinks(endpoint, silenceMs) {
 function isRefusal({ extensions }) {
   return extensions?.["code"] === "UNAUTHENTICATED";
 }
-async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, receive, opened) {
-  const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
-  stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
-  let heard = Date.now();
-  let timer = setTimeout(silence, silenceMs);
-  const stopListening = onWake(() => {
-    if (Date.now() - heard > silenceMs / 2)
-      silence();
-  });
+async function receiveEvents(address, headers, operations, silenceMs, stopped, receive, opened) {
+  const watch = silence(silenceMs, stopped);
+  const { signal } = watch;
+  const stopListening = onWake(() => watch.lasts() > silenceMs / 2 && watch.lost());
   const aborted = new Promise((_, reject) => {
-    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await answerOf(response, connection.signal);
+      await answerOf(response, signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
     }
     if (response.body === null)
@@ -1224,25 +1230,21 @@ async function receiveEvents(endpoint, headers, operations, silenceMs, stopped, 
     const parse = eventStream();
     for (; ; ) {
       const { done, value } = await reader.read();
-      clearTimeout(timer);
-      heard = Date.now();
+      watch.heard();
       if (done || stopped.aborted)
         return;
-      timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
   };
   try {
     await Promise.race([read(), aborted]);
   } catch (error) {
-    if (connection.signal.aborted)
-      throw connection.signal.reason;
+    if (signal.aborted)
+      throw signal.reason;
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
-    clearTimeout(timer);
     stopListening();
-    stopped.removeEventListener("abort", stop);
-    connection.abort();
+    watch.stop();
   }
 }
 
@@ -1261,7 +1263,7 @@ function withFallback(first, second, warn) {
         ...listener,
         opened() {
           isOpen = prefersSecond = true;
-          if (!hasWarned)
+          if (!hasWarned && !hasWorked)
             warn("no WebSocket can be opened to the server; live queries use event streams instead");
           hasWarned = true;
           listener.opened();
@@ -1376,184 +1378,6 @@ var FINAL_CLOSE_CODES = {
   4406: "PROTOCOL",
   4409: "PROTOCOL",
   4429: "PROTOCOL"
-};
-
-// dist/multiplexer.js
-var GOOD_MS2 = 1e4;
-var LEAST_RENEWAL_MS = 1e3;
-var Multiplexer = class {
-  #factory;
-  #credentials;
-  #backoff;
-  #subscriptions = /* @__PURE__ */ new Map();
-  #count = 0;
-  #link;
-  #headers = {};
-  #openedAt = Number.POSITIVE_INFINITY;
-  #attempt = 0;
-  /** Refusals since a connection was accepted. */
-  #refusals = 0;
-  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
-  #turn = 0;
-  #isConnecting = false;
-  #stopWaiting;
-  #renewal;
-  constructor(factory, credentials, backoff) {
-    this.#factory = factory;
-    this.#credentials = credentials;
-    this.#backoff = backoff;
-  }
-  transport = (operation, receiver) => {
-    this.#count += 1;
-    const id = String(this.#count);
-    this.#subscriptions.set(id, { operation: operation(), receiver });
-    if (this.#link !== void 0)
-      this.#link.add(id);
-    else if (!this.#isConnecting && this.#stopWaiting === void 0)
-      this.#connect();
-    return () => {
-      if (!this.#subscriptions.delete(id))
-        return;
-      this.#link?.remove(id);
-      this.#closeIfUnused();
-    };
-  };
-  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
-  #closeIfUnused() {
-    queueMicrotask(() => {
-      if (this.#subscriptions.size === 0)
-        this.#disconnect();
-    });
-  }
-  #disconnect() {
-    this.#turn += 1;
-    this.#isConnecting = false;
-    this.#stopWaiting?.();
-    this.#stopWaiting = void 0;
-    clearTimeout(this.#renewal);
-    const link = this.#link;
-    this.#link = void 0;
-    link?.close();
-  }
-  #connect() {
-    const turn = this.#turn += 1;
-    this.#isConnecting = true;
-    this.#credentials.headers().then((headers) => turn === this.#turn && this.#open(headers), (error) => turn === this.#turn && this.#lost(error instanceof AdalogError ? error : network(error)));
-  }
-  #open(headers) {
-    const turn = this.#turn += 1;
-    this.#isConnecting = false;
-    this.#headers = headers;
-    this.#openedAt = Number.POSITIVE_INFINITY;
-    const current = (act) => {
-      return (...given) => {
-        if (turn === this.#turn)
-          act(...given);
-      };
-    };
-    const listener = {
-      opened: current(() => {
-        this.#openedAt = Date.now();
-        this.#refusals = 0;
-      }),
-      sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
-      next: current((id, answers) => this.#next(id, answers)),
-      end: current((id, error) => this.#end(id, error)),
-      refused: current((error) => void this.#refused(error)),
-      lost: current((error) => this.#lost(error))
-    };
-    const link = this.#factory(headers, listener, (id) => this.#subscriptions.get(id).operation);
-    this.#link = link;
-    for (const id of this.#subscriptions.keys())
-      link.add(id);
-    this.#renewAfter(renewalDelay(headers));
-  }
-  #next(id, answers) {
-    const subscription = this.#subscriptions.get(id);
-    if (subscription === void 0)
-      return;
-    subscription.operation = answers.reduce(resumed, subscription.operation);
-    subscription.receiver.next(answers);
-  }
-  #end(id, error) {
-    const subscription = this.#subscriptions.get(id);
-    this.#subscriptions.delete(id);
-    this.#closeIfUnused();
-    subscription?.receiver.end(error);
-  }
-  #endAll(error) {
-    this.#disconnect();
-    this.#attempt = this.#refusals = 0;
-    for (const id of [...this.#subscriptions.keys()])
-      this.#end(id, error);
-  }
-  #interrupted(error) {
-    for (const { receiver } of [...this.#subscriptions.values()])
-      receiver.interrupted(error);
-  }
-  #lost(error) {
-    this.#disconnect();
-    if (!error.retryable) {
-      this.#endAll(error);
-      return;
-    }
-    if (Date.now() - this.#openedAt > GOOD_MS2)
-      this.#attempt = 0;
-    this.#connectAfter(delay(this.#backoff, this.#attempt, error.retryAfter), error.retryAfter === void 0);
-    this.#attempt += 1;
-    this.#interrupted(error);
-  }
-  /** Goes on with another token, at once the first time, if there is one. */
-  async #refused(error) {
-    const refused2 = this.#headers;
-    this.#disconnect();
-    const turn = this.#turn;
-    this.#isConnecting = true;
-    this.#interrupted(void 0);
-    this.#refusals += 1;
-    try {
-      const fresh2 = await this.#credentials.after(refused2, error);
-      if (turn !== this.#turn)
-        return;
-      if (this.#refusals === 1)
-        this.#open(fresh2);
-      else
-        this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
-    } catch (failure) {
-      if (turn === this.#turn)
-        this.#lost(failure instanceof AdalogError ? failure : network(failure));
-    }
-  }
-  /** `early`: at once when the network or the tab comes back. */
-  #connectAfter(ms, early) {
-    this.#stopWaiting = later(ms, early, () => {
-      this.#stopWaiting = void 0;
-      this.#connect();
-    });
-  }
-  #renewAfter(ms) {
-    clearTimeout(this.#renewal);
-    if (ms !== void 0)
-      this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
-  }
-  async #renew() {
-    const turn = this.#turn;
-    let headers = this.#headers;
-    try {
-      headers = await this.#credentials.headers(this.#headers);
-    } catch {
-    }
-    if (turn !== this.#turn)
-      return;
-    const wait = renewalDelay(headers);
-    if (isSame(headers, this.#headers)) {
-      this.#renewAfter(wait && Math.max(wait, LEAST_RENEWAL_MS));
-      return;
-    }
-    this.#headers = headers;
-    this.#link?.renew(headers);
-    this.#renewAfter(wait);
-  }
 };
 
 // dist/web-socket.js
@@ -1703,26 +1527,437 @@ function retryable({ code, message }) {
   return new AdalogError(code, message, { retryable: true });
 }
 
-// dist/transports.js
-function transportOf(options, endpoint, backoff) {
-  if (options.webSocket !== void 0)
-    return webSocket(options.webSocket);
-  return new Multiplexer(linksOf(options, endpoint), credentialsOf(endpoint), backoff).transport;
-}
-function linksOf(options, endpoint) {
-  const { silenceMs = 6e4, onWarning = (message) => console.warn(`adalog: ${message}`) } = options;
+// dist/links.js
+var SILENCE_MS = 6e4;
+function linksOf(options, address) {
+  const { silenceMs = SILENCE_MS } = options;
   const Implementation = options.webSocketImpl ?? globalThis.WebSocket;
-  const events = eventStreamLinks(endpoint, silenceMs);
+  const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
   if (wanted === "event-stream" || Implementation === void 0)
     return events;
-  const both = withFallback(webSocketLinks(absolute(endpoint.url), Implementation, silenceMs), events, onWarning);
+  const both = withFallback(webSocketLinks(absolute(address.url), Implementation, silenceMs), events, warningsOf(options));
   if (options.transport !== void 0)
     return both;
   return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);
 }
+function warningsOf({ onWarning = (message) => console.warn(`adalog: ${message}`) }) {
+  return onWarning;
+}
 function absolute(url) {
   return new URL(url, globalThis.location?.href).href;
+}
+
+// dist/seen-basis.js
+var SeenBasis = class {
+  #t;
+  #patienceMs;
+  /** Since when the server refuses requests because it does not have the transaction. */
+  #missingSince;
+  /** `patienceMs`: after so long a transaction that the server does not have is forgotten. */
+  constructor(patienceMs) {
+    this.#patienceMs = patienceMs;
+  }
+  get t() {
+    return this.#t;
+  }
+  /** The operation with what has been seen. */
+  onto(operation) {
+    return this.#t === void 0 ? operation : { ...operation, extensions: { minBasisT: this.#t } };
+  }
+  /**
+   * An answer is as of `t`. `least`: the `minBasisT` of its request. An older answer is from another database, a restored one
+   * for example, whose transactions count from then on.
+   */
+  saw(t, least) {
+    this.#missingSince = void 0;
+    if (this.#t === void 0 || isAfter(t, this.#t) || least !== void 0 && isAfter(least, t))
+      this.#t = t;
+  }
+  /** Learns from the root fields of an answer. */
+  sawIn(data) {
+    for (const [name, value] of Object.entries(data ?? {})) {
+      const t = value?.basisT ?? (name === "transact" || name === "transactions" ? value?.t : void 0);
+      if (typeof t === "number" || typeof t === "string")
+        this.saw(t);
+    }
+  }
+  /**
+   * The server has refused a request. If it lacks the transaction for long, that belongs to another database, one before a restore
+   * for example, and no longer counts.
+   */
+  refused({ minBasisT }) {
+    if (minBasisT === void 0)
+      return;
+    this.#missingSince ??= Date.now();
+    if (Date.now() - this.#missingSince >= this.#patienceMs)
+      this.#t = this.#missingSince = void 0;
+  }
+  /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
+  over(transport) {
+    return (operation, receiver) => transport(() => this.onto(operation()), {
+      ...receiver,
+      next: (answers) => {
+        for (const { data, errors } of answers) {
+          if (errors?.length)
+            this.refused(fromWire(errors));
+          this.sawIn(data);
+        }
+        receiver.next(answers);
+      },
+      end: (error) => {
+        if (error !== void 0)
+          this.refused(error);
+        receiver.end(error);
+      }
+    });
+  }
+};
+
+// dist/multiplexer.js
+var GOOD_MS2 = 1e4;
+var LEAST_RENEWAL_MS = 1e3;
+var Multiplexer = class {
+  #factory;
+  #credentials;
+  #backoff;
+  #subscriptions = /* @__PURE__ */ new Map();
+  #count = 0;
+  #link;
+  #headers = {};
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  /** How often the token was refused since the server last accepted a connection. */
+  #refusals = 0;
+  /** The number of the connection or attempt; events of earlier ones are ignored. */
+  #turn = 0;
+  #isConnecting = false;
+  #stopWaiting;
+  #renewal;
+  constructor(factory, credentials, backoff) {
+    this.#factory = factory;
+    this.#credentials = credentials;
+    this.#backoff = backoff;
+  }
+  transport = (operation, receiver) => {
+    this.#count += 1;
+    const id = String(this.#count);
+    this.#subscriptions.set(id, { operation: operation(), receiver });
+    if (this.#link !== void 0)
+      this.#link.add(id);
+    else if (!this.#isConnecting && this.#stopWaiting === void 0)
+      this.#connect();
+    return () => {
+      if (!this.#subscriptions.delete(id))
+        return;
+      this.#link?.remove(id);
+      this.#closeIfUnused();
+    };
+  };
+  /** Closes the connection if no subscription is left; one that starts in the same task still uses it. */
+  #closeIfUnused() {
+    queueMicrotask(() => {
+      if (this.#subscriptions.size === 0)
+        this.#disconnect();
+    });
+  }
+  #disconnect() {
+    this.#turn += 1;
+    this.#isConnecting = false;
+    this.#stopWaiting?.();
+    this.#stopWaiting = void 0;
+    clearTimeout(this.#renewal);
+    const link = this.#link;
+    this.#link = void 0;
+    link?.close();
+  }
+  #connect() {
+    const turn = this.#turn += 1;
+    this.#isConnecting = true;
+    this.#credentials.headers().then((headers) => turn === this.#turn && this.#open(headers), (error) => turn === this.#turn && this.#lost(error instanceof AdalogError ? error : network(error)));
+  }
+  #open(headers) {
+    const turn = this.#turn += 1;
+    this.#isConnecting = false;
+    this.#headers = headers;
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    const current = (act) => {
+      return (...given) => {
+        if (turn === this.#turn)
+          act(...given);
+      };
+    };
+    const listener = {
+      opened: current(() => {
+        this.#openedAt = Date.now();
+        this.#refusals = 0;
+      }),
+      sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
+      interrupted: current((id, error) => this.#subscriptions.get(id)?.receiver.interrupted(error)),
+      next: current((id, answers) => this.#next(id, answers)),
+      end: current((id, error) => this.#end(id, error)),
+      refused: current((error) => void this.#refused(error)),
+      lost: current((error) => this.#lost(error))
+    };
+    const link = this.#factory(headers, listener, (id) => this.#subscriptions.get(id).operation);
+    this.#link = link;
+    for (const id of this.#subscriptions.keys())
+      link.add(id);
+    this.#renewAfter(renewalDelay(headers));
+  }
+  #next(id, answers) {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === void 0)
+      return;
+    subscription.operation = answers.reduce(resumed, subscription.operation);
+    subscription.receiver.next(answers);
+  }
+  #end(id, error) {
+    const subscription = this.#subscriptions.get(id);
+    this.#subscriptions.delete(id);
+    this.#closeIfUnused();
+    subscription?.receiver.end(error);
+  }
+  #endAll(error) {
+    this.#disconnect();
+    this.#attempt = this.#refusals = 0;
+    for (const id of [...this.#subscriptions.keys()])
+      this.#end(id, error);
+  }
+  #interrupted(error) {
+    for (const { receiver } of [...this.#subscriptions.values()])
+      receiver.interrupted(error);
+  }
+  #lost(error) {
+    this.#disconnect();
+    if (!error.retryable) {
+      this.#endAll(error);
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS2)
+      this.#attempt = 0;
+    this.#connectAfter(delay(this.#backoff, this.#attempt, error.retryAfter), error.retryAfter === void 0);
+    this.#attempt += 1;
+    this.#interrupted(error);
+  }
+  /** Connects with another token, if there is one: at once after the first refusal, then with back-off. */
+  async #refused(error) {
+    const refused2 = this.#headers;
+    this.#disconnect();
+    const turn = this.#turn;
+    this.#isConnecting = true;
+    this.#interrupted(void 0);
+    this.#refusals += 1;
+    try {
+      const fresh2 = await this.#credentials.after(refused2, error);
+      if (turn !== this.#turn)
+        return;
+      if (this.#refusals === 1)
+        this.#open(fresh2);
+      else
+        this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
+    } catch (failure) {
+      if (turn === this.#turn)
+        this.#lost(failure instanceof AdalogError ? failure : network(failure));
+    }
+  }
+  /** `early`: at once when the network or the tab comes back. */
+  #connectAfter(ms, early) {
+    this.#stopWaiting = later(ms, early, () => {
+      this.#stopWaiting = void 0;
+      this.#connect();
+    });
+  }
+  #renewAfter(ms) {
+    clearTimeout(this.#renewal);
+    if (ms !== void 0)
+      this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
+  }
+  async #renew() {
+    const turn = this.#turn;
+    let headers = this.#headers;
+    try {
+      headers = await this.#credentials.headers(this.#headers);
+    } catch {
+    }
+    if (turn !== this.#turn)
+      return;
+    const wait = renewalDelay(headers);
+    if (isSame(headers, this.#headers)) {
+      this.#renewAfter(wait && Math.max(wait, LEAST_RENEWAL_MS));
+      return;
+    }
+    this.#headers = headers;
+    this.#link?.renew(headers);
+    this.#renewAfter(wait);
+  }
+};
+
+// dist/shared-messages.js
+function errorOf(error) {
+  return error === void 0 ? void 0 : new AdalogError(error.code, error.message, error);
+}
+function identityOf(headers) {
+  const claims = claimsOf(headers);
+  if (claims === void 0)
+    return canonical(headers);
+  const { exp, iat, nbf, jti, ...lasting } = claims;
+  return canonical({ ...headers, authorization: lasting });
+}
+
+// dist/shared-links.js
+var START_MS = 5e3;
+function canShare() {
+  return typeof SharedWorker === "function" && globalThis.navigator?.locks !== void 0;
+}
+function sharedLinks(settings, script, own, warn) {
+  let isUnavailable = false;
+  return (headers, listener, operation) => {
+    if (isUnavailable)
+      return own(headers, listener, operation);
+    const ids = /* @__PURE__ */ new Set();
+    const identity = identityOf(headers);
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    let worker;
+    let hasJoined = false;
+    let isWelcome = false;
+    let isOpen = false;
+    let ownLink;
+    const say = (message) => {
+      if (hasJoined && !signal.aborted)
+        worker?.port.postMessage(message);
+    };
+    const add = (id) => say({ type: "add", id, operation: operation(id) });
+    const leave = () => {
+      clearTimeout(starting);
+      stopListening();
+      removeEventListener("pagehide", hide);
+      leaving.abort();
+      worker?.port.close();
+    };
+    const lost = (error) => {
+      if (signal.aborted)
+        return;
+      leave();
+      listener.lost(error);
+    };
+    const unavailable = (why) => {
+      if (signal.aborted || isWelcome)
+        return;
+      leave();
+      isUnavailable = true;
+      warn(`tabs do not share a connection, since the worker that holds it does not start: ${why}`);
+      ownLink = own(headers, listener, operation);
+      for (const id of ids)
+        ownLink.add(id);
+    };
+    const hide = () => {
+      leave();
+      addEventListener("pageshow", () => listener.lost(network("the page was in the background")), { once: true });
+    };
+    const received = (message) => {
+      if (signal.aborted)
+        return;
+      switch (message.type) {
+        case "welcome":
+          clearTimeout(starting);
+          isWelcome = true;
+          ids.forEach(add);
+          navigator.locks.request(message.lock, { signal }, () => lost(network("the worker that tabs share has ended"))).catch(() => {
+          });
+          return;
+        case "sent":
+          if (!isOpen)
+            listener.opened();
+          isOpen = true;
+          listener.sent(message.id);
+          return;
+        case "interrupted":
+          isOpen = false;
+          listener.interrupted(message.id, errorOf(message.error));
+          return;
+        case "next":
+          listener.next(message.id, message.answers);
+          return;
+        case "end":
+          listener.end(message.id, errorOf(message.error));
+          return;
+        case "refused":
+          leave();
+          listener.refused(errorOf(message.error));
+          return;
+        case "warning":
+          warn(message.message);
+          return;
+      }
+    };
+    const starting = setTimeout(() => unavailable(`no answer within ${START_MS / 1e3} s`), START_MS);
+    const stopListening = onWake(() => say({ type: "wake" }));
+    addEventListener("pagehide", hide);
+    try {
+      worker = start(script);
+      worker.onerror = () => unavailable("its script cannot be loaded");
+      worker.port.onmessage = ({ data }) => received(data);
+      const lock = `adalog page ${crypto.randomUUID()}`;
+      void navigator.locks.request(lock, () => {
+        hasJoined = true;
+        say({ type: "join", settings, identity, headers, lock });
+        return new Promise((release) => signal.aborted ? release() : signal.addEventListener("abort", () => release()));
+      });
+    } catch (error) {
+      unavailable(String(error));
+    }
+    return {
+      add(id) {
+        ids.add(id);
+        if (ownLink !== void 0)
+          ownLink.add(id);
+        else if (isWelcome)
+          add(id);
+      },
+      remove(id) {
+        ids.delete(id);
+        if (ownLink !== void 0)
+          ownLink.remove(id);
+        else
+          say({ type: "remove", id });
+      },
+      renew(fresh2) {
+        headers = fresh2;
+        if (ownLink !== void 0)
+          ownLink.renew(fresh2);
+        else if (identityOf(fresh2) === identity)
+          say({ type: "renew", headers });
+        else
+          queueMicrotask(() => lost(new AdalogError("UNAUTHENTICATED", "the new token is of another user", { retryable: true })));
+      },
+      close() {
+        leave();
+        ownLink?.close();
+      }
+    };
+  };
+}
+function start(script) {
+  if (script !== void 0)
+    return new SharedWorker(script, { type: "module", name: "adalog-1" });
+  return new SharedWorker(new URL("./shared-worker.js", import.meta.url), { type: "module", name: "adalog-1" });
+}
+
+// dist/transports.js
+function transportOf(options, endpoint, backoff) {
+  if (options.webSocket !== void 0)
+    return webSocket(options.webSocket);
+  return new Multiplexer(sharedOrOwn(options, endpoint, backoff), credentialsOf(endpoint), backoff).transport;
+}
+function sharedOrOwn(options, endpoint, backoff) {
+  const { sharedWorker = true, transport, silenceMs, fetch: fetch2, webSocketImpl } = options;
+  const own = linksOf(options, endpoint);
+  if (sharedWorker === false || fetch2 !== void 0 || webSocketImpl !== void 0 || !canShare())
+    return own;
+  const settings = { url: absolute(endpoint.url), transport, silenceMs, backoff };
+  return sharedLinks(settings, sharedWorker === true ? void 0 : sharedWorker, own, warningsOf(options));
 }
 
 // dist/client.js
@@ -1738,22 +1973,28 @@ function createClient(options) {
   };
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
-  const seen = new SeenBasis();
+  const silenceMs = options.silenceMs ?? SILENCE_MS;
+  const seen = new SeenBasis(queryRetryMs / 2);
   const transport = seen.over(transportOf(options, endpoint, backoff));
-  async function send2(operation, { signal, onWarnings }) {
-    const { data, warnings } = await answerOf(await post(endpoint, operation, ACCEPT, signal), signal);
-    if (warnings.length > 0)
-      onWarnings?.(warnings);
-    return data;
+  async function attempted(operation, signal, mostMs) {
+    const watch = silence(mostMs, signal);
+    try {
+      const response = await post(endpoint, operation, ACCEPT, watch.signal);
+      watch.heard();
+      return (await answerOf(response, watch.signal, watch.heard)).data;
+    } finally {
+      watch.stop();
+    }
   }
-  async function repeated(operation, { signal, onRetry = options.onRetry }, retryMs) {
+  async function repeated(operation, { signal, onRetry = options.onRetry, timeoutMs = TIMEOUT_MS }, retryMs) {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send2(operation, { signal });
+        return await attempted(operation(), signal, timeoutMs + silenceMs);
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error))
           throw error;
+        seen.refused(error);
         const delayMs = delay(backoff, attempt - 1, error.retryAfter);
         if (Date.now() + delayMs > end)
           throw error;
@@ -1776,7 +2017,8 @@ function createClient(options) {
       const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
       const least = isNewest ? seen.t : void 0;
       const operation = { query: QUERY, variables };
-      const { q } = await repeated(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      const current = () => isNewest ? seen.onto(operation) : operation;
+      const { q } = await repeated(current, { signal, onRetry, ...timeout(more) }, queryRetryMs);
       if (speculative === void 0)
         seen.saw(q.basisT, least);
       return q;
@@ -1784,7 +2026,7 @@ function createClient(options) {
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
       const least = more.idempotencyKey === void 0 ? seen.t : void 0;
-      const { transact } = await repeated({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      const { transact } = await repeated(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },
@@ -1792,13 +2034,25 @@ function createClient(options) {
       return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
-      const from = options2.from ?? after((await repeated(seen.onto({ query: "{ database { basisT } }", variables: {} }), options2, FOR_GOOD)).database.basisT);
+      const now = () => seen.onto({ query: "{ database { basisT } }", variables: {} });
+      const from = options2.from ?? after((await repeated(now, options2, FOR_GOOD)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
-    graphql(document, variables = {}, options2 = {}) {
-      return send2(seen.onto({ query: document, variables }), options2);
+    async graphql(document, variables = {}, { signal, onWarnings } = {}) {
+      const response = await post(endpoint, seen.onto({ query: document, variables }), ACCEPT, signal);
+      const { data, warnings } = await answerOf(response, signal);
+      if (!SPECULATIVE.test(document))
+        seen.sawIn(data);
+      if (warnings.length > 0)
+        onWarnings?.(warnings);
+      return data;
     }
   };
+}
+var TIMEOUT_MS = 3e4;
+var SPECULATIVE = /\bwith\s*:/;
+function timeout({ timeoutMs }) {
+  return timeoutMs === void 0 ? {} : { timeoutMs };
 }
 var FOR_GOOD = Number.POSITIVE_INFINITY;
 var ACCEPT = "application/graphql-response+json, application/json;q=0.9";
@@ -1807,7 +2061,7 @@ function randomKey() {
 }
 
 // dist/optimistic.js
-var HOLD_MS = 100;
+var HOLD_MS = 1e3;
 var OptimisticRows = class {
   #live;
   #initial;

@@ -32,6 +32,11 @@ class Client:
     address: str = field(default="", compare=False)
 
     @property
+    def author(self) -> str | None:
+        """The `:db/principal` of its transactions; None without authentication."""
+        return None if self.identity is None else self.identity.name
+
+    @property
     def admitted(self) -> Client:
         """The same client for what goes on after its request, whose costs are counted and not refused."""
         return self if self.meter is None else replace(self, meter=Tab(self.meter))

@@ -19,9 +19,6 @@ class SnapshotAccess:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
-    def attribute_exists(self, attribute: Keyword) -> bool:
-        return self.snapshot.attribute(attribute) is not None
-
     def values(self, entity: Any, attribute: Keyword) -> tuple[Any, ...]:
         """The entity's values of the attribute; none where either is unknown."""
         found = self.snapshot.attribute(attribute)
@@ -29,6 +26,10 @@ class SnapshotAccess:
         if found is None or entity is None:
             return ()
         return tuple(self.snapshot.codes.decode_many(self.snapshot.ev(found).row(entity)))
+
+    def entid(self, entity: Any) -> int | None:
+        """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
+        return self.snapshot.entid(entity)
 
     def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
         """Transaction entities of this view with start <= t < end; either may be a number, an entity id or nil."""

@@ -23,8 +23,9 @@ from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePl
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning
+from adalog.store.snapshot.ident_names import ident_names
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.scalars import keyword
+from adalog.store.values.scalars import keyword, lookup_ref_meant
 
 # Characters of a message about what is no value.
 _SHOWN: Final = 100
@@ -321,15 +322,37 @@ class _Settling:
             self.suspected.append(PendingWarning(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
         wanted = _wanted(kinds, reading.json)
+        local = _by_local_name(reading, first.value)
         if reading.json and type(first.value) is str and reading(f":{first.value}")[1] is None:
             wanted += f'; did you mean ":{first.value}"?'
-        if isinstance(named, ast.Var) and type(first.value) is tuple:
+        probably = lookup_ref_meant(first.value) if PlaceKind.ENTITY in kinds else None
+        if probably is not None:
+            ref, value = probably
+            shown_ref = f'["{ref}", {shown(value)}]' if reading.json else shown(probably)
+            wanted += f"; did you mean {shown_ref}?"
+        elif local is not None:
+            wanted += f'; did you mean "{local}"?'
+        elif isinstance(named, ast.Var) and type(first.value) is tuple:
             wanted += f"; the values of a list are bound by [{name} ...]"
         if reading.compared:
             message = f"{given} and is compared with what is of another type: {wanted}"
         else:
             message = f"{given}, which nothing there can equal: {wanted}"
         self.suspected.append(PendingWarning(Suspicion.IMPOSSIBLE_VALUE, message, position))
+
+
+def _by_local_name(reading: Interpretation, value: Any) -> Keyword | None:
+    """The ident or attribute that ends in a text from JSON: `:issue/open` for `"open"`."""
+    if not reading.json or type(value) is not str:
+        return None
+    for kind, database in reading.held:
+        if kind is PlaceKind.ENTITY:
+            found = ident_names(database).by_local.get(value)
+        else:
+            found = database.schema.names.by_local.get(value) if kind is PlaceKind.ATTRIBUTE else None
+        if found is not None:
+            return found
+    return None
 
 
 def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:

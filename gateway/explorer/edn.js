@@ -78,7 +78,8 @@ export function place({ key, line, column, origin }, { query, operationName }, v
     const body = query.slice(node.loc.start + quotes, node.loc.end - quotes);
     return range(query, node.loc.start + quotes + (node.block ? inBlock : inQuotes)(body, line, column));
   }
-  const given = node?.kind === "Variable" && new RegExp(`"${node.name.value}"\\s*:\\s*"`).exec(variables);
+  const before = named?.[2] && node === argument ? `\\[(?:\\s*"(?:[^"\\\\]|\\\\.)*"\\s*,){${named[2]}}\\s*` : "";
+  const given = node?.kind === "Variable" && new RegExp(`"${node.name.value}"\\s*:\\s*${before}"`).exec(variables);
   if (!given) return undefined;
   const start = given.index + given[0].length;
   return { isVariable: true, ...range(variables, start + inQuotes(variables.slice(start), line, column)) };

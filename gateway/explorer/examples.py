@@ -7,7 +7,7 @@ from typing import Final
 
 from adalog.gateway.explorer import Explorer
 
-FILES: Final = ("index.html", "live.css", "live.js", "adalog-client.js")
+FILES: Final = ("index.html", "live.css", "live.js", "adalog-client.js", "shared-worker.js")
 
 
 def live_page() -> Explorer:

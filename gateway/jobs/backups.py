@@ -24,8 +24,6 @@ class Backups:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.jobs = Jobs("backup")
-        # When the last one was taken by this process, in seconds since 1970.
-        self.last: float | None = None
 
     def begin(self, to: str, keep: int | None) -> Outbox:
         """Begins a backup to a place that was checked; what it says. Raises RATE_LIMITED while another one runs. On
@@ -35,19 +33,27 @@ class Backups:
     def _taken(self, to: str, keep: int | None, outbox: Outbox) -> dict[str, Any]:
         began = time.monotonic()
         taken = take(self._database.source(), place_of(to), keep, ProgressEvents(outbox))
-        self.last = time.time()
         _log.info("backup %d was taken at t = %d: %s", taken.number, taken.t, taken)
         return told(taken, time.monotonic() - began)
 
 
-def backup_figures(backups: Backups) -> Iterator[Metric]:
-    """Has no sample until the process has taken a backup."""
-    family = GaugeMetricFamily(
-        "adalog_last_backup_timestamp_seconds", "When the last backup was taken here, since 1970."
-    )
-    if backups.last is not None:
-        family.add_metric([], backups.last)
-    yield family
+class BackupFigures:
+    """The metric of the last backup, whatever process took it; no sample until there is one. While the log cannot
+    be reached it is as it was. Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._last: float | None = None
+
+    def __call__(self) -> Iterator[Metric]:
+        found = self._database.last_backup()
+        self._last = self._last if found is None else found
+        family = GaugeMetricFamily(
+            "adalog_last_backup_timestamp_seconds", "When the database was backed up last, since 1970."
+        )
+        if self._last is not None:
+            family.add_metric([], self._last)
+        yield family
 
 
 def told(taken: BackupResult, seconds: float) -> dict[str, Any]:

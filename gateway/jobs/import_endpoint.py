@@ -16,6 +16,7 @@ from typing import Any, Final
 from starlette.types import Scope
 
 from adalog.datalog.errors import invalid_argument
+from adalog.executor.bounds.client import ASKING
 from adalog.gateway.identity.principal import Principal
 from adalog.gateway.jobs.imports import ImportRequest, Imports
 from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
@@ -44,12 +45,13 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
 def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
         places = partial(allowed, ImportFolders, settings.import_folders, principal, scope)
-        return await imports.abegin(await elsewhere(lambda _: _wish(text, places())))
+        author = ASKING.get().author
+        return await imports.abegin(await elsewhere(lambda _: _wish(text, places(), author)))
 
     return JobKind("import", "nothing was imported", "an import has the server read files", begin)
 
 
-def _wish(text: bytes, places: ImportFolders) -> ImportRequest:
+def _wish(text: bytes, places: ImportFolders, principal: str | None) -> ImportRequest:
     """The import that a request asks for. Raises what is wrong with it."""
     said = _members(text)
     plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
@@ -60,7 +62,9 @@ def _wish(text: bytes, places: ImportFolders) -> ImportRequest:
     if "files" in said:
         plan = plan.of_files(said["files"])
     plan = places.checked(plan)
-    return ImportRequest(plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"))
+    return ImportRequest(
+        plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"), principal
+    )
 
 
 def _members(text: bytes) -> dict[str, Any]:

@@ -44,12 +44,13 @@ Elsewhere = Callable[["ImportRequest"], Generator[Event | None]]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """An import that is asked for, whose places were checked."""
+    """An import that is asked for, whose places were checked. principal: whose transaction it is."""
 
     plan: ImportPlan
     max_errors: int
     dry_run: bool
     key: str | None = None
+    principal: str | None = None
 
 
 class Imports:
@@ -122,6 +123,7 @@ class Imports:
                 hold_seconds=self._settings.import_hold_seconds,
                 key=wish.key,
                 leeway=_LEEWAY,
+                principal=wish.principal,
             )
             _log.info("an import ended at t = %d: %s", outcome.t, outcome)
             if outcome.rejected:

@@ -28,9 +28,9 @@ from adalog.gateway.identity.peer import is_own_user
 from adalog.gateway.identity.principal import ANYONE, Expiry, Principal
 from adalog.gateway.jobs.outbox import LAST, WAITING, Outbox
 from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering, disconnected
-from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
-from adalog.gateway.protocols.graphql import refusal_answer
+from adalog.gateway.protocols.events import FORM
 from adalog.gateway.protocols.negotiation import BadRequestError
+from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.settings.config import Settings
 from adalog.store.files.allowed_places import AllowedPlaces
 
@@ -120,8 +120,8 @@ class JobEndpoint:
 
     async def _tell(self, outbox: Outbox, meter: Meter | None, receive: Receive, send: Send) -> None:
         """Sends what an outbox has, until its last event, or the client leaves."""
-        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-        await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+        await send({"type": "http.response.start", "status": 200, "headers": FORM.headers})
+        await send({"type": "http.response.body", "body": FORM.keep_alive, "more_body": True})
         gone = asyncio.ensure_future(disconnected(receive))
         stop = self._answering.stop
         stopped = stop.told()
@@ -143,7 +143,7 @@ class JobEndpoint:
                     if last:
                         return
                 if not events:
-                    await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+                    await send({"type": "http.response.body", "body": FORM.keep_alive, "more_body": True})
         finally:
             stop.forget(stopped)
             abandoned(gone)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -28,15 +29,8 @@ FINISHED: Final = "complete"
 # EventSource drops an event without data.
 _COMPLETE: Final = b"event: complete\ndata: \n\n"
 _COMPLETE_FOR_GOOD: Final = b"event: complete\nid: %b\ndata: \n\n" % FINISHED.encode()
-KEEP_ALIVE: Final = b":\n\n"
-"""A comment, which clients ignore: proxies keep the connection open."""
-HEADERS: Final = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"vary", b"Accept"),
-    # nginx would collect events before it passes them on.
-    (b"x-accel-buffering", b"no"),
-]
+# A comment, which clients ignore: proxies keep the connection open.
+_KEEP_ALIVE: Final = b":\n\n"
 
 
 def whole(body: Sequence[bytes], *, again: bool = False) -> list[bytes]:
@@ -57,6 +51,27 @@ class OperationFrames(Protocol):
         """Its end in order."""
 
 
+@dataclass(frozen=True, slots=True)
+class StreamForm:
+    """How a response with events is written. `opening`: its first bytes; `keep_alive`: what clients ignore;
+    `frames`: of its only operation."""
+
+    media: bytes
+    opening: bytes
+    keep_alive: bytes
+    frames: Callable[[], OperationFrames]
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        return [
+            (b"content-type", self.media),
+            (b"cache-control", b"no-store"),
+            (b"vary", b"Accept"),
+            # nginx would collect events before it passes them on.
+            (b"x-accel-buffering", b"no"),
+        ]
+
+
 class DistinctFrames:
     """The only operation of a response. JSON written by orjson has no line break: one line of data is enough."""
 
@@ -68,6 +83,9 @@ class DistinctFrames:
 
     def end(self) -> bytes:
         return _COMPLETE_FOR_GOOD
+
+
+FORM: Final = StreamForm(b"text/event-stream; charset=utf-8", _KEEP_ALIVE, _KEEP_ALIVE, DistinctFrames)
 
 
 class NamedFrames:
@@ -93,9 +111,7 @@ class EventStream:
     """Operations on their way to one client in one response. `count`: how many there are; `over` is done when none
     is left, the client is gone or the server stops."""
 
-    def __init__(
-        self, direct: EventTransport, count: int, ping_seconds: float, keep_alive: bytes = KEEP_ALIVE
-    ) -> None:
+    def __init__(self, direct: EventTransport, count: int, ping_seconds: float, keep_alive: bytes) -> None:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[None] = self._loop.create_future()
         self._left = count

@@ -6,12 +6,11 @@ Either ends when the client goes away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import orjson
-from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from adalog.datalog.errors import AdalogError, Code, quoted
@@ -21,7 +20,7 @@ from adalog.gateway.connections.conditional import unchanged, validated
 from adalog.gateway.connections.event_transport import direct_way
 from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
-from adalog.gateway.protocols import events, negotiation
+from adalog.gateway.protocols import events, negotiation, parts
 from adalog.gateway.protocols.answering import (
     Answering,
     ClientGoneError,
@@ -34,10 +33,12 @@ from adalog.gateway.protocols.answering import (
 from adalog.gateway.protocols.negotiation import (
     EVENTS,
     GRAPHQL_JSON,
+    PARTS,
     BadRequestError,
     GraphQLRequest,
     OperationBatch,
 )
+from adalog.gateway.protocols.responses import refusal, retry_header, send_answer
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -45,24 +46,19 @@ from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.errors import describe, internal
 
-# Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
+# Of a request or an answer that is read or looked through in no time.
 _INLINE_BYTES = 64 * 1024
-_PIECE_BYTES = 256 * 1024
-_STATUS = {
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.LIMIT_EXCEEDED: 413,
-    Code.RATE_LIMITED: 429,
-    Code.BACKEND_UNAVAILABLE: 503,
-}
-_NO_EVENTS = BadRequestError(
-    406,
-    "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
-    "subprotocol graphql-transport-ws",
+_NO_EVENTS = (
+    f"a subscription is answered with events: send `Accept: {EVENTS}` or `Accept: {PARTS}`, or use a WebSocket "
+    "with the subprotocol graphql-transport-ws"
 )
-_NO_SUBSCRIPTION = BadRequestError(
-    400,
-    "an array that is answered with events has subscriptions only; send queries and mutations in another request",
+_NO_SUBSCRIPTION = (
+    "an array that is answered with events has subscriptions only; send queries and mutations in another request"
+)
+# What graphql-sse sends first with `singleConnection: true`.
+_NO_RESERVATION = (
+    ". Streams are not reserved, as the next request may reach another server: call graphql-sse's createClient "
+    "without `singleConnection`. A WebSocket carries many subscriptions; so does the answer to an array of them"
 )
 
 
@@ -91,9 +87,8 @@ class GraphQLEndpoint:
         media = accepted.json or negotiation.JSON
         try:
             if not accepted:
-                raise BadRequestError(
-                    406, f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none"
-                )
+                kinds = f"{GRAPHQL_JSON}, application/json, {EVENTS} or {PARTS}"
+                raise BadRequestError(406, f"answers are {kinds}; {quoted(accept)} takes none")
             if method in ("GET", "POST"):
                 self.origins.check(scope)
             principal = await self.answering.tokens.asking(scope)
@@ -101,7 +96,7 @@ class GraphQLEndpoint:
             resume = _text(headers.get(b"last-event-id"))
             if accepted.events_first and resume == events.FINISHED:
                 # The only answer, besides a failure, after which a browser's EventSource does not come again.
-                await _send(send, 204, [], EVENTS, {})
+                await send_answer(send, 204, [], EVENTS, {})
                 return
             request = await self._read(scope, receive, headers)
             if isinstance(request, OperationBatch):
@@ -109,7 +104,7 @@ class GraphQLEndpoint:
                     await self._stream_all(scope, receive, send, request, principal)
                 else:
                     body = await self._answer_all(scope, receive, request, principal, sending)
-                    await _send(send, 200, body, media, {})
+                    await send_answer(send, 200, body, media, {})
                 return
             asked = await self.answering.read(
                 request, principal, lambda answer: 200 if accepted.events_first else _status(answer, media)
@@ -119,9 +114,9 @@ class GraphQLEndpoint:
                     405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"}
                 )
             if asked.subscribes:
-                if not accepted.events:
-                    raise _NO_EVENTS
-                await self._stream(scope, receive, send, asked, principal, resume)
+                if accepted.stream is None:
+                    raise BadRequestError(406, _NO_EVENTS)
+                await self._stream(scope, receive, send, asked, principal, resume, accepted.stream)
                 return
             status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
             if accepted.events_first:
@@ -147,7 +142,7 @@ class GraphQLEndpoint:
             if not self.stop.has_begun:
                 raise
             status, body, extra = 503, [StoppedError(stopping()).body()], {}
-        await _send(send, status, body, media, extra)
+        await send_answer(send, status, body, media, extra)
 
     async def _answer(
         self,
@@ -168,7 +163,7 @@ class GraphQLEndpoint:
         media = accepted.json or negotiation.JSON
         if answer.executed and not errors and scope["method"] == "GET":
             return 200, body, await _validated(media, body)
-        return _status(answer, media), body, _retry_after(retry_after(errors))
+        return _status(answer, media), body, retry_header(retry_after(errors))
 
     async def _stream(
         self,
@@ -178,16 +173,22 @@ class GraphQLEndpoint:
         asked: ReadRequest,
         principal: Principal,
         resume: str | None,
+        media: str,
     ) -> None:
-        """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
+        """Answers a subscription with a stream of this media type, until it ends, the client leaves, or the server
+        stops."""
         try:
             subscribed = await self.answering.subscribe(asked, resume, lambda: disconnected(receive))
         except RefusedError as refused:
-            await _send(send, 200, [events.DistinctFrames().failure(refused.errors)], EVENTS, {})
+            if media == PARTS:
+                # As JSON, like any other refusal: Apollo Client then shows the errors as those of a result.
+                raise
+            await send_answer(send, 200, [events.DistinctFrames().failure(refused.errors)], EVENTS, {})
             return
+        form = parts.FORM if media == PARTS else events.FORM
         try:
-            async with self._streaming(scope, receive, send, principal, 1) as stream:
-                stream.follow(events.DistinctFrames(), subscribed)
+            async with self._streaming(scope, receive, send, principal, 1, form) as stream:
+                stream.follow(form.frames(), subscribed)
         finally:
             subscribed.close()
 
@@ -223,7 +224,7 @@ class GraphQLEndpoint:
                 answer = await self.answering.answer(asked, self.answering.context(asked))
                 raise RefusedError(answer.body["errors"])
             if not asked.subscribes:
-                raise _NO_SUBSCRIPTION
+                raise BadRequestError(400, _NO_SUBSCRIPTION)
             stream.follow(frames, await self.answering.subscribe(asked))
         except AdalogError as refused:
             stream.refuse(frames, [describe(refused)])
@@ -240,13 +241,14 @@ class GraphQLEndpoint:
         send: Send,
         principal: Principal,
         count: int,
+        form: events.StreamForm = events.FORM,
     ) -> AsyncIterator[events.EventStream]:
         """A response of events, sent until its operations, which begin within, have ended."""
-        stream = events.EventStream(direct_way(scope), count, limits.PING_SECONDS)
+        stream = events.EventStream(direct_way(scope), count, limits.PING_SECONDS, form.keep_alive)
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
+            await send({"type": "http.response.start", "status": 200, "headers": form.headers})
             # The head leaves with the first bytes of the body.
-            await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
+            await send({"type": "http.response.body", "body": form.opening, "more_body": True})
             stream.begin()
             yield stream
             expiry = Expiry(principal, lambda: stream.fail(expired()))
@@ -273,7 +275,7 @@ class GraphQLEndpoint:
                     raise request
                 asked = await self.answering.read(request, principal)
                 if asked.subscribes:
-                    raise _NO_EVENTS
+                    raise BadRequestError(406, _NO_EVENTS)
                 context = self.answering.context(asked)
                 sending.callback(context.budget.close)
                 answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
@@ -308,7 +310,10 @@ class GraphQLEndpoint:
             if len(query_string) <= _INLINE_BYTES:
                 return negotiation.from_url(query_string)
             return await elsewhere(lambda _: negotiation.from_url(query_string))
-        raise BadRequestError(405, f"{method} is not for /graphql; use POST or GET", headers={"Allow": "GET, POST"})
+        wrong = f"{method} is not for /graphql; use POST or GET"
+        if method == "PUT":
+            wrong += _NO_RESERVATION
+        raise BadRequestError(405, wrong, headers={"Allow": "GET, POST"})
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
         declared = headers.get(b"content-length", b"0")
@@ -338,25 +343,6 @@ class GraphQLEndpoint:
         )
 
 
-def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
-    """The status and the headers of a request that is refused before its document is run."""
-    if isinstance(refused, BadRequestError):
-        return refused.status, refused.headers
-    status = _STATUS.get(refused.code, 400)
-    return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
-
-
-def refusal_answer(refused: AdalogError) -> JSONResponse:
-    """The whole answer to such a request."""
-    status, headers = refusal(refused)
-    return JSONResponse({"errors": [describe(refused)]}, status, {"Cache-Control": "no-store", **headers})
-
-
-def _retry_after(seconds: int | None) -> dict[str, str]:
-    """The header that says when what was refused is worth another try."""
-    return {} if seconds is None else {"Retry-After": str(seconds)}
-
-
 def _status(answer: Answer, media: str) -> int:
     """With `data`, even null, 200. A refused document is 4xx, except for clients that take only
     application/json."""
@@ -382,36 +368,3 @@ async def _validated(media: str, body: list[bytes]) -> dict[str, str]:
     if sum(map(len, body)) <= _INLINE_BYTES:
         return validated(media, body)
     return await elsewhere(lambda _: validated(media, body))
-
-
-async def _send(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
-    about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
-    headers = [(name.encode(), value.encode()) for name, value in about.items()]
-    size = sum(map(len, body))
-    if status not in (204, 304):
-        headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
-        headers.append((b"content-length", str(size).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    if size <= _PIECE_BYTES:
-        await send({"type": "http.response.body", "body": b"".join(body)})
-        return
-    # The server waits between pieces for a client that reads slowly, and each that is sent is let go.
-    for piece in _pieces(body):
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _pieces(body: list[bytes]) -> Iterator[bytes]:
-    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
-    body.reverse()
-    waiting: list[bytes] = []
-    size = 0
-    while body:
-        chunk = body.pop()
-        waiting.append(chunk)
-        size += len(chunk)
-        if size >= _PIECE_BYTES or not body:
-            together = b"".join(waiting)
-            waiting.clear()
-            size = 0
-            yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

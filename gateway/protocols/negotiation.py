@@ -23,6 +23,7 @@ from adalog.store.files.gc_pause import put_off
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
 EVENTS = "text/event-stream"
+PARTS = "multipart/mixed;subscriptionSpec=1.0"
 _RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
 _PARAMETERS = (
@@ -71,24 +72,24 @@ class OperationBatch:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedTypes:
-    """What a client takes. `json`: the media type of an answer, None where neither will do. `events`: whether it
-    takes server-sent events; `events_first`: whether it would rather have them than JSON."""
+    """What a client takes. `json`: the media type of an answer, None where neither will do. `stream`: that of a
+    subscription, EVENTS or PARTS; `events_first`: whether it would rather have events than JSON."""
 
     json: str | None
-    events: bool = False
+    stream: str | None = None
     events_first: bool = False
 
     def __bool__(self) -> bool:
-        return self.json is not None or self.events
+        return self.json is not None or self.stream is not None
 
 
 def accepted(header: str) -> AcceptedTypes:
-    """What an Accept header takes: the first of the best media types of JSON, and events where they are named. A
-    client that takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait
-    for the end of a stream."""
+    """What an Accept header takes: the first of the best media types of JSON, and events or parts where they are
+    named, of both the better and then events, which can be resumed. A client that takes anything gets
+    application/json, as graphql-http's audits want it, and no stream: it would wait for its end."""
     if not header or header == "*/*":
         return AcceptedTypes(JSON)
-    best, best_quality, events = None, 0.0, 0.0
+    best, best_quality, events, parts = None, 0.0, 0.0, 0.0
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
@@ -97,7 +98,15 @@ def accepted(header: str) -> AcceptedTypes:
             best, best_quality = chosen, quality
         elif media == EVENTS:
             events = max(events, quality)
-    return AcceptedTypes(best, events > 0, events > best_quality)
+        elif media == "multipart/mixed" and _is_subscription_spec(parameters):
+            parts = max(parts, quality)
+    stream = PARTS if parts > events else EVENTS if events > 0 else None
+    return AcceptedTypes(best, stream, events > max(best_quality, parts))
+
+
+def _is_subscription_spec(parameters: list[str]) -> bool:
+    """Whether multipart/mixed has these parameters for subscriptions: Apollo also names it for `@defer`."""
+    return any(each.replace(" ", "").replace('"', "") == "subscriptionspec=1.0" for each in parameters)
 
 
 def wants_page(header: str) -> bool:

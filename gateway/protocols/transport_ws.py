@@ -28,7 +28,7 @@ from adalog.gateway.identity.auth import authorizations
 from adalog.gateway.identity.principal import Expiry, Principal
 from adalog.gateway.protocols import negotiation
 from adalog.gateway.protocols.answering import Answering, ReadRequest, StoppedError, chunks
-from adalog.gateway.protocols.graphql import refusal_answer
+from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.background import elsewhere

@@ -106,12 +106,12 @@ def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, ro
 
 
 def _exported(snapshot: Snapshot) -> list[Attribute]:
-    """The attributes with a folder: all of a type; in a history also the instants of transactions."""
+    """The attributes with a folder: all of a type; in a history also the transactions' instants and principals."""
+    own = (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL) if snapshot.is_history else ()
     return [
         each
         for each in snapshot.attributes()
-        if each.kind.value_type is not None
-        and (not bootstrap.is_built_in(each.id) or (snapshot.is_history and each.id == bootstrap.TX_INSTANT))
+        if each.kind.value_type is not None and (not bootstrap.is_built_in(each.id) or each.id in own)
     ]
 
 

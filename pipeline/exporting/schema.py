@@ -1,4 +1,4 @@
-"""The schema of a view as transaction data: the datoms of adalog's own attributes, without transactions' instants.
+"""The schema of a view as transaction data: the datoms of adalog's own attributes, but those about transactions.
 
 Entities with an ident are named by it, and get new ids where the data is transacted. Others keep ids that clients
 may choose: an entity of its own stands for a transaction (`movable`).
@@ -39,7 +39,7 @@ def movable(ids: Int64s) -> Int64s:
 def idents_of(snapshot: Snapshot) -> dict[Keyword, int]:
     """The entity of every ident that is not built in."""
     rows = snapshot.plain.columns_of(bootstrap.IDENT)
-    rows = rows.take(rows.t > 0)
+    rows = rows.take((rows.t > 0) & (rows.e != bootstrap.PRINCIPAL))
     return dict(zip(snapshot.codes.decode_many(rows.v), rows.e.tolist(), strict=True))
 
 
@@ -55,10 +55,10 @@ def _facts(snapshot: Snapshot) -> dict[int, dict[Keyword, Any]]:
     plain = snapshot.plain
     facts: dict[int, dict[Keyword, Any]] = {}
     for attribute in plain.attributes():
-        if not bootstrap.is_built_in(attribute.id) or attribute.id == bootstrap.TX_INSTANT:
+        if not bootstrap.is_built_in(attribute.id) or attribute.id in (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL):
             continue
         rows = plain.columns_of(attribute.id)
-        rows = rows.take(rows.t > 0)
+        rows = rows.take((rows.t > 0) & (rows.e != bootstrap.PRINCIPAL))
         values = (
             [plain.ident(v) or v for v in rows.v.tolist()] if attribute.is_ref else plain.codes.decode_many(rows.v)
         )

@@ -78,6 +78,11 @@ class LeafNode:
         """The variables that it constrains, in order, as often as they stand there; of a `not` the shared ones."""
 
     @property
+    def selectivity(self) -> float:
+        """The share of rows that it is taken to keep as a filter."""
+        return 0.5
+
+    @property
     def gives(self) -> tuple[str, ...]:
         """Those of which it gives values, once what it needs is bound. It filters the others."""
         return ()

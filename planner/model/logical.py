@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from adalog.datalog.ast import Binding, CollectionBinding, FindPull, Query, RelationBinding, Source
 from adalog.datalog.builtins import BUILTINS
@@ -184,6 +184,9 @@ class RuleAtom(TermsNode):
         return replace(self, terms=tuple(map(change, self.terms)))
 
 
+_SELECTIVITY: Final = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
+
+
 @dataclass(frozen=True, slots=True)
 class PredicateAtom(LeafNode):
     """`version`: of the database that it looks into, if it does."""
@@ -206,6 +209,10 @@ class PredicateAtom(LeafNode):
     def clause(self) -> str:
         return f"[({self.name} {shown(self.args)})]"
 
+    @property
+    def selectivity(self) -> float:
+        return _SELECTIVITY.get(self.name, 0.4)
+
     def with_terms(self, change: Change) -> Self:
         return replace(self, args=new_args(change, self.args))
 
@@ -216,6 +223,7 @@ class FunctionAtom(LeafNode):
     the database that it looks into, if it does."""
 
     kind = "function"
+    selectivity = 1.0
     name: str
     args: tuple[Term | Source, ...]
     out: str
@@ -254,6 +262,7 @@ class UnnestAtom(LeafNode):
 
     kind = "unnest"
     reads = NOTHING
+    selectivity = 1.0
     fanout = 4.0
     collection: str
     out: str
@@ -286,6 +295,7 @@ def _read_by(name: str, args: Iterable[Term | Source]) -> frozenset[str]:
 class AndNode:
     """`names`: the variables that it constrains, which are asked for at every step of the planner."""
 
+    selectivity: ClassVar[float] = 0.5
     items: tuple[Node, ...]
     names: frozenset[str] = field(init=False, compare=False, repr=False)
 
@@ -298,6 +308,7 @@ class OrNode:
     """`local_to` says which branch a branch-local variable belongs to. `rule`: the rule whose branches they are, if
     it stands for a call. `names`: as of an `and`."""
 
+    selectivity: ClassVar[float] = 1.0
     branches: tuple[AndNode, ...]
     required: frozenset[str] = frozenset()
     local_to: tuple[tuple[str, int], ...] = ()

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from adalog.planner.model.logical import AndNode, FunctionAtom, Leaf, Node, OrNode, UnnestAtom, leaves, variables
+from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
 from adalog.planner.scope.comparisons import bounds, equates, narrows
 
@@ -153,8 +153,8 @@ class _Search:
                 skipped = True
             elif count < FILTER:
                 share *= min(1.0, count / max(domain, 1.0, least))
-            elif names <= bound and not isinstance(item, FunctionAtom | UnnestAtom | OrNode):
-                share *= self.statistics.selectivity(item)
+            elif names <= bound:
+                share *= item.selectivity
         candidates = before * least
         after = candidates * share
         if {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:

@@ -29,8 +29,6 @@ def _go_on() -> None:
     """No deadline: a plan made for its own sake."""
 
 
-_SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
-
 # The types whose codes are in the order of values.
 _ORDERED = frozenset({"long", "ref", "instant"})
 
@@ -173,7 +171,3 @@ class Statistics:
             return False
         attribute = attribute_of(self.databases[node.source], node.attribute)
         return attribute is not None and attribute.kind.value_type not in _ORDERED
-
-    def selectivity(self, node: Node) -> float:
-        """The share of rows that a filter is expected to keep."""
-        return _SELECTIVITY.get(node.name, 0.4) if isinstance(node, logical.PredicateAtom) else 0.5

@@ -19,7 +19,7 @@ from adalog.planner.scope.pending_warnings import UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.coercion import coerced
-from adalog.store.values.scalars import WRITTEN, from_json, integer, keyword
+from adalog.store.values.scalars import WRITTEN, from_json, integer, keyword, lookup_ref_meant
 from adalog.store.values.schema import item_types
 
 PlaceContent = Attribute | PlaceKind
@@ -225,6 +225,9 @@ def entity_named(database: Snapshot, value: Any) -> Any:
     """
     if type(value) is not tuple or len(value) != 2:
         return value
+    meant_ref = lookup_ref_meant(value)
+    if meant_ref is not None and not isinstance(value[0], Keyword) and value[0] != str(meant_ref[0]):
+        raise invalid_argument(f"nothing can be named by {write(value)}; did you mean {write(meant_ref)}?")
     read = _as_entity(database, value, json=type(value[0]) is str)
     if read is None and (isinstance(value[0], Keyword) or (type(value[0]) is str and value[0].startswith(":"))):
         probably = _as_entity(database, value, json=True)

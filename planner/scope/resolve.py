@@ -5,7 +5,6 @@ Shared by the estimates and by the executor, which binds a plan to the snapshot 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, type_name
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.scalars import lookup_ref_meant
 
 
 def attribute_of(snapshot: Snapshot, term: Const) -> Attribute | None:
@@ -28,9 +28,7 @@ def attribute_of(snapshot: Snapshot, term: Const) -> Attribute | None:
 
 def unknown_attribute(snapshot: Snapshot, term: Const) -> AdalogError:
     """The refusal of an attribute that a strict schema does not declare, with the nearest name."""
-    names = [str(attribute.ident) for attribute in snapshot.attributes()]
-    near = difflib.get_close_matches(str(term.value), names, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = snapshot.schema.names.hint(term.value) if isinstance(term.value, Keyword) else ""
     return AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {term.value} is declared{hint}", term.position)
 
 
@@ -41,7 +39,9 @@ def entity_code(snapshot: Snapshot, term: Const | LookupRef) -> int | None:
         return value
     if isinstance(term, LookupRef) or isinstance(value, Keyword):
         return _placed(term, lambda: snapshot.entid(value))
-    message = f"an entity is a number, an ident or a lookup ref, not the {type_name(value)} {write(value)}"
+    meant = lookup_ref_meant(value)
+    hint = "" if meant is None else f"; write {write(meant)}"
+    message = f"an entity is a number, an ident or a lookup ref, not the {type_name(value)} {write(value)}{hint}"
     raise AdalogError(Code.QUERY_INVALID, message, term.position)
 
 

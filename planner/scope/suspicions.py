@@ -19,8 +19,9 @@ from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.errors import shown as briefly
 from adalog.datalog.names import names_in, targets
+from adalog.datalog.parsing.foreign_names import instead_of_operator
 from adalog.datalog.pull import DB_ID, PullPattern
-from adalog.datalog.values import NUMERIC, Keyword, type_name
+from adalog.datalog.values import NUMERIC, Keyword, Symbol, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Leaf, conjuncts, everything
@@ -128,9 +129,17 @@ class _Finder:
     def attribute(self, term: ast.Const, source: str) -> None:
         look()
         database = self.databases.get(source)
-        if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
+        name = term.value
+        if database is None or not isinstance(name, Keyword | int) or database.attribute(name) is not None:
             return
-        self.undeclared(term.value, database, term.position)
+        if isinstance(name, Keyword):
+            self.undeclared(name, database, term.position)
+            return
+        message = (
+            f"{name} is no attribute, so nothing has it; an attribute is a keyword such as :person/name, and "
+            "a lookup ref stands in brackets of its own: [[:person/id 1] :person/name ?name]"
+        )
+        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
 
     def term(self, term: object, place: VariablePlace) -> None:
         """Whether a literal can equal what stands in its place."""
@@ -332,6 +341,7 @@ class _Finder:
             return f"; a call of the rule is written ({name} …), in round brackets", False
         known = [base.schema.names for base in self.databases.values()]
         named = [index.by_name.get(name) for index in known if alone or attribute]
+        named += [index.by_name.get(name.replace(".", "/", 1)) for index in known if attribute]
         named += [index.by_local.get(name) for index in known if attribute]
         meant = next((each for each in named if each is not None), None)
         if meant is not None:
@@ -342,6 +352,10 @@ class _Finder:
         if name in BUILTINS and set(places) <= {0, 1}:
             call = uses[0].as_call()
             return f"; a call of the built-in is written {call}, in round brackets within square ones", True
+        if alone and places == [2] and (operand := uses[0].operand) is not None:
+            condition = instead_of_operator(Symbol(name), operand)
+            if condition:
+                return f"; {condition}", True
         if name.lower() in _CONSTANTS and mixed and min(places) >= 0:
             return f"; {_CONSTANTS[name.lower()]}", False
         if alone and mixed and places[0] >= 0:

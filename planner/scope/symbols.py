@@ -18,6 +18,11 @@ class SymbolUse:
     place: int = -1
     pattern: ast.Pattern | None = None
 
+    @property
+    def operand(self) -> str | None:
+        """The fourth term of the pattern as it is written."""
+        return None if self.pattern is None or len(self.pattern.terms) < 4 else _written(self.pattern.terms[3])
+
     def as_call(self) -> str:
         """The pattern as the call of a built-in that it was probably meant to be: `[(> ?n 3)]`."""
         terms = () if self.pattern is None else self.pattern.terms

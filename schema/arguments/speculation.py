@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Position
+from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
@@ -89,11 +89,11 @@ class BasisReading:
                 Cancel(self.deadline), apply, _CHARACTER_COST * len(tx)
             )
         except AdalogError as error:
-            message, again = f"{_within(error.position)}: {error.message}", error.retry_after
-            raise AdalogError(error.code, message, retryable=error.retryable, retry_after=again) from None
+            raise error.of_text("with") from None
         for each in found:
-            message = f"{_within(each.position)}: {each.message}"
-            self.told.append(each if each.left_out else replace(each, message=message, position=None))
+            at = None if each.position is None else replace(each.position, origin="with")
+            message = each.message if at or each.left_out else f"with: {each.message}"
+            self.told.append(replace(each, message=message, position=at))
         return after
 
 
@@ -102,8 +102,3 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     start = snapshot.origin.start
     t = snapshot.t if start is None else snapshot.t - 1
     return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
-
-
-def _within(position: Position | None) -> str:
-    """Where in `with`; as a position it would be looked for in the query or pattern."""
-    return f"with at {position.line}:{position.column}" if position else "with"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import strawberry
@@ -77,8 +76,7 @@ def _read_edn(database: Database, place: str, text: str) -> Any:
     try:
         value = edn.read(text)
     except AdalogError as error:
-        at = None if error.position is None else replace(error.position, origin=place)
-        raise AdalogError(error.code, error.message if at else f"{place}: {error.message}", at) from None
+        raise error.of_text(place) from None
     given = GivenArgument(value, text)
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
         return moment(database, f"{place} :basis", value[_BASIS], given)

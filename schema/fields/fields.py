@@ -354,7 +354,7 @@ def _component(number: int, text: str) -> Any:
     try:
         return edn.read(text)
     except AdalogError as error:
-        raise AdalogError(error.code, f"components[{number}]: {error.message}", error.position) from None
+        raise error.of_text(f"components[{number}]") from None
 
 
 def _database(services: Services) -> types.DatabaseType:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError
-from adalog.datalog.values import EdnMap
+from adalog.datalog.errors import AdalogError, Position
+from adalog.datalog.values import EdnMap, Keyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
@@ -85,13 +85,16 @@ def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
     try:
         value = edn.read(text)
     except AdalogError as error:
-        # A position would be looked for in the pattern, the one text that errors of a pull point into.
-        at = f" at {error.position.line}:{error.position.column}" if error.position else ""
-        raise AdalogError(error.code, f"{place}{at}: {error.message}; {_AN_ENTITY}") from None
+        raise error.of_text(place, f"; {_AN_ENTITY}") from None
     try:
-        return entity_named(snapshot, value)
+        entity = entity_named(snapshot, value)
+        if not isinstance(entity, int | Keyword | tuple):
+            # It raises: here, where the text has a name.
+            snapshot.entid(entity)
     except AdalogError as error:
-        raise AdalogError(error.code, f"{place}: {error.message}") from None
+        # The whole text is at fault.
+        raise AdalogError(error.code, f"{place}: {error.message}", Position(1, 1, place)) from None
+    return entity
 
 
 def _written(

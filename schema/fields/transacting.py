@@ -49,7 +49,7 @@ async def transacted(
             tx,
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
-            principal=None if client.identity is None else client.identity.name,
+            principal=client.author,
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await arrived(future)

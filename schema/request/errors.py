@@ -15,6 +15,7 @@ from typing import Any, Final
 from graphql import GraphQLError, GraphQLSyntaxError
 
 from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message, limit_exceeded, unavailable
+from adalog.schema.request.transaction_wait import NotReadError
 from adalog.store.files.addresses import without_secrets
 
 log = logging.getLogger("adalog.graphql")
@@ -45,6 +46,8 @@ def describe(error: AdalogError) -> dict[str, Any]:
     extensions: dict[str, Any] = {"code": error.code.value, "retryable": error.retryable}
     if error.retry_after is not None:
         extensions["retryAfter"] = error.retry_after
+    if isinstance(error, NotReadError):
+        extensions["minBasisT"] = error.t
     if error.position is not None:
         extensions["line"] = error.position.line
         extensions["column"] = error.position.column

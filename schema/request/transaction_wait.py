@@ -7,13 +7,22 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from adalog.datalog.errors import unavailable
+from adalog.datalog.errors import AdalogError, Code
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
 
 # In seconds; it takes milliseconds, unless a worker hangs.
 _PATIENCE: Final = 10.0
+
+
+class NotReadError(AdalogError):
+    """BACKEND_UNAVAILABLE: transaction `t` was answered elsewhere, and is not read here yet."""
+
+    def __init__(self, t: int) -> None:
+        message = f"this process has not read transaction {t} yet, which was answered; try again"
+        super().__init__(Code.BACKEND_UNAVAILABLE, message)
+        self.t = t
 
 
 async def reached(database: Database, t: int | None, deadline: float | None) -> None:
@@ -46,4 +55,4 @@ async def caught_up(database: Database, seen: int | None) -> None:
         return
     await reached(database, t, time.monotonic() + _PATIENCE)
     if missed(database, seen) is not None and database.snapshot().t < t:
-        raise unavailable(f"this process has not read transaction {t} yet, which was answered; try again")
+        raise NotReadError(t)

@@ -40,7 +40,8 @@ def read_long(value: Any) -> int:
 def read_edn(value: Any) -> str:
     """EDN travels as a JSON string."""
     if not isinstance(value, str):
-        raise GraphQLError(f'EDN is text in a string, such as "[:find ?e :where …]"; got {_quote(value)}')
+        example = f'"{value}"' if type(value) is int else '"[:find ?e :where …]"'
+        raise GraphQLError(f"EDN is text in a string, such as {example}; got {_quote(value)}")
     return value
 
 

@@ -26,6 +26,7 @@ from adalog.store.files.place import FOLDERS, LocalPlace, Place
 from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
 from adalog.store.files.shared_files import pieces
 from adalog.store.log.entry import CopiedEntry, chained
+from adalog.store.log.last_backup import note_backup
 from adalog.store.log.log import Log
 from adalog.store.sources import LogSource
 
@@ -63,6 +64,7 @@ def take(
         _check_same_history(source.log, found, place)
         with nullcontext() if source.files is None else source.files.held():
             backup, written, files, left_out = _Taking(source, place, found, watching).run()
+        note_backup(source.log, None if source.files is None else source.files.path, backup.made)
         removed: list[int] = []
         if keep is not None:
             watching.stage("removing older backups")

@@ -32,6 +32,7 @@ from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.relation import Part, Relation, parts_in_files
 from adalog.store.tries.relation_files import block_of, load_relation
 from adalog.store.tries.trie import distinct
+from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block
 from adalog.store.values.schema import Schema
@@ -43,7 +44,7 @@ class PreparedImport:
     files stay for as long as it is held. manifest: the database after the forms. schema: likewise. keys: by tag,
     how many keys there are then. secrets: by tag, of the dictionary's hashes. ids: those for new entities. changes:
     how many datoms the forms change. idents: the forms may choose ids of entities with an ident that are below this
-    one. before: by tag, how many keys there were before the forms."""
+    one. before: by tag, how many keys there were before the forms. principal: whose transaction it is."""
 
     forms: Sequence[Any]
     t: int
@@ -56,6 +57,7 @@ class PreparedImport:
     changes: int
     idents: int = 0
     before: Mapping[int, int] = field(default_factory=dict)
+    principal: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +90,17 @@ class Adoption:
         return np.arange(first, first + self.entities)
 
 
-def prepared(forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0) -> PreparedImport:
-    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does. idents: as
-    in `PreparedImport`."""
+def prepared(
+    forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0, principal: str | None = None
+) -> PreparedImport:
+    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does. idents,
+    principal: as in `PreparedImport`."""
     snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
     try:
         head.next_ident = max(head.next_ident, idents)
-        resolved = resolve(Transaction.of(forms, setting.limits), head, Evaluation(setting), setting.import_policy)
+        transaction, evaluation = Transaction.of(forms, setting.limits), Evaluation(setting)
+        resolved = resolve(transaction, head, evaluation, setting.import_policy, principal=principal)
         effects = head.codes.trimmed(resolved.effects, mark.codes)
         head.apply(effects, t, resolved.instant)
         after = head.snapshot()
@@ -108,10 +113,10 @@ def prepared(forms: Sequence[Any], head: Head, setting: TransactionSettings, ide
             keys=_lengths(head),
             secrets={tag: own.secret for tag, own in head.codes.durable.dictionaries().items()},
             ids=head.free.next(0),
-            # All but its instant.
-            changes=len(effects) - 1,
+            changes=sum(not bootstrap.is_of_server(each.e, each.a) for each in effects),
             idents=idents,
             before=before,
+            principal=principal,
         )
     finally:
         head.rolled_back(mark)

@@ -47,13 +47,14 @@ class FolderLayout:
     """The paths of a data folder, without a lock on it."""
 
     LOG = "log.sqlite"
+    LAST_BACKUP = "last-backup"
     # All that a data folder holds.
     OWN = frozenset(
         [
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-wal.kept", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
             *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
-            "restoring",
+            *("restoring", LAST_BACKUP),
         ]
     )
 

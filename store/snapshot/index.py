@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
 from adalog.datalog.values import Keyword, sort_key
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import run_starts
@@ -90,7 +90,7 @@ def datom_spans(
     known = dict(zip(index, components, strict=False))
     attributes: Sequence[Attribute]
     if "A" in known:
-        attributes = [_attribute(snapshot, known["A"])]
+        attributes = [_attribute(snapshot, known["A"], index.index("A"))]
     elif "E" in known:
         attributes = snapshot.attributes_of(_entities(snapshot, known["E"]))
     else:
@@ -228,13 +228,19 @@ def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
     return order
 
 
-def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
+def _attribute(snapshot: IndexedView, value: Any, number: int) -> Attribute:
     if not isinstance(value, Keyword | int):
-        raise invalid_argument(f"{write(value)} is no attribute; write a keyword such as :person/name")
+        wrong = f"{write(value)} is no attribute; write a keyword such as :person/name"
+        raise _wrong_component(Code.ARG_INVALID, wrong, number)
     attribute = snapshot.attribute(value)
     if attribute is None:
-        raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}")
+        raise _wrong_component(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}", number)
     return attribute
+
+
+def _wrong_component(code: Code, message: str, number: int) -> AdalogError:
+    place = f"components[{number}]"
+    return AdalogError(code, f"{place}: {message}", Position(1, 1, place))
 
 
 def _entities(snapshot: IndexedView, value: Any) -> CodeColumn:
@@ -253,7 +259,8 @@ def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, A
     if "T" in known:
         t = known["T"]
         if type(t) is not int:
-            raise invalid_argument(f"{write(t)} is no transaction; write its number or its entity id")
+            wrong = f"{write(t)} is no transaction; write its number or its entity id"
+            raise _wrong_component(Code.ARG_INVALID, wrong, len("EAV"))
         rows = rows.take(rows.t == (t - TX_BASE if t >= TX_BASE else t))
     return rows
 

@@ -33,7 +33,8 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE,
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
 from adalog.store.values.datom import Datom
-from adalog.store.values.schema import Schema, item_types
+from adalog.store.values.scalars import lookup_ref_meant
+from adalog.store.values.schema import PRINCIPAL, Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
@@ -148,7 +149,8 @@ class Snapshot:
     # Schema
 
     def attribute(self, key: Keyword | int) -> Attribute | None:
-        return self.schema.get(key)
+        found = self.schema.get(key)
+        return PRINCIPAL if found is None and key in (PRINCIPAL.ident, PRINCIPAL.id) else found
 
     def attributes(self) -> tuple[Attribute, ...]:
         return self.schema.all()
@@ -449,7 +451,9 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
 
 
 def _unquoted(value: Any) -> str:
-    """The proposal for an ident that is written as a string."""
+    """The proposal for a name that is not written as a keyword."""
     if isinstance(value, Symbol):
         return f"; did you mean :{value.name}?"
+    if (meant := lookup_ref_meant(value)) is not None:
+        return f"; did you mean {write(meant)}?"
     return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

@@ -209,6 +209,8 @@ class Declarations:
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if not reserved and self._policy.mode != "strict":
             return
+        if key == bootstrap.PRINCIPAL_IDENT:
+            raise invalid(f"{key} is built in: {bootstrap.WRITTEN_BY_SERVERS}", path)
         meant = _OTHER_NAMES.get(key.name)
         hint = self._state.schema.names.hint(key) if meant is None else proposed(meant)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"

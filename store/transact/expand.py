@@ -23,7 +23,7 @@ from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from adalog.store.values.coercion import coerced, coerced_tuple
-from adalog.store.values.scalars import READERS, WRITTEN, from_file, from_json, keyword
+from adalog.store.values.scalars import READERS, WRITTEN, from_file, from_json, keyword, lookup_ref_meant
 from adalog.store.values.schema import item_types
 
 _ID: Final = Keyword("db/id")
@@ -369,8 +369,8 @@ def _entity_hint(value: Any) -> str:
     """What an entity was probably meant to be."""
     if isinstance(value, Symbol) and value.name.startswith("?"):
         return "; variables are for queries"
-    if isinstance(value, EdnMap) and len(value) == 1:
-        return f": [{' '.join(write(part) for entry in value.items() for part in entry)}]"
+    if (meant := lookup_ref_meant(value)) is not None:
+        return f": {write(meant)}"
     if type(value) is tuple and len(value) == 1:
         return f": {shown(value[0])}"
     return ""

@@ -132,6 +132,8 @@ _OTHER_OPERATIONS: Final[Mapping[str, str]] = {
 
 def _unknown(name: Keyword, state: DatabaseState) -> str:
     builtin = [str(each) for each in OPERATIONS]
+    if state.schema.get(name) is not None:
+        return f"{name} is an attribute, and no operation; a form begins with :db/add, or is a map: {{{name} …}}"
     if state.ident_holder(name) is not None:
         return f"{name} holds no query; give it one with :db/fn to call it"
     suggestion = _OTHER_OPERATIONS.get(name.local.lower(), "") or nearest(str(name), builtin)

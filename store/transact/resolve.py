@@ -173,7 +173,7 @@ def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseStat
             effect.a == bootstrap.IDENT and state.codes.decode(effect.v) == bootstrap.PRINCIPAL_IDENT
         )
         if forged:
-            message = ":db/principal is built in: a server that authenticates its clients writes it"
+            message = f"{bootstrap.PRINCIPAL_IDENT} is built in: {bootstrap.WRITTEN_BY_SERVERS}"
             raise invalid(message, paths((effect.a, effect.e, effect.v)))
 
 

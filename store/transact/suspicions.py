@@ -77,7 +77,7 @@ def misspelling(name: Keyword, known: NameIndex) -> str:
 
     def is_close(each: Keyword) -> bool:
         return (
-            (each.namespace == namespace or each.local == local)
+            (each.namespace == namespace or each.local == local or each.name.replace("/", ".") == name.name)
             and abs(len(each.name) - len(name.name)) <= 2
             and _letters(each) != letters
         )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from adalog.datalog.values import TX_BASE as TX_BASE
 from adalog.datalog.values import Keyword, Symbol
 
 # Entity ids: users' own below, then what has an ident (the first thousand are built in), then one entity for each
 # transaction.
-SCHEMA_BASE: Final = 1 << 41
+SCHEMA_BASE: Final = TX_BASE >> 1
 FIRST_OWN_IDENT: Final = SCHEMA_BASE + 1000
-TX_BASE: Final = 1 << 42
 
 # Versions that did not look gave every new entity this id once a client had chosen the one before.
 MERGED: Final = SCHEMA_BASE

@@ -40,6 +40,7 @@ ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
 ENTITY_PREDS: Final = _IDS["db.entity/preds"]
 PRINCIPAL: Final = _IDS["db/principal"]
 PRINCIPAL_IDENT: Final = Keyword("db/principal")
+WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"
 
 MANY: Final = _IDS["db.cardinality/many"]
 ONE: Final = _IDS["db.cardinality/one"]
@@ -67,6 +68,11 @@ _MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
 def is_built_in(e: int) -> bool:
     return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDS)
+
+
+def is_of_server(e: int, a: int) -> bool:
+    """Whether a server adds the datom to a transaction: its instant, its principal, the declaration of that."""
+    return a in (TX_INSTANT, PRINCIPAL) or e == PRINCIPAL
 
 
 def principal_datoms() -> list[tuple[int, int, Keyword | int]]:

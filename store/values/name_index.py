@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.hints import LONGEST, most_alike
+from adalog.datalog.hints import LONGEST, edits, most_alike
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 
@@ -39,16 +40,17 @@ class NameIndex:
     def hint(self, name: Keyword, *, cutoff: float = 0.6, where: Callable[[Keyword], bool] | None = None) -> str:
         """` (did you mean :person/name?)` for the known name most like this one, or nothing.
 
-        cutoff: the least `ratio` of difflib. where: a condition on names, for those most alike.
+        A name in `db` is proposed only where the namespace looks like it. cutoff: the least `ratio` of difflib.
+        where: a condition on names, for those most alike.
         """
         look()
         text = str(name)
         if len(text) > LONGEST or not self.names:
             return ""
-        alike = self._alike(text, cutoff, _COMPARED if where is None else _TRIED)
-        if where is not None:
-            alike = [each for each in alike if where(each)][:_COMPARED]
-        return most_alike(text, map(str, alike), cutoff=cutoff)
+        own = not _is_like_db(name)
+        alike = self._alike(text, cutoff, _TRIED if own or where is not None else _COMPARED)
+        chosen = (each for each in alike if not (own and _is_in_db(each)) and (where is None or where(each)))
+        return most_alike(text, map(str, islice(chosen, _COMPARED)), cutoff=cutoff)
 
     @cached_property
     def by_name(self) -> dict[str, Keyword]:
@@ -68,7 +70,7 @@ class NameIndex:
         together = lengths + len(text)
         # A ratio is twice what two names have in common, by the letters of both.
         possible = np.flatnonzero((2 * letters >= cutoff * together) & (lengths <= _MOST_LETTERS))
-        if len(possible) > most:
+        if len(possible) > _COMPARED:
             shared = common[possible].sum(axis=1, dtype=np.int64) / together[possible]
             possible = possible[np.argsort(-shared, kind="stable")[:most]]
         return [self.names[each] for each in possible.tolist()]
@@ -78,6 +80,15 @@ class NameIndex:
         texts = [str(each) for each in self.names]
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         return lengths, _counts_of([text if len(text) <= _MOST_LETTERS else "" for text in texts])
+
+
+def _is_in_db(name: Keyword) -> bool:
+    return name.namespace is not None and name.namespace.partition(".")[0] == "db"
+
+
+def _is_like_db(name: Keyword) -> bool:
+    """Whether the namespace is `db`, or that with a letter more, less or otherwise; or there is none."""
+    return name.namespace is None or edits(name.namespace.partition(".")[0], "db") <= 1
 
 
 def _counts_of(texts: list[str]) -> Counts:

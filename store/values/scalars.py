@@ -20,7 +20,7 @@ from uuid import UUID
 from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.values import BigInt, Keyword, Symbol, instant
+from adalog.datalog.values import BigInt, EdnMap, Keyword, Symbol, instant
 from adalog.store.files.packing import instant as instant_of_milliseconds
 from adalog.store.values.coercion import coerced
 
@@ -91,6 +91,19 @@ def from_digits(value_type: str, text: str) -> Any | None:
 def keyword(text: str) -> Keyword | None:
     """`":person/name"` as the keyword."""
     return _token(text, Keyword) if text.startswith(":") else None
+
+
+def lookup_ref_meant(value: Any) -> tuple[Keyword, Any] | None:
+    """`[:issue/id 1]` for `[issue/id 1]`, `["issue/id" 1]` and a map of one such entry."""
+    if isinstance(value, EdnMap) and len(value) == 1:
+        [value] = value.items()
+    if type(value) is not tuple or len(value) != 2:
+        return None
+    name = value[0].name if isinstance(value[0], Symbol | Keyword) else value[0]
+    if type(name) is not str or "/" not in name or name.startswith("?"):
+        return None
+    named = keyword(f":{name.removeprefix(':')}")
+    return None if named is None else (named, value[1])
 
 
 def keyword_named(text: str) -> Keyword:

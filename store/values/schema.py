@@ -22,6 +22,11 @@ _DESCRIBING: Final = (
     *(bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE),
 )
 
+PRINCIPAL: Final = Attribute(
+    bootstrap.PRINCIPAL, bootstrap.PRINCIPAL_IDENT, -1, shared(AttributeKind(value_type="string"))
+)
+"""`:db/principal` until its first value declares it: nothing has it, and no keyword has its code."""
+
 
 class Schema:
     """An immutable set of attributes; one that differs in a few is made at the cost of those."""

@@ -120,10 +120,10 @@ def test_the_code_in_the_documents_is_well_typed() -> None:
 @needs_node
 @pytest.mark.usefixtures("built")
 def test_the_example_has_the_client_as_it_is(tmp_path: Path) -> None:
-    bundled = tmp_path / "bundle.js"
-    run("npm", "run", "--silent", "bundle", "--", f"--outfile={bundled}")
-    kept = (EXAMPLE / "adalog-client.js").read_text("utf-8")
-    assert bundled.read_text("utf-8") == kept, "run in clients/js: npm run build && npm run bundle"
+    run("npm", "run", "--silent", "bundle", "--", f"--outdir={tmp_path}")
+    for name in ("adalog-client.js", "shared-worker.js"):
+        kept = (EXAMPLE / name).read_text("utf-8")
+        assert (tmp_path / name).read_text("utf-8") == kept, "run in clients/js: npm run build && npm run bundle"
 
 
 @needs_node

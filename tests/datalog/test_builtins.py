@@ -304,8 +304,10 @@ def test_date_parts():
 class People:
     """A database of one entity with a name and two tags."""
 
-    def attribute_exists(self, attribute):
-        return attribute in (Keyword("name"), Keyword("tags"))
+    def entid(self, entity):
+        return {Keyword("name"): 7, (Keyword("name"), "Ada"): 1}.get(
+            entity, entity if type(entity) is int else None
+        )
 
     def values(self, entity, attribute):
         return {Keyword("name"): ("Ada",), Keyword("tags"): (1, 2)}.get(attribute, ()) if entity == 1 else ()
@@ -320,6 +322,14 @@ class People:
 def ask(name, *args):
     assert BUILTINS[name].needs_database
     return BUILTINS[name].call(People(), *args)
+
+
+def test_names_of_entities():
+    assert ask("entid", Keyword("name")) == 7
+    assert ask("entid", 5) == 5
+    assert ask("entid", Keyword("other")) is ask("ident", Keyword("other")) is None
+    with pytest.raises(AdalogError, match="an ident such as :person/name, or a lookup ref"):
+        ask("entid", "name")
 
 
 def test_database_built_ins():

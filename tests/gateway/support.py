@@ -89,6 +89,11 @@ class Gateway:
         return self.data(document, query=query, args=list(args) or None, **more)["q"]["rows"]
 
 
+def place_of(error: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Which argument an error is about, and where in it."""
+    return tuple(error["extensions"].get(name) for name in ("origin", "line", "column"))
+
+
 @contextmanager
 def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Gateway]:
     """A gateway over a new database in memory that has seen these transactions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gateway.support import Gateway
+from tests.gateway.support import Gateway, place_of
 
 NAMES = "[:find ?n :where [?p :person/name ?n] :order-by [?n]]"
 
@@ -164,6 +164,24 @@ def test_datoms_in_index_order(family: Gateway) -> None:
     assert ada == [{"e": by_value[0]["e"], "a": ":person/born", "v": 1815, "t": 2, "added": True}]
     parents = family.data(document, i="VAET", c=[str(by_value[1]["e"])])["datoms"]["datoms"]
     assert [datom["a"] for datom in parents] == [":person/child"]
+
+
+@pytest.mark.parametrize(
+    ("index", "components", "code", "place"),
+    [
+        ("EAVT", ["1", "[:a\n 1x]"], "EDN_SYNTAX", ("components[1]", 2, 2)),
+        ("AEVT", ['"name"'], "ARG_INVALID", ("components[0]", 1, 1)),
+        ("EAVT", ["1", ":no/attribute"], "UNKNOWN_ATTRIBUTE", ("components[1]", 1, 1)),
+        ("EAVT", ["1", ":person/born", "1815", ":soon"], "ARG_INVALID", ("components[3]", 1, 1)),
+    ],
+)
+def test_a_wrong_component_of_datoms_has_a_place(
+    family: Gateway, index: str, components: list[str], code: str, place: tuple[str, int, int]
+) -> None:
+    document = "query($i: Index!, $c: [EDN!]) { datoms(index: $i, components: $c) { datoms { e } } }"
+    error = family.error(document, i=index, c=components)
+    assert (error["extensions"]["code"], place_of(error)) == (code, place)
+    assert place[0] in error["message"]
 
 
 def test_datoms_can_be_named_freely(family: Gateway) -> None:

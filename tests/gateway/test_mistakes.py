@@ -78,6 +78,7 @@ DOCUMENTS = [
     ("QUERY_INVALID", '{ ‸transact(tx: "[]") { t } }', "it is a field of Mutation: mutation { transact("),
     ("QUERY_INVALID", '{ ‸live(query: "[]") { t } }', "it is a field of Subscription: subscription { live("),
     ("QUERY_INVALID", 'mutation { transact(tx: "[]") { ‸basisT } }', "TxReport has t, basisBefore"),
+    ("ARG_INVALID", '{ pull(pattern: "[*]", eid: ‸1) }', 'EDN is text in a string, such as "1"'),
     ("QUERY_INVALID", "{ q(query: [‸:find ?x]) { rows } }", "EDN is a string in GraphQL"),
     ("QUERY_INVALID", "‸[:find ?t :where [?e :issue/title ?t]]", "best sent as a variable: query($query: EDN!)"),
     ("QUERY_INVALID", '{ q(query: "[:find ?e :where [?e :a "b‸"]]") { rows } }', "EDN is a string in GraphQL"),
@@ -125,6 +126,15 @@ TRANSACTIONS = [
     ("TX_INVALID", "[[‸:db.fn/call :f 1]]", "a function is called by its name: [:my/function 1]"),
     ("TX_INVALID", '[{:db/id ‸?e :issue/title "x"}]', "variables are for queries"),
     ("TX_INVALID", '[{:db/id ‸{:issue/id 1} :issue/title "x"}]', "a lookup ref: [:issue/id 1]"),
+    ("TX_INVALID", '[{:db/id ‸[issue/id 1] :issue/title "x"}]', "a lookup ref: [:issue/id 1]"),
+    ("TX_INVALID", '[[:db/add ‸["issue/id" 1] :issue/title "x"]]', "a lookup ref: [:issue/id 1]"),
+    ("TX_INVALID", '[[‸:issue/id 1] :issue/title "x"]', ":issue/id is an attribute, and no operation"),
+    (
+        "TX_INVALID",
+        '[[:db/add "datomic.tx" ‸:db/principal "eve"]]',
+        "a server that authenticates its clients writes",
+    ),
+    ("TX_INVALID", "[[:db/retractEntity ‸[issue/id 1]]]", "a lookup ref: [:issue/id 1]"),
     ("EDN_SYNTAX", "[{:issue/title ‸'x'}]", 'in double quotes, as in "x"'),
     ("TX_INVALID", '[{:issue/priority ‸"3"}]', "did you mean 3?"),
     ("TX_INVALID", "[{:issue/title ‸5}]", 'did you mean "5"?'),
@@ -158,6 +168,7 @@ STRICT = [
     ),
     ("[:find ?p :where [?e :issue/priority ?p] [?p ‸> 3]]", "written [(> ?p 3)]"),
     ("[:find ?p :where [?e :issue/priority ?p] [‸> ?p 3]]", "written [(> ?p 3)]"),
+    ("[:find ?e :where [?e :issue/priority ‸> 3]]", "after [?e :person/age ?age]: [(> ?age 3)]"),
     ("[:find ?p :where [(q [:find ?q :where [?e ‸issue/title ?q]] $) [[?p]]]]", "the attribute is :issue/title"),
 ]
 
@@ -177,11 +188,37 @@ def test_a_strict_schema_refuses_a_symbol_that_is_no_variable(strict: Gateway, m
         ("[:find ?e :where [?e :issue/title nil]]", None, "[(missing? $ ?e"),
         ("[:find ?e :in $ ?k :where [?e :issue/kind ?k]]", ["bug"], 'did you mean ":bug"?'),
         ("[:find ?e :where [?e :issue/status :issue/opne]]", None, "(did you mean :issue/open?)"),
+        ("[:find ?e :where [?e :issue/priority > 3]]", None, "after [?e :person/age ?age]: [(> ?age 3)]"),
+        ("[:find ?e :where [?e :issue/priority IN 1]]", None, "after [?e :person/age ?age]: [(in ?age 1)]"),
+        ("[:find ?t :where [:issue/id 1 :issue/title ?t]]", None, "in brackets of its own: [[:person/id 1]"),
+        ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [["issue/id", 1]], 'did you mean [":issue/id", 1]?'),
+        ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [{"issue/id": 1}], 'did you mean [":issue/id", 1]?'),
+        ("[:find ?t :in $ ?s :where [?t :issue/status ?s]]", ["open"], 'did you mean ":issue/open"?'),
+        ("[:find ?t :in $ ?a :where [_ ?a ?t]]", ["title"], 'did you mean ":issue/title"?'),
+        ('[:find ?e :where [?e issue.title "x"]]', None, "the attribute is :issue/title"),
+        # What is built in is proposed for names that look like it, and for no others.
+        ("[:find ?e :where [?e :no/ident 3]]", None, "no attribute :no/ident is declared, so nothing has it"),
+        ("[:find ?e :where [?e :d/ident :a]]", None, "(did you mean :db/ident?)"),
     ],
 )
 def test_what_is_allowed_and_not_meant_is_warned_of(issues: Gateway, query: str, args: Any, says: str) -> None:
     (warning,) = issues.data(ASK, query=query, args=args)["q"]["warnings"]
     assert says in warning["message"]
+
+
+@pytest.mark.parametrize("entity", ["issue/id", '":issue/id"', '"issue/id"'])
+def test_a_lookup_ref_without_its_colon(issues: Gateway, entity: str) -> None:
+    marked = f"[:find ?t :where [‸[{entity} 1] :issue/title ?t]]"
+    check(refusal(issues, ASK, query=marked.replace(MARK, "")), "QUERY_INVALID", marked, "; write [:issue/id 1]")
+    pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
+    if entity != '":issue/id"':
+        check(refusal(issues, pull, eid=f"[{entity} 1]"), "ARG_INVALID", "", "did you mean [:issue/id 1]?")
+
+
+def test_a_dot_where_a_slash_was_meant(issues: Gateway) -> None:
+    document = "mutation($tx: EDN!) { transact(tx: $tx) { warnings { message } } }"
+    (warning,) = issues.data(document, tx='[{:issue.title "x"}]')["transact"]["warnings"]
+    assert "(did you mean :issue/title?)" in warning["message"]
 
 
 def test_an_ident_in_quotes(issues: Gateway) -> None:

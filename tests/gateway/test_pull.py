@@ -13,7 +13,7 @@ from adalog.gateway.cli.output.console import Terminal
 from adalog.gateway.cli.output.formats import ResultTable, csv_text, edn_text, json_text, print_table, write_arrow
 from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.encoding import decode
-from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
+from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, place_of
 
 PULL = """query ($pattern: EDN!, $eid: EDN!, $basis: BasisInput, $as: Encoding) {
   pull(pattern: $pattern, eid: $eid, basis: $basis, encoding: $as)
@@ -110,8 +110,13 @@ def test_refusals_point_into_the_pattern(family):
     assert family.code(PULL, pattern="[:person/name", eid=ADA) == "EDN_SYNTAX"
     error = family.error(MANY, pattern="[*]", eids=["1", "[:person/name"])
     assert error["extensions"]["code"] == "EDN_SYNTAX"
-    assert error["message"].startswith("eids[1] at 1:")
-    assert family.code(PULL, pattern="[*]", eid='"Ada"') == "ARG_INVALID"
+    assert error["message"].startswith("in eids[1], line 1, column 1: [ at 1:1 is never closed")
+    assert place_of(error) == ("eids[1]", 1, 1)
+    assert place_of(family.error(PULL, pattern="[*]", eid="[:person/name\n 1x]")) == ("eid", 2, 2)
+    error = family.error(PULL, pattern="[*]", eid='"Ada"')
+    assert error["extensions"]["code"] == "ARG_INVALID"
+    assert error["message"].startswith("eid: ")
+    assert place_of(error) == ("eid", 1, 1)
 
 
 def test_limits():

@@ -132,6 +132,21 @@ def test_what_the_client_has_seen_is_waited_for(gateways: list[Gateway]) -> None
     asyncio.run(scenario())
 
 
+def test_what_the_client_has_seen_and_nothing_has_is_named(
+    gateways: list[Gateway], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client forgets a transaction that was lost by a restore."""
+    monkeypatch.setattr("adalog.schema.request.transaction_wait._PATIENCE", 0.05)
+
+    async def scenario() -> None:
+        a, _ = gateways
+        t = await written(a, "[[:db/add 1 :n 1]]")
+        [refusal] = (await a.ask(VALUES, t + 5))["errors"]
+        assert refusal["extensions"] == {"code": "BACKEND_UNAVAILABLE", "retryable": True, "minBasisT": t + 5}
+
+    asyncio.run(scenario())
+
+
 def test_a_live_query_begins_with_what_the_client_has_seen(gateways: list[Gateway]) -> None:
     async def scenario() -> None:
         a, b = gateways

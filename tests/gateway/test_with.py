@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from adalog.gateway.cli import main
-from tests.gateway.support import Gateway, gateway
+from tests.gateway.support import Gateway, gateway, place_of
 
 DATA = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 21)) + "]"
 WITH = "[[:db/add 1 :n/value 100] {:n/value 50} {:n/value 51} [:db/retract 2 :n/value 2]]"
@@ -110,8 +110,11 @@ def test_explain(numbers: Gateway) -> None:
 def test_refusals_say_where_in_the_transaction_data(numbers: Gateway) -> None:
     error = numbers.error(Q, query=ASK, **{"with": "[[:db/add 1 :n/value :x]]"})
     assert error["extensions"]["code"] == "TX_INVALID"
-    assert error["message"].startswith("with at 1:22: :x is not a long")
-    assert numbers.error(Q, query=ASK, **{"with": "[[:db/add"})["extensions"]["code"] == "EDN_SYNTAX"
+    assert error["message"].startswith("in with, line 1, column 22: :x is not a long")
+    assert place_of(error) == ("with", 1, 22)
+    error = numbers.error(Q, query=ASK, **{"with": "[\n[:db/add"})
+    assert error["extensions"]["code"] == "EDN_SYNTAX"
+    assert place_of(error) == ("with", 2, 1)
 
 
 def test_what_is_suspicious_about_it_is_warned_of(numbers):
@@ -122,7 +125,9 @@ def test_what_is_suspicious_about_it_is_warned_of(numbers):
     for field in ("q", "explain"):
         transaction, query = data[field]["warnings"]
         assert (transaction["code"], transaction["line"]) == ("NEW_ATTRIBUTE", None)
-        assert transaction["message"].startswith("with at 1:13: :n/valeu was declared by this use (did you mean")
+        assert transaction["message"].startswith(
+            "in with, line 1, column 13: :n/valeu was declared by this use (did you mean"
+        )
         assert query["code"] == "UNKNOWN_ATTRIBUTE"
 
 

@@ -428,9 +428,11 @@ def test_a_step_without_memory_is_made_again(
 ) -> None:
     refused: list[str] = []
     original = QueryEngine.run
+    # The reader asks the same, to compare.
+    reading = threading.get_ident()
 
     def run(engine: QueryEngine, question: Question, cancel: Cancel) -> Any:
-        if question.text == query and len(refused) < 3:
+        if question.text == query and len(refused) < 3 and threading.get_ident() != reading:
             refused.append(query)
             raise AdalogError(Code.RATE_LIMITED, "others use the memory", retry_after=1)
         return original(engine, question, cancel)

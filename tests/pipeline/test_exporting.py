@@ -321,3 +321,23 @@ def test_the_manifest_names_idents(database: Database, tmp_path: Path) -> None:
     assert manifest.idents[":open"] == database.snapshot().entid(Keyword("open"))
     assert read_manifest(ExportOrigin(str(tmp_path / "out"))) == manifest
     assert identity(manifest.t) == 3
+
+
+@pytest.mark.parametrize("form", ["parquet", "edn"])
+@pytest.mark.parametrize("history", [False, True])
+def test_principals_are_in_histories_and_no_obstacle_to_an_import(
+    form: str, history: bool, database: Database, tmp_path: Path
+) -> None:
+    t = database.submit('[[:db/add 1 :person/name "Countess"]]', principal="ann").result().t
+    out = tmp_path / "out"
+    _, manifest = exported(database.at(history=history), out, form)
+    own = [each for each in manifest.attributes if each.attribute == ":db/principal"]
+    assert [each.datoms for each in own] == ([1] if history else [])
+    assert "principal" not in (out / "schema.edn").read_text()
+    if history and form == "edn":
+        (file,) = (out / "db.principal").iterdir()
+        assert edn.read(file.read_text()) == (2**42 + t, Keyword("db/principal"), "ann", t, True)
+    with Database.open(str(tmp_path / "other")) as other:
+        loaded(other, tmp_path, {"path": str(out), "format": "adalog", "ids": "keep"}, principal="bob")
+        assert held(other.snapshot()) == held(database.snapshot())
+        assert [each.v for each in other.snapshot().datoms("AEVT", [Keyword("db/principal")])] == ["bob"]

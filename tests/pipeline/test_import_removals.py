@@ -239,6 +239,15 @@ def test_what_only_a_transaction_may_retract_is_refused(database: Database, tmp_
     del given["sources"]["people"]["attributes"]
     with pytest.raises(AdalogError, match=":db/ident, and only transactions change that"):
         imported(database, tmp_path, given, {"people": pa.table({"id": ["a"]})})
+    database.transact(
+        """[{:db/ident :person/both :db/valueType :db.type/tuple :db/tupleAttrs [:person/age :person/boss]}
+        {:db/id "b" :person/id "b"} {:person/id "c" :person/age 1 :person/boss "b"}]"""
+    )
+    with pytest.raises(AdalogError, match="by :person/boss, a part of a composite tuple"):
+        imported(database, tmp_path, given, {"people": pa.table({"id": ["b"]})})
+    imported(database, tmp_path, given, {"people": pa.table({"id": ["b", "c"]})})
+    assert people(database) == {"a"}
+    assert not [d for d in database.snapshot().datoms("EAVT") if str(d.a) == ":person/both"]
 
 
 def test_what_others_write_meanwhile_goes_too(

@@ -108,6 +108,32 @@ def test_what_is_written_elsewhere_leaves_it_as_it_is(
     assert not check_data(str(tmp_path / "data"), deep=True).findings
 
 
+def test_what_principals_write_elsewhere_leaves_it_as_it_is(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.submit('[[:db/add "n" :person/email "one"]]', principal="eve").result()
+    stages: list[str] = []
+
+    class Disturbed(InProcess):
+        def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+            made = super().each(stage, work, items)
+            stages.append(stage)
+            if stages == ["keys", "values", "attributes"]:
+                database.submit('[[:db/add "n" :person/email "two"]]', principal="eve").result()
+            return made
+
+    monkeypatch.setattr(pipeline_in_process, "InProcess", Disturbed)
+    outcome, _ = imported(database, tmp_path, mapping(NAME), {"people": PEOPLE}, leeway=2, principal="ann")
+    assert (stages.count("keys"), outcome.datoms) == (1, 4)
+    named = [
+        [each.v for each in report.datoms if str(each.a) == ":db/principal"]
+        for report in database.transactions(2, outcome.t + 1, 9)
+    ]
+    assert named == [["eve"], ["eve"], ["ann"]]
+    database.close()
+    assert not check_data(str(tmp_path / "data"), deep=True).findings
+
+
 def test_a_value_that_others_bring_too_has_one_number(
     database: Database, tmp_path: Path, meanwhile: Callable[[str], list[str]]
 ) -> None:

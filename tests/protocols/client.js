@@ -1,7 +1,12 @@
 // The real clients, told by lines of JSON what to do; what happens to them comes back as lines of JSON.
 "use strict";
 
+const { createHash } = require("node:crypto");
 const readline = require("node:readline");
+const apollo = require("@apollo/client");
+const { PersistedQueryLink } = require("@apollo/client/link/persisted-queries");
+const urql = require("@urql/core");
+const { persistedExchange } = require("@urql/exchange-persisted");
 const socket = require("graphql-ws");
 const sse = require("graphql-sse");
 const WebSocket = require("ws");
@@ -49,9 +54,81 @@ const open = {
     return socket.createClient({ url, webSocketImpl: Socket, on, retryWait: pause, shouldRetry: () => true, ...options });
   },
   sse({ client, url, headers, options = {} }) {
-    return sse.createClient({ url, headers, retry: pause, ...options });
+    // As the network tab of a browser shows it: the client itself reports no more than the status.
+    const fetchFn = async (...request) => {
+      const response = await fetch(...request);
+      if (!response.ok) tell({ client, event: "refused", text: await response.clone().text() });
+      return response;
+    };
+    return sse.createClient({ url, headers, retry: pause, fetchFn, ...options });
+  },
+  apollo({ client, url, persisted }) {
+    const link = new apollo.HttpLink({ uri: url, fetch: recording(client) });
+    const hashed = new PersistedQueryLink({ sha256: (text) => createHash("sha256").update(text).digest("hex") });
+    const made = new apollo.ApolloClient({
+      link: persisted ? hashed.concat(link) : link,
+      cache: new apollo.InMemoryCache(),
+    });
+    return {
+      subscribe({ query, variables }, sink) {
+        const document = apollo.gql(query);
+        const { operation } = document.definitions[0];
+        const given = { [operation === "mutation" ? operation : "query"]: document, variables, fetchPolicy: "no-cache" };
+        const told = ({ data, error }) => (error ? sink.error(described(error)) : sink.next({ data }));
+        if (operation === "subscription") {
+          const running = made.subscribe(given).subscribe({ ...sink, next: told });
+          return () => running.unsubscribe();
+        }
+        made[operation === "query" ? "query" : "mutate"](given).then(told, told).then(sink.complete);
+      },
+    };
+  },
+  urql({ client, url, persisted }) {
+    const made = new urql.Client({
+      url,
+      fetch: recording(client),
+      fetchSubscriptions: true,
+      preferGetMethod: false,
+      requestPolicy: "network-only",
+      exchanges: [...(persisted ? [persistedExchange()] : []), urql.fetchExchange],
+    });
+    return {
+      subscribe({ query, variables }, sink) {
+        const document = urql.gql(query);
+        const running = made[document.definitions[0].operation](document, variables).subscribe(
+          ({ data, error, hasNext }) => {
+            if (error) sink.error(described(error));
+            else sink.next({ data });
+            if (!hasNext) sink.complete();
+          },
+        );
+        return () => running.unsubscribe();
+      },
+    };
   },
 };
+
+// `fetch`, which tells whether a request has its query, and a hash, and when a heartbeat comes.
+function recording(client) {
+  return async (url, request) => {
+    const sent = decodeURIComponent(url) + (request.body ?? "");
+    tell({ client, event: "request", query: /"query":|[?&]query=/.test(sent), hash: sent.includes("sha256Hash") });
+    const response = await fetch(url, request);
+    const watched = new TransformStream({
+      transform(chunk, passing) {
+        if (Buffer.from(chunk).includes("\r\n{}\r\n")) tell({ client, event: "heartbeat" });
+        passing.enqueue(chunk);
+      },
+    });
+    return new Response(response.body.pipeThrough(watched), response);
+  };
+}
+
+// The errors of GraphQL in one of a client.
+function described(error) {
+  const errors = error.graphQLErrors ?? error.errors;
+  return Object.assign(new Error(error.message), { kind: error.name, errors });
+}
 
 function pause() {
   return new Promise((resolve) => setTimeout(resolve, 50));
@@ -71,7 +148,8 @@ const commands = {
       },
       error(error) {
         const value = Array.isArray(error) ? error : (error.message ?? String(error));
-        tell({ name, event: "error", value, code: error.code, status: error.response?.status });
+        const { code, kind, errors, response } = error;
+        tell({ name, event: "error", value, code, kind, errors, status: response?.status });
       },
       complete: () => tell({ name, event: "complete" }),
     });

@@ -18,8 +18,8 @@ def missing() -> str | None:
     """Why the clients cannot be run here, or None."""
     if shutil.which("node") is None:
         return "need Node.js: sudo apt-get install nodejs npm, then make setup"
-    if not (HERE / "node_modules" / "graphql-ws").is_dir():
-        return "need graphql-ws and graphql-sse from npm: make setup, or npm ci in tests/protocols"
+    if not (HERE / "node_modules" / "@apollo").is_dir():
+        return "need their packages from npm: make setup, or npm ci in tests/protocols"
     return None
 
 

@@ -204,6 +204,15 @@ def test_tokens(node: Node, tmp_path: Path) -> None:
         assert node.expect(name="no header", event="error")["status"] == 401
 
 
+def test_the_single_connection_mode_is_refused_with_what_to_use(node: Node, opened: Live) -> None:
+    open_client(node, opened, "sse", options={"singleConnection": True, "retryAttempts": 0})
+    subscribe(node, "a")
+    assert node.expect(name="a", event="error")["status"] == 405
+    refusal = node.expect(client="it", event="refused")["text"]
+    assert "without `singleConnection`" in refusal
+    assert "WebSocket" in refusal
+
+
 def test_clients_that_are_killed_free_their_streams(node: Node, opened: Live) -> None:
     for kind in ("ws", "sse"):
         open_client(node, opened, kind, kind)

@@ -8,7 +8,9 @@ import { AdalogError, isTransient } from "./errors.js";
 import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
 import { follow, type LogEntry, type LogOptions } from "./log.js";
+import { SILENCE_MS } from "./links.js";
 import { SeenBasis } from "./seen-basis.js";
+import { silence } from "./silence.js";
 import { transportOf, type TransportOptions } from "./transports.js";
 import { after, type Basis, type Column, type Encoding, type FieldWarning, type Json, type Long, type Operation, type Warning } from "./wire.js";
 
@@ -17,16 +19,16 @@ export interface ClientOptions extends TransportOptions {
   readonly url: string;
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
   /**
-   * A bearer token, or what gives the current one. A function is asked again before its token expires, and where that was
-   * refused, with that token: if it gives another one the request is repeated, once.
+   * A bearer token, or a function that returns the current one. The function is called again before the token expires, and with the
+   * token that the server has refused: if it returns another one, the request is repeated, once.
    */
   readonly token?: Token;
   readonly fetch?: Fetch;
-  /** How long to wait before a connection is made anew, or a request repeated. By default at most 250 ms, then up to 30 s. */
+  /** How long to wait before the next connection or the repetition of a request. By default at most 250 ms, then up to 30 s. */
   readonly backoff?: Partial<Backoff>;
-  /** For so long a query is repeated that the server does not answer or cannot take just then; 60 s by default. */
+  /** How long a query is repeated while the server is away or busy, in milliseconds; 60,000 by default. */
   readonly queryRetryMs?: number;
-  /** Is told before a request is repeated, as `onRetry` of a request. */
+  /** Called before a request is repeated, if the request has no `onRetry` of its own. */
   readonly onRetry?: OnRetry;
 }
 
@@ -40,7 +42,7 @@ export interface Retry {
 
 export type OnRetry = (retry: Retry) => void;
 
-/** What ends a request, and what is told while it is repeated. */
+/** Options of queries and transactions. */
 export interface RequestOptions {
   /** Rejects with its reason when aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -71,9 +73,9 @@ export interface QueryResult<Row> {
 }
 
 export interface TransactOptions extends RequestOptions {
-  /** Fails with BASIS_CONFLICT where anything was committed since. */
+  /** Fails with BASIS_CONFLICT if a later transaction was committed. */
   readonly expectedBasisT?: Long;
-  /** What is sent again with the same key is applied once. By default each call has a key of its own. */
+  /** Transactions with the same key are applied once. By default each call has a new key. */
   readonly idempotencyKey?: string;
   readonly encoding?: Encoding;
 }
@@ -86,7 +88,7 @@ export interface TxReport {
   readonly warnings: readonly Warning[];
 }
 
-/** No answer is older than what the client has seen, in answers, reports and events, whichever gateway answers. */
+/** No answer is older than the newest answer, report or event that the client has had, whichever gateway answers. */
 export interface Client {
   /** Runs an EDN query. It is repeated while the server is away, for as long as `queryRetryMs` allows. */
   query<Row = Json[]>(query: string, args?: readonly Argument[], options?: QueryOptions): Promise<QueryResult<Row>>;
@@ -97,7 +99,7 @@ export interface Client {
   transact(tx: string | Edn, options?: TransactOptions): Promise<TxReport>;
   /** Subscribes to an EDN query. */
   live<Row = Json[]>(query: string, args?: readonly Argument[], options?: LiveOptions<Row>): LiveQuery<Row>;
-  /** Every transaction from one on, each once; ends where the loop is left. */
+  /** The transactions from a number on, each once and in order, until the loop is left. */
   transactions(options?: LogOptions): AsyncGenerator<LogEntry, void, undefined>;
   /** Any other GraphQL query or mutation, sent once; its `data`. */
   graphql<Data>(document: string, variables?: Record<string, unknown>, options?: GraphqlOptions): Promise<Data>;
@@ -105,7 +107,7 @@ export interface Client {
 
 export interface GraphqlOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Is told of fields that cannot carry their warnings themselves, `pull` and `pullMany` for two; not where there are none. */
+  /** Called with the warnings of fields that have no place for them, such as `pull` and `pullMany`; not without warnings. */
   readonly onWarnings?: (warnings: readonly FieldWarning[]) => void;
 }
 
@@ -130,27 +132,35 @@ export function createClient(options: ClientOptions): Client {
   };
   const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 60_000;
-  const seen = new SeenBasis();
+  const silenceMs = options.silenceMs ?? SILENCE_MS;
+  const seen = new SeenBasis(queryRetryMs / 2);
   const transport = seen.over(transportOf(options, endpoint, backoff));
 
-  async function send<Data>(operation: Operation, { signal, onWarnings }: GraphqlOptions): Promise<Data> {
-    const { data, warnings } = await answerOf<Data>(await post(endpoint, operation, ACCEPT, signal), signal);
-    if (warnings.length > 0) onWarnings?.(warnings);
-    return data;
+  /** Sends an operation once. `mostMs`: without a byte for so long, it counts as lost. */
+  async function attempted<Data>(operation: Operation, signal: AbortSignal | undefined, mostMs: number): Promise<Data> {
+    const watch = silence(mostMs, signal);
+    try {
+      const response = await post(endpoint, operation, ACCEPT, watch.signal);
+      watch.heard();
+      return (await answerOf<Data>(response, watch.signal, watch.heard)).data;
+    } finally {
+      watch.stop();
+    }
   }
 
-  /** `retryMs`: no repetition begins later than that. */
+  /** `retryMs`: no repetition begins later than that. `timeoutMs`: how long the server may take. */
   async function repeated<Data>(
-    operation: Operation,
-    { signal, onRetry = options.onRetry }: RequestOptions,
+    operation: () => Operation,
+    { signal, onRetry = options.onRetry, timeoutMs = TIMEOUT_MS }: RequestOptions & { readonly timeoutMs?: number },
     retryMs: number,
   ): Promise<Data> {
     const end = Date.now() + retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await send<Data>(operation, { signal });
+        return await attempted<Data>(operation(), signal, timeoutMs + silenceMs);
       } catch (error) {
         if (!(error instanceof AdalogError) || !isTransient(error)) throw error;
+        seen.refused(error);
         const delayMs = delay(backoff, attempt - 1, error.retryAfter);
         if (Date.now() + delayMs > end) throw error;
         onRetry?.({ error, attempt, delayMs });
@@ -174,7 +184,8 @@ export function createClient(options: ClientOptions): Client {
       const isNewest = basis?.t === undefined && basis?.asOf === undefined && after === undefined;
       const least = isNewest ? seen.t : undefined;
       const operation = { query: QUERY, variables };
-      const { q } = await repeated<{ q: QueryResult<Row> }>(isNewest ? seen.onto(operation) : operation, { signal, onRetry }, queryRetryMs);
+      const current = () => (isNewest ? seen.onto(operation) : operation);
+      const { q } = await repeated<{ q: QueryResult<Row> }>(current, { signal, onRetry, ...timeout(more) }, queryRetryMs);
       // Of data that were only tried, the basis is none that there is.
       if (speculative === undefined) seen.saw(q.basisT, least);
       return q;
@@ -182,9 +193,9 @@ export function createClient(options: ClientOptions): Client {
 
     async transact(tx, { signal, onRetry, ...more } = {}) {
       const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
-      // With a key of the caller's it may have been applied long ago.
+      // A transaction with a key of the caller may have been applied long ago.
       const least = more.idempotencyKey === undefined ? seen.t : undefined;
-      const { transact } = await repeated<{ transact: TxReport }>({ query: TRANSACT, variables }, { signal, onRetry }, FOR_GOOD);
+      const { transact } = await repeated<{ transact: TxReport }>(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },
@@ -194,19 +205,33 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async *transactions(options = {}) {
-      // What comes while the first connection is being made is to be told, too.
-      const from = options.from ?? after((await repeated<Now>(seen.onto({ query: "{ database { basisT } }", variables: {} }), options, FOR_GOOD)).database.basisT);
+      // Transactions that come before the first connection is made belong to the log, too.
+      const now = () => seen.onto({ query: "{ database { basisT } }", variables: {} });
+      const from = options.from ?? after((await repeated<Now>(now, options, FOR_GOOD)).database.basisT);
       yield* follow(from, options, transport, backoff);
     },
 
-    graphql(document, variables = {}, options = {}) {
-      return send(seen.onto({ query: document, variables }), options);
+    async graphql<Data>(document: string, variables = {}, { signal, onWarnings }: GraphqlOptions = {}) {
+      const response = await post(endpoint, seen.onto({ query: document, variables }), ACCEPT, signal);
+      const { data, warnings } = await answerOf<Data>(response, signal);
+      if (!SPECULATIVE.test(document)) seen.sawIn(data);
+      if (warnings.length > 0) onWarnings?.(warnings);
+      return data;
     },
   };
 }
 
 interface Now {
   readonly database: { readonly basisT: Long };
+}
+
+/** The server's own limit for a query, unless it is set otherwise. */
+const TIMEOUT_MS = 30_000;
+/** An answer of data that were only tried has a basis that the database may never have. */
+const SPECULATIVE = /\bwith\s*:/;
+
+function timeout({ timeoutMs }: QueryOptions): { readonly timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs };
 }
 
 const FOR_GOOD = Number.POSITIVE_INFINITY;

@@ -1,15 +1,15 @@
-/** A subscription over however many connections it takes: made anew after what passes, ended by what does not. */
+/** A subscription that is started again after retryable errors and ends with the first one that is not retryable. */
 
 import { delay, later, type Backoff } from "./backoff.js";
 import type { AdalogError } from "./errors.js";
 import type { ResumableOperation, Transport } from "./transport.js";
 import type { Answer } from "./wire.js";
 
-/** Whose subscription it is. */
+/** The user of a subscription. */
 export interface Subscriber {
-  /** What is sent to begin, or to go on. */
+  /** The operation to send, at the start and after each interruption. */
   operation(): ResumableOperation;
-  /** It was sent. */
+  /** The operation was sent. */
   opened(): void;
   received(answers: readonly Answer<unknown>[]): void;
   /** The connection is gone, and there will be another one. */
@@ -17,7 +17,7 @@ export interface Subscriber {
   failed(error: AdalogError): void;
 }
 
-/** A connection that lasted so long was a good one: the next one may be made soon. */
+/** After a connection that lasted this long, the back-off starts from its first wait again. */
 const GOOD_MS = 10_000;
 
 export class Connection {
@@ -39,7 +39,7 @@ export class Connection {
     return this.#disconnect !== undefined;
   }
 
-  /** Connects, where it neither is connected nor waits to be. */
+  /** Connects, unless it is connected or waits for the next attempt. */
   open(): void {
     if (this.#disconnect !== undefined || this.#stopWaiting !== undefined) return;
     let current = true;
@@ -47,7 +47,7 @@ export class Connection {
       if (current) act();
     };
     this.#openedAt = Number.POSITIVE_INFINITY;
-    // Known before the transport starts, which may say something at once.
+    // Assigned before the transport starts, which may call back at once.
     let stop: (() => void) | undefined;
     this.#disconnect = () => {
       current = false;

@@ -1,4 +1,4 @@
-/** What connections are authorized with: headers and a token, asked for anew before the token expires and after a refusal. */
+/** The headers and tokens of connections and requests: requested again before a token expires and after a refusal. */
 
 import { AdalogError, network } from "./errors.js";
 import type { Headers } from "./http.js";
@@ -6,13 +6,17 @@ import type { Headers } from "./http.js";
 /** A bearer token, or what gives the current one. `stale`: the one that expires soon or that the server has refused. */
 export type Token = string | ((stale?: string) => string | undefined | Promise<string | undefined>);
 
-export interface Credentials {
+/** The credentials of connections. */
+export interface ConnectionCredentials {
   /** The headers of the next connection, with lower-case names. `stale`: those that expire soon. */
   headers(stale?: Headers): Promise<Headers>;
+  /** Other headers than those that were refused. Rejects with an error that says why there are none. */
+  after(refused: Headers, refusal: AdalogError): Promise<Headers>;
+}
+
+export interface Credentials extends ConnectionCredentials {
   /** Other headers than those that were refused; undefined where there are none. */
   other(refused: Headers): Promise<Headers | undefined>;
-  /** The same for a connection. Rejects with an error that says why there are none. */
-  after(refused: Headers, refusal: AdalogError): Promise<Headers>;
 }
 
 export interface CredentialSource {
@@ -76,6 +80,12 @@ export function claimsOf(headers: Headers): Readonly<Record<string, unknown>> | 
   } catch {
     return undefined;
   }
+}
+
+/** Whether the one expires later; or differs from the other, if either does not say when it expires. */
+export function isNewer(one: Headers, other: Headers): boolean {
+  const [exp, otherExp] = [claimsOf(one)?.["exp"], claimsOf(other)?.["exp"]];
+  return typeof exp === "number" && typeof otherExp === "number" ? exp > otherExp : !isSame(one, other);
 }
 
 /** A token is renewed at most so long before it expires, and a fifth of its lifetime at most. */

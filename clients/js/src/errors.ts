@@ -1,8 +1,8 @@
-import type { WireError } from "./wire.js";
+import type { Long, WireError } from "./wire.js";
 
 /**
  * Why something failed. `code` is one of the server's (`QUERY_INVALID`, `CAS_FAILED`, …), or one of this client's:
- * `NETWORK` where nobody answered, `PROTOCOL` for an answer that is none of adalog's, `KEY_INVALID` and `KEY_NOT_UNIQUE` for
+ * `NETWORK` where no server answered, `PROTOCOL` for an answer that is none of adalog's, `KEY_INVALID` and `KEY_NOT_UNIQUE` for
  * the key of a live query's rows.
  */
 export class AdalogError extends Error {
@@ -15,6 +15,8 @@ export class AdalogError extends Error {
   readonly column: number | undefined;
   /** How long the server wants to be left alone, in milliseconds. */
   readonly retryAfter: number | undefined;
+  /** The transaction that the client has seen and the server does not have (yet). */
+  readonly minBasisT: Long | undefined;
 
   constructor(code: string, message: string, more: ErrorDetails = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -23,6 +25,7 @@ export class AdalogError extends Error {
     this.line = more.line;
     this.column = more.column;
     this.retryAfter = more.retryAfter;
+    this.minBasisT = more.minBasisT;
   }
 }
 
@@ -31,18 +34,20 @@ export interface ErrorDetails {
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly retryAfter?: number | undefined;
+  readonly minBasisT?: Long | undefined;
   readonly cause?: unknown;
 }
 
 /** The first of the errors that a GraphQL answer carries. */
 export function fromWire(errors: readonly WireError[], retryAfter?: number): AdalogError {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable, line, column, retryAfter: seconds } = extensions;
+  const { code, retryable, line, column, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable === true,
     line: typeof line === "number" ? line : undefined,
     column: typeof column === "number" ? column : undefined,
     retryAfter: typeof seconds === "number" ? seconds * 1000 : retryAfter,
+    minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : undefined,
   });
 }
 

@@ -5,16 +5,17 @@
 
 import { AdalogError, network } from "./errors.js";
 import { eventStream, type StreamEvent } from "./event-stream.js";
-import { answerOf, send, type Endpoint, type Headers } from "./http.js";
+import { answerOf, send, type Address, type Headers } from "./http.js";
 import type { Link, LinkFactory } from "./multiplexer.js";
+import { silence } from "./silence.js";
 import { onWake } from "./wake.js";
 import type { Answer, WireError } from "./wire.js";
 
-/** What a server takes in one request. */
+/** The most operations of one request. */
 const MOST_OPERATIONS = 256;
-/** The stream before lasts so long beside the next one, since the server keeps for it what both need. */
+/** The previous stream stays open this long after the next one has opened: the server keeps the views that both need. */
 const OVERLAP_MS = 1000;
-/** A browser may open no connection more to this server while the stream before is open. */
+/** Then the previous stream is closed although the next one has not opened: the browser may have no connection left. */
 const PATIENCE_MS = 3000;
 
 interface Stream {
@@ -25,11 +26,11 @@ interface Stream {
 }
 
 /** `silenceMs`: a stream that was silent for so long counts as lost. */
-export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFactory {
+export function eventStreamLinks(address: Address, silenceMs: number): LinkFactory {
   return (headers, listener, operation): Link => {
     const ids = new Set<string>();
-    /** The subscriptions that were said to be sent. */
-    const told = new Set<string>();
+    /** The subscriptions for which `sent` was called. */
+    const sent = new Set<string>();
     const open = new Set<Stream>();
     let current: Stream | undefined;
     let isChanging = false;
@@ -57,7 +58,9 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
           open.delete(stream);
         }
       };
-      stopBefore(({ isOpen }) => !isOpen);
+      // One previous stream is enough; a browser opens at most six connections to a server.
+      const last = before.filter(({ isOpen }) => isOpen).at(-1);
+      stopBefore((stream) => stream !== last);
       let patience = setTimeout(() => stopBefore(), PATIENCE_MS);
       const stopping = new AbortController();
       const stream: Stream = {
@@ -68,7 +71,7 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
           stopping.abort();
         },
       };
-      // From here on the events of the stream before are those that this one brings, too.
+      // From now on, this stream brings the events of the previous one, too.
       current = stream;
       open.add(stream);
       const ifCurrent = (act: () => void) => {
@@ -103,15 +106,15 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
         }
         if (current === stream && refusal !== undefined) end(new AdalogError("UNAUTHENTICATED", refusal.message));
       };
-      receiveEvents(endpoint, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () =>
+      receiveEvents(address, headers, operations, silenceMs, stopping.signal, (events) => ifCurrent(() => receive(events)), () =>
         ifCurrent(() => {
           clearTimeout(patience);
           stream.isOpen = true;
           patience = setTimeout(() => stopBefore(), OVERLAP_MS);
           listener.opened();
           for (const id of stream.ids) {
-            if (!ids.has(id) || told.has(id)) continue;
-            told.add(id);
+            if (!ids.has(id) || sent.has(id)) continue;
+            sent.add(id);
             listener.sent(id);
           }
         }),
@@ -121,7 +124,7 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
       );
     };
     const end = (error: AdalogError) => {
-      // Each of its operations has ended.
+      // All operations have ended, so nothing is lost.
       if (ids.size === 0) return;
       closeAll();
       if (error.code === "UNAUTHENTICATED") listener.refused(error);
@@ -140,7 +143,7 @@ export function eventStreamLinks(endpoint: Endpoint, silenceMs: number): LinkFac
       },
       remove(id) {
         if (ids.delete(id)) change();
-        told.delete(id);
+        sent.delete(id);
       },
       renew(fresh) {
         headers = fresh;
@@ -157,7 +160,7 @@ function isRefusal({ extensions }: WireError): boolean {
 
 /** Reads the events of one response to its end, or until it is stopped. */
 async function receiveEvents(
-  endpoint: Endpoint,
+  address: Address,
   headers: Headers,
   operations: readonly unknown[],
   silenceMs: number,
@@ -165,24 +168,18 @@ async function receiveEvents(
   receive: (events: readonly StreamEvent[]) => void,
   opened: () => void,
 ): Promise<void> {
-  const connection = new AbortController();
-  const stop = () => connection.abort(stopped.reason);
-  stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
-  let heard = Date.now();
-  let timer = setTimeout(silence, silenceMs);
+  const watch = silence(silenceMs, stopped);
+  const { signal } = watch;
   // After a sleep the connection is most likely gone, and the timer has yet to notice.
-  const stopListening = onWake(() => {
-    if (Date.now() - heard > silenceMs / 2) silence();
-  });
+  const stopListening = onWake(() => watch.lasts() > silenceMs / 2 && watch.lost());
   // A body that has ended in the moment of an abort may never be read to its end.
   const aborted = new Promise<never>((_, reject) => {
-    connection.signal.addEventListener("abort", () => reject(connection.signal.reason), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   const read = async () => {
-    const response = await send(endpoint, JSON.stringify(operations), "text/event-stream", headers, connection.signal);
+    const response = await send(address, JSON.stringify(operations), "text/event-stream", headers, signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await answerOf(response, connection.signal);
+      await answerOf(response, signal);
       throw new AdalogError("PROTOCOL", "the server answered subscriptions with one answer, not with events");
     }
     if (response.body === null) return;
@@ -192,10 +189,8 @@ async function receiveEvents(
     const parse = eventStream();
     for (;;) {
       const { done, value } = await reader.read();
-      clearTimeout(timer);
-      heard = Date.now();
+      watch.heard();
       if (done || stopped.aborted) return;
-      timer = setTimeout(silence, silenceMs);
       receive(parse(text.decode(value, { stream: true })));
     }
   };
@@ -203,12 +198,10 @@ async function receiveEvents(
     await Promise.race([read(), aborted]);
   } catch (error) {
     // A stream that was aborted fails in words of its own.
-    if (connection.signal.aborted) throw connection.signal.reason;
+    if (signal.aborted) throw signal.reason;
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
-    clearTimeout(timer);
     stopListening();
-    stopped.removeEventListener("abort", stop);
-    connection.abort();
+    watch.stop();
   }
 }

@@ -2,10 +2,10 @@
 
 import type { Link, LinkFactory } from "./multiplexer.js";
 
-/** Attempts in vain after which event streams are tried, where WebSockets worked before: the server may be starting. */
+/** Failed attempts before event streams are tried, if WebSockets have worked before: the server may be starting. */
 const MOST_FAILURES = 3;
 
-/** Connects by `first`. Where that does not get as far as being accepted, connects by `second`, and says so once. */
+/** Connects by `first`. If the server does not accept that connection, connects by `second`, and warns once. */
 export function withFallback(first: LinkFactory, second: LinkFactory, warn: (message: string) => void): LinkFactory {
   let hasWorked = false;
   let hasWarned = false;
@@ -23,7 +23,8 @@ export function withFallback(first: LinkFactory, second: LinkFactory, warn: (mes
           ...listener,
           opened() {
             isOpen = prefersSecond = true;
-            if (!hasWarned) warn("no WebSocket can be opened to the server; live queries use event streams instead");
+            // Where WebSockets have worked, the server was probably starting.
+            if (!hasWarned && !hasWorked) warn("no WebSocket can be opened to the server; live queries use event streams instead");
             hasWarned = true;
             listener.opened();
           },

@@ -7,11 +7,14 @@ import type { Answer, FieldWarning, Operation } from "./wire.js";
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
 
-/** Functions for headers or a token are asked for each request. */
-export interface Endpoint extends CredentialSource {
+/** Where requests go, and by what. */
+export interface Address {
   readonly url: string;
   readonly fetch: Fetch;
 }
+
+/** Functions for headers or a token are called for each request. */
+export interface Endpoint extends Address, CredentialSource {}
 
 /** Sends an operation and returns the response, whatever its status. A token that is refused is renewed, once. */
 export async function post(
@@ -34,7 +37,7 @@ export async function post(
 
 /** Sends a request once. */
 export async function send(
-  { url, fetch }: Endpoint,
+  { url, fetch }: Address,
   body: string,
   accept: string,
   headers: Headers,
@@ -55,14 +58,15 @@ export async function send(
   }
 }
 
-/** An answer that came whole, with data. */
+/** An answer that came whole, with data. `heard`: called when a piece of it has come. */
 export async function answerOf<Data>(
   response: Response,
   signal: AbortSignal | undefined,
+  heard?: () => void,
 ): Promise<{ data: Data; warnings: readonly FieldWarning[] }> {
   let text: string;
   try {
-    text = await response.text();
+    text = await textOf(response, heard);
   } catch (error) {
     signal?.throwIfAborted();
     throw network(error);
@@ -76,6 +80,20 @@ export async function answerOf<Data>(
   if (answer?.errors?.length) throw fromWire(answer.errors, retryAfter(response));
   if (!response.ok || answer?.data === undefined || answer.data === null) throw refused(response, text);
   return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
+}
+
+async function textOf(response: Response, heard: (() => void) | undefined): Promise<string> {
+  // Not every `fetch` has streams.
+  if (heard === undefined || !response.body) return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    heard();
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 /** A response in another form than GraphQL's: a proxy's, most likely. */

@@ -1,4 +1,4 @@
-/** A live query: its rows, kept up to date over however many connections that takes. */
+/** A live query: its rows, kept up to date across connections. */
 
 import type { Backoff } from "./backoff.js";
 import { Connection } from "./connection.js";
@@ -9,7 +9,7 @@ import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveE
 
 /**
  * `loading`: no complete answer yet. `live`: up to date. `stale`: the rows are of an earlier moment, and it is being
- * connected anew or a new answer is on its way. `failed`: for good, `error` says why. `closed`: by whoever opened it.
+ * connected again or a new answer is on its way. `failed`: it has ended in `error`; `retry` opens it again. `closed`: `close` was called.
  */
 export type LiveStatus = "loading" | "live" | "stale" | "failed" | "closed";
 
@@ -18,11 +18,11 @@ export interface LiveState<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column[];
   readonly basisT: Long | undefined;
-  /** Where to go on: `live(query, args, { since: state })` continues from this state, also in another process. */
+  /** The position in the stream: `live(query, args, { since: state })` continues from this state, also in another process. */
   readonly resume: string | undefined;
   readonly status: LiveStatus;
   readonly error: AdalogError | undefined;
-  /** What is allowed in the query and probably not meant, as the server said when the stream began. */
+  /** What the server has warned of when the stream began: parts of the query that are allowed and probably mistakes. */
   readonly warnings: readonly Warning[];
 }
 
@@ -63,7 +63,7 @@ const DOCUMENT =
 
 const RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 
-/** Beyond so many changes that an iteration has not taken, it is disconnected until it has. */
+/** When an iteration has left so many changes untaken, the live query disconnects until it has taken them. */
 const MOST_PENDING = 1000;
 
 export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
@@ -81,11 +81,11 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   #status: LiveStatus = "loading";
   #error: AdalogError | undefined;
   #warnings: readonly Warning[] = [];
-  /** The state as it was last asked for; undefined where something changed since. */
+  /** The state that `getState` has returned; undefined after a change. */
   #state: LiveState<Row> | undefined;
   #rows: readonly Row[] | undefined;
 
-  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  /** The resume token of the last event, which may be in the middle of a snapshot. */
   #token: string | undefined;
   /** The snapshot that is arriving, in chunks. */
   #arriving: { set: RowSet<Row>; columns: readonly Column[] } | undefined;
@@ -159,7 +159,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
 
   /** Calls back after the state has changed, once for all that arrived together. Returns what ends that. */
   readonly subscribe = (listener: () => void): (() => void) => {
-    // A function of its own each time: whoever subscribes twice is called twice.
+    // A new function each time: a listener that subscribes twice is called twice.
     const own = () => listener();
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
@@ -192,8 +192,8 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   }
 
   /**
-   * The changes from now on, each once and in order; first of all the rows that are there already, if they are. Whoever is
-   * slow holds up nothing but this live query. Leaving the loop closes it.
+   * The changes from now on, each once and in order, after a first one with the present rows, if there are some. A slow loop delays
+   * only this live query. Leaving the loop closes it.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveChange<Row>, void, undefined> {
     const iteration = new Iteration<Row>();
@@ -257,7 +257,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#connection.close();
   }
 
-  /** What is sent to begin, or to go on. */
+  /** The subscription as it is sent: from the beginning, or from the last event. */
   #operation(): ResumableOperation {
     const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
     const variables: Record<string, unknown> = { query: this.#query, encoding };
@@ -312,7 +312,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#notify();
   }
 
-  /** Asks for all rows anew, where those of before cannot be gone on from. */
+  /** Requests all rows again, if the stream cannot be resumed. */
   #startOver(reason: string): void {
     this.#token = undefined;
     this.#arriving = undefined;
@@ -338,7 +338,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       }
       case "DELTA": {
         if (this.#set === undefined || this.#isStartingOver()) throw new Inconsistent("a change came before the rows");
-        // Said already.
+        // The rows contain this change already.
         if (this.#basisT !== undefined && !isAfter(event.basisT, this.#basisT)) return;
         const change = this.#set.apply((event.added ?? []) as Row[], (event.retracted ?? []) as Row[]);
         this.#changed("delta", change, event);
@@ -374,7 +374,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#become("live", undefined);
   }
 
-  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  /** Keeps the array if the warnings are the same, also when the stream has started again. */
   #warn(warnings: readonly Warning[] | null | undefined): void {
     if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings)) return;
     this.#warnings = warnings;
@@ -419,10 +419,10 @@ function fresh<Row>(key: RowKey<Row> | undefined, columns: readonly Column[]) {
 }
 
 function keyFailed(cause: unknown): AdalogError {
-  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
 
-/** What a caller's own function throws is reported as uncaught, and is no failure of the stream. */
+/** An exception of the caller's function is reported as uncaught, and does not end the stream. */
 function guarded(call: () => void): void {
   try {
     call();

@@ -1,4 +1,4 @@
-/** The transaction log as it grows: every transaction from one on, none missing and none twice. */
+/** The transaction log as it grows: every transaction from a number on, none missing and none twice. */
 
 import type { Backoff } from "./backoff.js";
 import { Connection } from "./connection.js";
@@ -22,7 +22,7 @@ export interface LogEntry {
 }
 
 export interface LogOptions {
-  /** The first transaction to be told; by default the next one. */
+  /** The first transaction; by default the next one. */
   readonly from?: Long;
   readonly encoding?: Encoding;
   /** Ends the loop with its reason when aborted. */
@@ -35,7 +35,7 @@ const DOCUMENT =
 
 const RESUME = { field: "transactions", member: "t", variable: "from", isNumberBefore: true };
 
-/** Beyond so many that the loop has not taken, it is disconnected until it has. */
+/** When the loop has left so many entries untaken, the client disconnects until it has taken them. */
 const MOST_PENDING = 1000;
 
 export async function* follow(
@@ -64,7 +64,7 @@ export async function* follow(
           break;
         }
         const entry = data?.transactions;
-        // Told already.
+        // It came before the connection was lost.
         if (!entry || isAfter(next, entry.t)) continue;
         pending.push(entry);
         next = after(entry.t);

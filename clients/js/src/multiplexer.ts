@@ -1,27 +1,29 @@
-/** One connection for all subscriptions of a client, made anew when it is lost and authorized anew before its token expires. */
+/** One connection for all subscriptions of a client; it is replaced when it is lost, and gets a new token before the old one expires. */
 
 import { delay, later, type Backoff } from "./backoff.js";
-import { isSame, renewalDelay, type Credentials } from "./credentials.js";
+import { isSame, renewalDelay, type ConnectionCredentials } from "./credentials.js";
 import { AdalogError, network } from "./errors.js";
 import type { Headers } from "./http.js";
 import { resumed, type Receiver, type ResumableOperation, type Transport } from "./transport.js";
 import type { Answer } from "./wire.js";
 
-/** One connection. It carries the subscriptions that it is told of, and ends once, with `refused` or `lost`. */
+/** One connection. It carries the subscriptions that are added, and ends once, with `refused` or `lost`. */
 export interface Link {
   add(id: string): void;
   remove(id: string): void;
-  /** Goes on with another token. */
+  /** Replaces the token of the open connection. */
   renew(headers: Headers): void;
   close(): void;
 }
 
-/** What happens on a connection. */
+/** The events of a connection. */
 export interface LinkListener {
   /** The server has accepted the connection. */
   opened(): void;
   /** A subscription was sent. */
   sent(id: string): void;
+  /** A subscription waits: the connection makes another one to the server by itself. `error`: why, if it failed. */
+  interrupted(id: string, error?: AdalogError): void;
   next(id: string, answers: readonly Answer<unknown>[]): void;
   /** One subscription has ended, in an error or in order. */
   end(id: string, error?: AdalogError): void;
@@ -30,7 +32,7 @@ export interface LinkListener {
   lost(error: AdalogError): void;
 }
 
-/** Makes a connection. `operation`: what a subscription is to be sent as now. */
+/** Makes a connection. `operation`: returns the operation of a subscription, with its present resume token. */
 export type LinkFactory = (headers: Headers, listener: LinkListener, operation: (id: string) => ResumableOperation) => Link;
 
 interface Subscription {
@@ -38,14 +40,14 @@ interface Subscription {
   readonly receiver: Receiver;
 }
 
-/** A connection that lasted so long was a good one: the next one may be made soon. */
+/** After a connection that lasted this long, the back-off starts from its first wait again. */
 const GOOD_MS = 10_000;
-/** A token function that has no other token yet is asked again after this time at least. */
+/** If the token function returns the same token again, the next call is at least this much later. */
 const LEAST_RENEWAL_MS = 1000;
 
 export class Multiplexer {
   readonly #factory: LinkFactory;
-  readonly #credentials: Credentials;
+  readonly #credentials: ConnectionCredentials;
   readonly #backoff: Backoff;
   readonly #subscriptions = new Map<string, Subscription>();
   #count = 0;
@@ -53,15 +55,15 @@ export class Multiplexer {
   #headers: Headers = {};
   #openedAt = Number.POSITIVE_INFINITY;
   #attempt = 0;
-  /** Refusals since a connection was accepted. */
+  /** How often the token was refused since the server last accepted a connection. */
   #refusals = 0;
-  /** Counts connections and attempts, so that what belongs to an earlier one is ignored. */
+  /** The number of the connection or attempt; events of earlier ones are ignored. */
   #turn = 0;
   #isConnecting = false;
   #stopWaiting: (() => void) | undefined;
   #renewal: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(factory: LinkFactory, credentials: Credentials, backoff: Backoff) {
+  constructor(factory: LinkFactory, credentials: ConnectionCredentials, backoff: Backoff) {
     this.#factory = factory;
     this.#credentials = credentials;
     this.#backoff = backoff;
@@ -80,7 +82,7 @@ export class Multiplexer {
     };
   };
 
-  /** Closes the connection once nothing uses it; what comes in the same moment goes on using it. */
+  /** Closes the connection if no subscription is left; one that starts in the same task still uses it. */
   #closeIfUnused(): void {
     queueMicrotask(() => {
       if (this.#subscriptions.size === 0) this.#disconnect();
@@ -123,6 +125,7 @@ export class Multiplexer {
         this.#refusals = 0;
       }),
       sent: current((id) => this.#subscriptions.get(id)?.receiver.open()),
+      interrupted: current((id, error) => this.#subscriptions.get(id)?.receiver.interrupted(error)),
       next: current((id, answers) => this.#next(id, answers)),
       end: current((id, error) => this.#end(id, error)),
       refused: current((error) => void this.#refused(error)),
@@ -170,7 +173,7 @@ export class Multiplexer {
     this.#interrupted(error);
   }
 
-  /** Goes on with another token, at once the first time, if there is one. */
+  /** Connects with another token, if there is one: at once after the first refusal, then with back-off. */
   async #refused(error: AdalogError): Promise<void> {
     const refused = this.#headers;
     this.#disconnect();
@@ -198,7 +201,7 @@ export class Multiplexer {
 
   #renewAfter(ms: number | undefined): void {
     clearTimeout(this.#renewal);
-    // Beyond what a timer can wait, the time is looked at once more.
+    // The longest time that a timer can wait; the token is then checked again.
     if (ms !== undefined) this.#renewal = setTimeout(() => void this.#renew(), Math.min(ms, 2 ** 31 - 1));
   }
 
@@ -208,7 +211,7 @@ export class Multiplexer {
     try {
       headers = await this.#credentials.headers(this.#headers);
     } catch {
-      // The present token is good for a while, and is asked for again.
+      // The present token is valid for a while, and the function is called again before it expires.
     }
     if (turn !== this.#turn) return;
     const wait = renewalDelay(headers);

@@ -1,4 +1,4 @@
-/** The answer of a query as a state: asked for once, and again on demand. */
+/** The answer of a query as a state: requested once, and again on demand. */
 
 import type { QueryResult } from "./client.js";
 
@@ -13,7 +13,7 @@ export interface QueryState<Row> extends Omit<QueryResult<Row>, "basisT" | "page
   readonly error: Error | undefined;
   /** Whether an answer is on its way. */
   readonly isFetching: boolean;
-  /** Asks again; one that is under way is given up. */
+  /** Sends the query again; a request in flight is aborted. */
   readonly refetch: () => void;
 }
 
@@ -25,7 +25,7 @@ export class OneAnswer<Row> {
   #asking: AbortController | undefined;
   #state: QueryState<Row>;
 
-  /** Asks at once, if there is no answer to begin with. */
+  /** Sends the query at once, if there is no initial answer. */
   constructor(ask: (signal: AbortSignal) => Promise<QueryResult<Row>>, initial: QueryResult<Row> | undefined) {
     this.#ask = ask;
     this.#state = answered(initial, this.refetch);
@@ -54,7 +54,7 @@ export class OneAnswer<Row> {
     );
   };
 
-  /** Gives up what is under way. */
+  /** Aborts a request in flight. */
   close(): void {
     this.#asking?.abort();
     this.#asking = undefined;

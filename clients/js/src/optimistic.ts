@@ -24,10 +24,10 @@ interface Change<Row> {
 }
 
 /**
- * An event may come before the answer of the transaction that caused it. So long rows wait for the answers of transactions
- * that are under way: none is shown twice, as the server's and as the change's.
+ * An event may come before the answer of the transaction that caused it. While a transaction is in flight, new rows wait for its answer
+ * up to this time: otherwise a row would be shown twice, once from the server and once from the change.
  */
-const HOLD_MS = 100;
+const HOLD_MS = 1000;
 
 export class OptimisticRows<Row> {
   readonly #live: LiveQuery<Row>;

@@ -28,7 +28,7 @@ export interface UseLiveState<Row> extends Omit<OptimisticState<Row>, "status"> 
 interface Shown {
   /** In place of the provider's. */
   readonly client?: Client;
-  /** How long what was asked for is kept after its last component has gone; 250 ms by default. */
+  /** How long a query is kept after its last component was unmounted; 250 ms by default. */
   readonly lingerMs?: number;
 }
 
@@ -95,7 +95,7 @@ export function useLive<Row = Json[]>(
 }
 
 /**
- * The answer of a query, asked for once; `refetch` asks again. It is given up where its last component goes before it comes.
+ * The answer of a query, sent once; `refetch` sends it again. The request is aborted if its last component is unmounted before.
  * Without a query (`null`) nothing is asked. Arguments and options are compared by value.
  */
 export function useQuery<Row = Json[]>(

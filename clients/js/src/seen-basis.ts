@@ -1,10 +1,19 @@
 /** The newest transaction that a client has seen, which it hands to the server: no gateway then answers with an older database. */
 
+import { fromWire, type AdalogError } from "./errors.js";
 import type { Transport } from "./transport.js";
-import { isAfter, type Answer, type LiveEvent, type Long, type Operation } from "./wire.js";
+import { isAfter, type Long, type Operation } from "./wire.js";
 
 export class SeenBasis {
   #t: Long | undefined;
+  readonly #patienceMs: number;
+  /** Since when the server refuses requests because it does not have the transaction. */
+  #missingSince: number | undefined;
+
+  /** `patienceMs`: after so long a transaction that the server does not have is forgotten. */
+  constructor(patienceMs: number) {
+    this.#patienceMs = patienceMs;
+  }
 
   get t(): Long | undefined {
     return this.#t;
@@ -16,11 +25,30 @@ export class SeenBasis {
   }
 
   /**
-   * An answer is as of `t`. `least`: what was handed to the server with the question. An answer that is older nevertheless
-   * is of another database, a restored one for example, and starts anew.
+   * An answer is as of `t`. `least`: the `minBasisT` of its request. An older answer is from another database, a restored one
+   * for example, whose transactions count from then on.
    */
   saw(t: Long, least?: Long): void {
+    this.#missingSince = undefined;
     if (this.#t === undefined || isAfter(t, this.#t) || (least !== undefined && isAfter(least, t))) this.#t = t;
+  }
+
+  /** Learns from the root fields of an answer. */
+  sawIn(data: unknown): void {
+    for (const [name, value] of Object.entries((data ?? {}) as Record<string, { basisT?: unknown; t?: unknown } | null>)) {
+      const t = value?.basisT ?? (name === "transact" || name === "transactions" ? value?.t : undefined);
+      if (typeof t === "number" || typeof t === "string") this.saw(t);
+    }
+  }
+
+  /**
+   * The server has refused a request. If it lacks the transaction for long, that belongs to another database, one before a restore
+   * for example, and no longer counts.
+   */
+  refused({ minBasisT }: AdalogError): void {
+    if (minBasisT === undefined) return;
+    this.#missingSince ??= Date.now();
+    if (Date.now() - this.#missingSince >= this.#patienceMs) this.#t = this.#missingSince = undefined;
   }
 
   /** A transport whose subscriptions begin with what has been seen, and whose events are seen. */
@@ -29,11 +57,15 @@ export class SeenBasis {
       transport(() => this.onto(operation()), {
         ...receiver,
         next: (answers) => {
-          for (const { data } of answers as readonly Answer<{ live?: LiveEvent; transactions?: { t: Long } }>[]) {
-            const t = data?.live?.basisT ?? data?.transactions?.t;
-            if (t !== undefined) this.saw(t);
+          for (const { data, errors } of answers) {
+            if (errors?.length) this.refused(fromWire(errors));
+            this.sawIn(data);
           }
           receiver.next(answers);
+        },
+        end: (error) => {
+          if (error !== undefined) this.refused(error);
+          receiver.end(error);
         },
       });
   }

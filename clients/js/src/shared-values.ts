@@ -1,4 +1,4 @@
-/** What several components share: made for the first, closed a while after the last. */
+/** Values that several components share: made for the first component, closed a while after the last one. */
 
 export interface Shareable {
   subscribe(listener: () => void): () => void;
@@ -11,7 +11,7 @@ interface Entry<Value> {
   closing: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** By what they ask for. Rendering looks a value up; only an effect makes one. */
+/** Values by the key of their query. Rendering looks a value up; only an effect makes one. */
 export class SharedValues<Value extends Shareable> {
   readonly #entries = new Map<string, Entry<Value>>();
 

@@ -1,12 +1,12 @@
-/** What carries subscriptions; and a WebSocket client of graphql-ws as one. */
+/** The interface of transports, which carry subscriptions; and a client of graphql-ws as a transport. */
 
 import { AdalogError, fromWire, network } from "./errors.js";
 import { after, type Answer, type Long, type Operation, type WireError } from "./wire.js";
 
-/** What happens to one subscription: it is sent, brings answers, and ends once, in an error or for the server's own reasons. */
+/** The events of one subscription: it is sent, brings answers, and ends once, with an error or because the server completed it. */
 export interface Receiver {
   open(): void;
-  /** The connection is gone, and the transport makes a new one by itself. `error`: why, where it is one. */
+  /** The connection is lost, and the transport makes a new one by itself. `error`: the reason, if it failed. */
   interrupted(error?: AdalogError): void;
   next(answers: readonly Answer<unknown>[]): void;
   end(error?: AdalogError): void;
@@ -14,15 +14,15 @@ export interface Receiver {
 
 /**
  * Starts a subscription and returns what stops it; nothing is received after that. `operation` is asked whenever it is
- * sent, which a WebSocket client does again after it has connected anew.
+ * sent, which a WebSocket client does again after it has reconnected.
  */
 export type Transport = (operation: () => ResumableOperation, receiver: Receiver) => () => void;
 
-/** An operation that goes on where it was, once it has brought answers. */
+/** An operation that can be resumed after an answer. */
 export interface ResumableOperation extends Operation {
   /**
-   * After an answer, the variable `variable` is the member `member` of the root field `field`, or the number after it, and
-   * `instead` is not given.
+   * After an answer, the variable `variable` gets the member `member` of the root field `field`, or the number after it, and the
+   * variable `instead` is removed.
    */
   readonly resume: {
     readonly field: string;
@@ -64,8 +64,7 @@ export function webSocket(client: WebSocketClient): Transport {
         unlisten?.();
         receiver.end(error);
       });
-    // The client writes a subscription as JSON whenever it sends it: what it sends after it connected anew goes on
-    // where the last one ended.
+    // The client serializes a subscription each time it sends it: after a reconnection it gets the present resume token.
     const variables = {
       toJSON() {
         const current = operation().variables;
@@ -99,7 +98,7 @@ function fromWebSocket(error: unknown): AdalogError {
   return fromClose(code, reason);
 }
 
-/** Why a WebSocket was closed: final, unless another connection may last. */
+/** The reason of a close code as an error: retryable, unless another connection would be closed, too. */
 export function fromClose(code: number, reason: string): AdalogError {
   const message = `the WebSocket was closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
   const final = FINAL_CLOSE_CODES[code];

@@ -1,4 +1,4 @@
-/** When it is worth looking again at once: a background tab's timers are slow, and those of a computer that sleeps stand still. */
+/** When to check connections at once: timers of background tabs are slow, and those of a sleeping computer stand still. */
 
 /** Calls back when the network comes back, and when the tab comes to the front. Returns what ends that. */
 export function onWake(listener: () => void): () => void {

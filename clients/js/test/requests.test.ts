@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { createClient, edn, type Client, type Retry } from "@adalog/client";
 import { FakeServer, snapshot, type Exchange } from "./server.js";
@@ -201,4 +201,61 @@ test("what the client has seen is handed back, and no answer is older", async ()
   assert.equal(await seen(client.transact("[]"), { transact: { t: 10 } }), undefined);
   assert.equal(await seen(client.query("[]"), q(4)), 10);
   assert.equal(await seen(client.query("[]"), q(5)), 4);
+});
+
+test("a request that hangs is repeated, before its answer and in the middle of it", async () => {
+  const impatient = createClient({ url: server.url, backoff: { minMs: 1, maxMs: 2 }, silenceMs: 20 });
+  const retries: string[] = [];
+  const onRetry = ({ error }: Retry) => retries.push(error.message);
+  const asked = impatient.query("[]", [], { timeoutMs: 30, onRetry });
+  const first = await server.next();
+  await first.closed;
+  const second = await server.next();
+  second.write('{"data": {"q": {"rows": [], ');
+  await second.closed;
+  (await server.next()).answer({ data: { q: { rows: [[1]], basisT: 1 } } });
+  assert.deepEqual((await asked).rows, [[1]]);
+  assert.equal(retries.length, 2);
+  for (const message of retries) assert.match(message, /no answer from the server: silence for 0\.\d+ s/);
+});
+
+test("any other document tells the client what it has seen", async () => {
+  for (const [document, data, seen] of [
+    ["mutation { transact(tx: \"[]\") { t } }", { transact: { t: 5 } }, undefined],
+    ["{ q(query: \"[]\") { basisT } pull }", { q: { basisT: 6 }, pull: null }, 5],
+    ["{ q(query: \"[]\", with: \"[]\") { basisT } }", { q: { basisT: 7 } }, 6],
+    ["{ issue { t } }", { issue: { t: 1000 } }, 6],
+    ["{ database { basisT } }", { database: { basisT: 6 } }, 6],
+  ] as const) {
+    const done = client.graphql(document);
+    const request = await server.next();
+    assert.equal(request.body.extensions?.["minBasisT"], seen);
+    request.answer({ data });
+    await done;
+  }
+});
+
+test("a transaction that a restored database never had is forgotten", async () => {
+  const first = client.query("[]");
+  (await server.next()).answer({ data: { q: { rows: [], basisT: 5 } } });
+  await first;
+  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  try {
+    const extensions = { code: "BACKEND_UNAVAILABLE", retryable: true };
+    const missing = { errors: [{ message: "not read yet", extensions: { ...extensions, minBasisT: 5 } }] };
+    const away = { errors: [{ message: "the log is away", extensions }] };
+    const second = client.query("[]");
+    for (const [answer, ms] of [[away, 0], [missing, 0], [missing, 31_000]] as const) {
+      const request = await server.next();
+      assert.equal(request.body.extensions?.["minBasisT"], 5);
+      mock.timers.tick(ms);
+      request.answer(answer);
+    }
+    const third = await server.next();
+    assert.equal(third.body.extensions, undefined);
+    third.answer({ data: { q: { rows: [], basisT: 2 } } });
+    assert.equal((await second).basisT, 2);
+  } finally {
+    mock.timers.reset();
+  }
 });

@@ -19,20 +19,25 @@ from adalog.store.tries.trie import distinct
 
 def ending_entities(job: AttributesJob, attribute: int) -> Int64s:
     """The entities, in order, of which rows retract what they have of an attribute."""
-    buckets = [read_arrays(bucket.path) for bucket in job.numbering.buckets]
-    found = [NOTHING]
-    for at, chunk in enumerate(job.chunks):
-        columns = job.sources[chunk.order[0]]
-        wanted = [
+    wanted = [
+        [
             number
             for number, column in enumerate(columns)
             if column.attribute == attribute and (column.replaces or column.retracts)
         ]
-        if not wanted:
-            continue
-        values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
-        whose = entities_of(chunk, columns[0], values, ChunkKeys(at, values, keys, job.numbering, buckets))
-        found += [whose[values[f"{ENDING}{number}"]] for number in wanted]
+        for columns in job.sources
+    ]
+    if not any(wanted):
+        return NOTHING
+    buckets = [read_arrays(bucket.path) for bucket in job.numbering.buckets]
+    found = [NOTHING]
+    for at, chunk in enumerate(job.chunks):
+        source = chunk.order[0]
+        if wanted[source]:
+            values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
+            names = ChunkKeys(at, values, keys, job.numbering, buckets)
+            whose = entities_of(chunk, job.sources[source][0], values, names)
+            found += [whose[values[f"{ENDING}{number}"]] for number in wanted[source]]
     return distinct(np.concatenate(found))
 
 

@@ -56,9 +56,14 @@ class DatomIntake(Intake[DatomSource]):
     """The datoms of some sources, all of which keep ids or none."""
 
     def __init__(
-        self, database: Database, runner: ImportRunner, sources: Sequence[DatomSource], folder: Path
+        self,
+        database: Database,
+        runner: ImportRunner,
+        sources: Sequence[DatomSource],
+        folder: Path,
+        principal: str | None = None,
     ) -> None:
-        super().__init__(database, runner, sources, folder)
+        super().__init__(database, runner, sources, folder, principal)
         self.keep = sources[0].keep
         self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
         self._named: dict[str, set[str]] = {}
@@ -238,7 +243,7 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
     forms = []
     for name, kinds in sorted(named.items()):
         known = _declared(name, schema)
-        if name == IGNORED or (known is not None and known.kind.value_type is not None):
+        if name in IGNORED or (known is not None and known.kind.value_type is not None):
             continue
         try:
             ident = keyword_named(name)

@@ -35,8 +35,8 @@ from adalog.pipeline.importing.read.typed_columns import (
 from adalog.store.transact.declarations import implied_type
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
-IGNORED: Final = ":db/txInstant"
-"""An import has an instant of its own."""
+IGNORED: Final = frozenset({":db/txInstant", ":db/principal"})
+"""An import has an instant and a principal of its own."""
 
 # [e a v] or [e a v t added] in the usual form; any other line is read by the EDN reader.
 _DATOM: Final = (
@@ -180,7 +180,7 @@ class DatomReader:
             place = self.places.get(name)
             if place is None:
                 about[own] = False
-                if name != IGNORED:
+                if name not in IGNORED:
                     rejected.append(rejects_for(datoms.rows[own], 0, Reason.OWN_ATTRIBUTE))
                 continue
             if not len(own):

@@ -59,7 +59,7 @@ class ExportListing:
 
     @property
     def attributes(self) -> list[str]:
-        return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
+        return [each.attribute for each in self.manifest.attributes if each.attribute not in IGNORED]
 
     def preds(self, ident: Keyword) -> set[str]:
         """The predicates of an attribute's values there."""
@@ -82,7 +82,7 @@ def read_export(source: DatomSource) -> ExportListing:
     named = [
         (f"{each.folder}/{file.name}", each.attribute)
         for each in manifest.attributes
-        if each.attribute != IGNORED
+        if each.attribute not in IGNORED
         for file in each.files
     ]
     lines = manifest.format == "edn"

@@ -72,9 +72,17 @@ class ImportBasis:
 class Intake(ABC, Generic[S]):
     """The kind of an import's sources, rows or datoms: which attributes they have, and how they are read."""
 
-    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[S], folder: Path) -> None:
-        """folder: for copies of files."""
+    def __init__(
+        self,
+        database: Database,
+        runner: ImportRunner,
+        sources: Sequence[S],
+        folder: Path,
+        principal: str | None = None,
+    ) -> None:
+        """folder: for copies of files. principal: of the import's transaction."""
         self._database = database
+        self._principal = principal
         self._runner = runner
         self._sources = sources
         self._folder = folder
@@ -159,7 +167,7 @@ class Intake(ABC, Generic[S]):
         idents: int = 0,
     ) -> PreparedImport:
         """The transaction, with declarations of what the schema lacks. Raises UNKNOWN_ATTRIBUTE if it is strict."""
-        prepared = self._database.prepare(forms, hold, idents)
+        prepared = self._database.prepare(forms, hold, idents, self._principal)
         more = declarations(prepared.schema)
         if not more:
             return prepared
@@ -168,7 +176,7 @@ class Intake(ABC, Generic[S]):
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
             )
-        return self._database.prepare([*forms, *more], hold, idents)
+        return self._database.prepare([*forms, *more], hold, idents, self._principal)
 
 
 def declaration(ident: Keyword, value_type: str, known: Attribute | None, *, many: bool = False) -> EdnMap:

@@ -49,9 +49,14 @@ _EXACT: Final = frozenset({"long", "bigint", "bigdec"})
 
 class RowIntake(Intake[RowSource]):
     def __init__(
-        self, database: Database, runner: ImportRunner, sources: Sequence[RowSource], folder: Path
+        self,
+        database: Database,
+        runner: ImportRunner,
+        sources: Sequence[RowSource],
+        folder: Path,
+        principal: str | None = None,
     ) -> None:
-        super().__init__(database, runner, sources, folder)
+        super().__init__(database, runner, sources, folder, principal)
         self._sources: list[RowSource] = list(sources)
         self._surveys: list[Survey | None] = []
         self._columns: list[Mapping[str, str]] = []

@@ -50,7 +50,7 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     if new is None or _has_any(decision.blocks, new, found.prepared.secrets):
         return None
     touched = {id_ for id_, data in now.data().items() if data.last_touched(now.t) > since}
-    if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT}):
+    if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT, bootstrap.PRINCIPAL}):
         return None
     read = {*decision.job.attributes, *found.identities, *found.upserts}
     if found.removes and touched & found.decisive:

@@ -60,20 +60,22 @@ def load(
     hold_seconds: float = HOLD_SECONDS,
     key: str | None = None,
     leeway: int = 0,
+    principal: str | None = None,
 ) -> ImportOutcome:
     """Runs an import while others may write; what depends on their writes is repeated while transactions wait, for
     `hold_seconds` at most. key: of its transaction; a used one does nothing. leeway: the number of ids for others'
-    new entities meanwhile. With more rejected rows than `max_errors` nothing is imported. Raises ARG_INVALID if the
-    mapping does not fit the files or the schema, BASIS_CONFLICT if the schema changed meanwhile, TIMEOUT if
-    transactions would wait for longer, BACKEND_UNAVAILABLE if the disk is full."""
+    new entities meanwhile. principal: whose transaction it is. With more rejected rows than `max_errors` nothing
+    is imported. Raises ARG_INVALID if the mapping does not fit the files or the schema, BASIS_CONFLICT if the
+    schema changed meanwhile, TIMEOUT if transactions would wait for longer, BACKEND_UNAVAILABLE if the disk is
+    full."""
     began = time.monotonic()
     check_alone(plan)
     done = None if key is None else database.transaction_of(key)
     if done is not None:
         return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
-        rows = RowIntake(database, runner, plan.sources, folder)
-        intake = DatomIntake(database, runner, plan.datoms, folder) if plan.datoms else rows
+        rows = RowIntake(database, runner, plan.sources, folder, principal)
+        intake = DatomIntake(database, runner, plan.datoms, folder, principal) if plan.datoms else rows
         decider = Decider(runner, intake, str(folder.resolve()), dry_run, database.compactor.fold_bytes, leeway)
         return _Import(database, plan, key, intake, decider).run(max_errors, quarantine, began, hold_seconds)
 

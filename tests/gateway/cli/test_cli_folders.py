@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adalog.store.database import Database
+from adalog.store.files.progress import Progress
 from tests.gateway.cli.command_line import adalog, command, environ
 from tests.support import QUICK
 
@@ -61,7 +63,10 @@ def test_what_is_not_made_is_not_announced(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         result = adalog("serve", "--data", str(tmp_path / "new"), "--port", str(port))
     assert (result.exit_code, result.stdout) == (3, "")
-    where = f"127.0.0.1:{port}: Address already in use; --port takes another one (0: any free)"
+    own = f"process {os.getpid()} ({Path('/proc/self/comm').read_text().strip()})"
+    where = (
+        f"127.0.0.1:{port}: Address already in use by {own}; --port (ADALOG_PORT) takes another one, 0 any free one"
+    )
     assert result.stderr == f"BACKEND_UNAVAILABLE cannot listen on {where}\n"
     assert sorted(tmp_path.iterdir()) == [file]
 
@@ -134,13 +139,26 @@ def test_spark_that_is_switched_off(folder: str) -> None:
 
 
 def test_a_folder_in_use_names_the_server(folder: str) -> None:
-    with Database.open(folder) as database:
+    with Database.open(folder):
         assert "--url and the address that it printed" in adalog("query", "--data", folder, COUNT).stderr
-        database.announce("http://127.0.0.1:4711")
+    with Database.open(folder, address="http://127.0.0.1:4711"):
         result = adalog("query", "--data", folder, COUNT)
         assert result.exit_code == 3
         assert "in use by another adalog process; ask that one with --url http://127.0.0.1:4711\n" in result.stderr
     assert adalog("query", "--data", folder, COUNT).exit_code == 0
+
+
+def test_a_folder_in_use_names_the_server_that_is_starting(folder: str) -> None:
+    class Starting(Progress):
+        """Has the command run while the log is about to be replayed."""
+
+        def begin(self, *given: int) -> None:
+            said.append(adalog("query", "--data", folder, COUNT).stderr)
+            super().begin(*given)
+
+    said: list[str] = []
+    Database.open(folder, address="http://127.0.0.1:4711", progress=Starting()).close()
+    assert ["ask that one with --url http://127.0.0.1:4711\n" in each for each in said] == [True]
 
 
 def test_the_address_of_a_server_that_was_killed_is_not_named(folder: str) -> None:

@@ -47,3 +47,12 @@ def test_a_stream_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     both = CliRunner().invoke(main, ["stream", "--mapping", "m.yaml", "--url", "x", "--data", "y"])
     assert (both.exit_code, "--data and --url are both given" in both.stderr) == (2, True)
     assert not (tmp_path / "data").exists()
+
+
+def test_a_stream_brings_no_whole_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.yaml").write_text("sources: {a: {path: a.csv, entity: {attribute: a/b, column: c}, sync: true}}")
+    told = CliRunner().invoke(main, ["stream", "--mapping", "m.yaml", "--data", "data"])
+    assert told.exit_code == 1
+    assert "source a has `sync`, and a stream brings a part of a table at a time" in told.stderr
+    assert not (tmp_path / "data").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import json
 import socket
@@ -17,7 +18,9 @@ import httpx
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.event_transport import limit_silence
+from adalog.gateway.protocols.events import EventStream
 from tests.gateway.connections.test_websocket import QUERY, WRITE, until
 from tests.gateway.streams import LIVE, SECONDS, Live, live
 
@@ -262,6 +265,7 @@ def test_a_subscription_is_not_answered_with_json(opened: Live, accept: str) -> 
             (error,) = json.loads(reader.response.read())["errors"]
             assert error["extensions"]["code"] == "ARG_INVALID"
             assert "text/event-stream" in error["message"]
+            assert "multipart/mixed;subscriptionSpec=1.0" in error["message"]
             assert "graphql-transport-ws" in error["message"]
     assert not opened.hub.streams
 
@@ -342,6 +346,24 @@ def test_a_connection_that_is_lost_before_its_stream_begins_is_not_counted(
     (stream,) = opened.hub.expect(1)
     assert stream.closed.wait(SECONDS)
     assert opened.wire.streams["events"] == 0
+
+
+def test_a_refusal_keeps_nothing_of_its_request() -> None:
+    """A raised exception holds the frames that it passed, and so their requests and connections."""
+
+    def left(*kinds: type) -> list[object]:
+        gc.collect()
+        return [each for each in gc.get_objects() if isinstance(each, kinds)]
+
+    with live() as opened:
+        before = len(left(Connection, EventStream))
+        for _ in range(3):
+            with asked_for_all(opened, named("a", QUERY)) as reader:
+                assert reader.rest()
+            with asked(opened, headers={"Accept": "application/json"}) as reader:
+                assert reader.response.status_code == 406
+        until(lambda: not opened.wire.connections)
+        until(lambda: len(left(Connection, EventStream)) <= before)
 
 
 @pytest.mark.parametrize("error", [OSError(9, "Bad file descriptor"), ValueError("negative file descriptor")])

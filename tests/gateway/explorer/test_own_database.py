@@ -156,6 +156,7 @@ def test_an_empty_database_gets_a_schema_first(driver: webdriver.Chrome) -> None
 def test_edn_is_coloured_and_its_problems_are_underlined(driver: webdriver.Chrome) -> None:
     with gateway(None, SCHEMA, ROWS) as opened, served(opened.app) as address:
         page = Page(driver, address)
+        page.until(lambda: "Live" in page.tabs())
         page.run('''{ q(query: """
 
               [:find ?title ; all titles
@@ -178,6 +179,17 @@ def test_edn_is_coloured_and_its_problems_are_underlined(driver: webdriver.Chrom
         page.until(lambda: page.script(MARKS) == [["warning", ":issue/titel", 1]])
         page.run('mutation { transact(tx: """[{:issue/title "ä"\n  :issue/owner}]""") { t } }')
         page.until(lambda: page.script(MARKS) == [["error", ":issue/owner", 2]])
+        for field, marked in (
+            ('pull(pattern: "[*]", eid: "[:user/email\\n 1x]")', ["error", "1x", 1]),
+            ('pullMany(pattern: "[*]", eids: ["1", "Ada :b"])', ["error", ":b", 1]),
+            ('pull(pattern: "[*]", eid: "1", with: """[{:issue/title 5}]""")', ["error", "5", 1]),
+            (
+                'datoms(index: EAVT, components: ["1", ":issue/titel"]) { pageInfo { endCursor } }',
+                ["error", ":issue/titel", 1],
+            ),
+        ):
+            page.run(f"{{ {field} }}")
+            page.until(lambda marked=marked: page.script(MARKS) == [marked])
 
         # In the variables, too, until the text is changed.
         variables = orjson.dumps({"q": "[:find ?t\n :where [_ :issue/titel ?t]]"}).decode()
@@ -187,6 +199,9 @@ def test_edn_is_coloured_and_its_problems_are_underlined(driver: webdriver.Chrom
         page.until(lambda: page.script(MARKS) == [["warning", ":issue/titel", 1]])
         page.script(script, variables.replace("titel", "title"))
         assert page.script(MARKS) == []
+        page.script(script, orjson.dumps({"e": ['[:user/email "ada@x.y"]', "ada :b", "1"]}).decode())
+        page.run('query ($e: [EDN!]!) { pullMany(pattern: "[*]", eids: $e) }')
+        page.until(lambda: page.script(MARKS) == [["error", ":b", 1]])
 
 
 def test_the_text_of_a_plan_is_shown_as_text(driver: webdriver.Chrome) -> None:
@@ -239,6 +254,9 @@ def test_a_narrow_screen_has_room_for_everything(driver: webdriver.Chrome) -> No
             page.choose("Rows")
             page.run()
             assert page.script("return innerWidth") == 420
+            assert page.script(FITS)
+            page.all("[aria-label='Show Documentation Explorer']")[0].click()
+            page.until(lambda: page.all(".graphiql-plugin"))
             assert page.script(FITS)
         finally:
             driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})  # type: ignore[no-untyped-call]

@@ -365,7 +365,10 @@ def test_roles(tmp_path: Path) -> None:
             assert refused.status_code == 403
             assert "needs the role admin" in refused.json()["errors"][0]["message"]
         allowed = server.ask(server.wish(), headers={"Authorization": "Bearer admin"})
-        assert list(read(allowed.text))[-1][0] == "done"
+        kind, done = list(read(allowed.text))[-1]
+        assert kind == "done"
+        [report] = server.database.transactions(done["t"], done["t"] + 1, 1)
+        assert [each.v for each in report.datoms if str(each.a) == ":db/principal"] == ["admin"]
         body = {"query": 'mutation { transact(tx: "[[:db/add 1 :a/b 1]]") { t } }'}
         wrote = httpx.post(f"{server.address}/graphql", json=body, headers={"Authorization": "Bearer admin"})
         assert "errors" not in wrote.json()

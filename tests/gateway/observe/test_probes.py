@@ -14,10 +14,14 @@ from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.warm_up import WarmUp, rehearse
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.creation import take
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
+from adalog.store.files.place import LocalPlace
+from adalog.store.sources import source_of
 from adalog.store.writer import in_doubt
-from tests.gateway.support import Gateway, InProcess, gateway
+from tests.gateway.support import Gateway, InProcess
 
 
 def test_health(empty: Gateway) -> None:
@@ -114,16 +118,26 @@ def test_two_gateways_do_not_share_metrics(family: Gateway, empty: Gateway) -> N
 
 
 def test_metrics_of_the_process_the_build_and_the_disk(tmp_path: Path) -> None:
-    settings = Settings(data=str(tmp_path), spark=False)
-    with gateway(settings) as opened:
-        text = opened.http.get("/metrics").text
-        before = re.search(r"^adalog_last_backup_timestamp_seconds ", text, re.MULTILINE)
-        backups = opened.app.state.backups
-        backups.last = 1234.5
-        after = opened.http.get("/metrics").text
+    data = str(tmp_path / "data")
+    with Database.open(data) as database:
+        database.transact("[[:db/add 1 :n 1]]")
+        pool = Pool(database)
+        opened = Gateway(database, pool, Settings(data=data, spark=False))
+        with opened.app.state.hub:
+            text = opened.http.get("/metrics").text
+            before = re.search(r"^adalog_last_backup_timestamp_seconds ", text, re.MULTILINE)
+            # As a command does, beside the server.
+            place = LocalPlace(tmp_path / "backups")
+            with source_of(data) as source:
+                take(source, place)
+            made = catalogue(place).backups[0].made
+            after = opened.http.get("/metrics").text
+        opened.http.close()
+        pool.close()
     assert re.search(r"^process_start_time_seconds \S+$", text, re.MULTILINE)
     assert re.search(r"^process_resident_memory_bytes \S+$", text, re.MULTILINE)
     assert f'version="{RELEASE}"' in re.search(r"^adalog_build_info.* 1.0$", text, re.MULTILINE)[0]  # type: ignore[index]
     assert re.search(r'^adalog_disk_free_bytes{place="data"} [1-9]', text, re.MULTILINE)
     assert before is None
-    assert "adalog_last_backup_timestamp_seconds 1234.5" in after
+    (found,) = re.findall(r"^adalog_last_backup_timestamp_seconds (\S+)$", after, re.MULTILINE)
+    assert float(found) == pytest.approx(made / 1000)

@@ -82,6 +82,22 @@ def ask(address: str, **more: Any) -> httpx.Response:
     return httpx.post(f"{address}/graphql", json={"query": QUERY}, timeout=60, **more)
 
 
+def test_a_client_that_prefers_not_to_wait_is_answered_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(startup, "_PATIENCE_SECONDS", 600.0)
+    gate = Gate(monkeypatch, 3)
+    with started(folder, gate) as (_, over, address):
+        assert gate.waits.wait(60)
+        for prefer in ("wait=0", "respond-async, Wait = 0", "handling=lenient; x, wait=0"):
+            answer = httpx.post(f"{address}/graphql", headers={"Prefer": prefer}, timeout=60)
+            assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{address}/graphql", headers={"Prefer": "await=0"}, timeout=0.5)
+        gate.opened.set()
+        assert over.wait(60)
+
+
 def test_what_is_answered_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "_PATIENCE_SECONDS", 0.0)
     gate = Gate(monkeypatch, 3)

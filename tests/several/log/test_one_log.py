@@ -213,3 +213,27 @@ def test_without_hints(open_one: Opening, monkeypatch: pytest.MonkeyPatch) -> No
         b.add_listener(lambda *_: heard.set())
         a.transact("[[:db/add 1 :n 1]]")
         assert heard.wait(20)
+
+
+def test_principals(databases: list[Database]) -> None:
+    a, b, c = databases
+    # Each of them might be the first, which declares the attribute.
+    writes = [
+        one.submit(f"[[:db/add {e} :n {e}]]", principal=who)
+        for e, (one, who) in enumerate(((a, "ann"), (b, "bob"), (c, "ann")), 1)
+    ]
+    for each in writes:
+        each.result()
+    caught_up(databases)
+    for database in databases:
+        found = [each.v for each in database.snapshot().datoms("AEVT", [Keyword("db/principal")])]
+        assert sorted(found) == ["ann", "ann", "bob"]
+        assert (
+            sum(
+                each.v == Keyword("db/principal")
+                for each in database.snapshot().datoms("AEVT", [Keyword("db/ident")])
+            )
+            == 1
+        )
+    assert all(state(database) == state(a) for database in databases)
+    assert "built in" in refused(b, '[[:db/add "datomic.tx" :db/principal "eve"]]').message

@@ -56,8 +56,14 @@ def test_there_and_back(data: Path, place: LocalPlace, tmp_path: Path, address: 
         assert take(database.source(), place).t == 12
         expected = held_in(database)
     refused(lambda: restore_to_server(place, address, segments=segments), Code.ARG_INVALID, "there is a database")
-    # By itself, beside the gateways.
-    taken = back_up(address, place, segments=segments)
+    # By itself, beside a gateway, which knows of it.
+    with Database.open(address, segments=segments) as gateway:
+        before = gateway.last_backup()
+        taken = back_up(address, place, segments=segments)
+        after = gateway.last_backup()
+        assert before is not None
+        assert after is not None
+        assert before < after == catalogue(place).backups[-1].made / 1000
     assert (taken.t, taken.left_out) == (12, None)
     assert back_up(address, place, segments=segments).written == 0
     assert check_backups(place, deep=True).findings == []

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
 from adalog.store.backup.check import check_data
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
+from adalog.store.files.place import LocalPlace
+from tests.live.following import Reader, hub_over
 from tests.store.log.test_earlier_versions import COMMITS, expected, unpacked
 from tests.support import World
 
@@ -44,6 +49,43 @@ def test_queries_join_on_the_principal(signed: World) -> None:
     )
     assert signed.at(as_of=3).q(WHO) == '#{[3 "ann"]}'
     assert signed.q("[:find ?a . :where [?a :db/ident :db/principal] [?a :db/valueType :db.type/string]]").value
+
+
+def test_before_the_first_one_queries_are_empty_without_a_warning(db: World) -> None:
+    db.tx("[[:db/add 1 :n 1]]")
+    assert db.q(WHO) == "#{}"
+    assert db.warnings(WHO) == []
+    assert db.warnings("[:find (pull ?tx [:db/principal]) :where [_ :n _ ?tx]]") == []
+    assert db.pull("[:db/principal]", 1) == "nil"
+    assert list(db.database.snapshot().datoms("AEVT", [Keyword("db/principal")])) == []
+    db.database.submit("[[:db/add 2 :n 2]]", principal="ann").result()
+    earlier = db.at(as_of=1)
+    assert earlier.q(WHO) == "#{}"
+    assert earlier.warnings(WHO) == []
+    assert db.at(since=1).q("[:find [?who ...] :where [_ :db/principal ?who]]") == '["ann"]'
+
+
+def test_a_strict_schema_has_it_from_the_start() -> None:
+    with Database.open(":memory:", schema="strict") as database:
+        pool = Pool(database)
+        try:
+            assert World(database, pool).q("[:find ?who :where [_ :db/principal ?who]]") == "#{}"
+        finally:
+            pool.close()
+
+
+@pytest.mark.parametrize("query", [WHO, "[:find ?who (count ?e) :where [?e :n _ ?tx] [?tx :db/principal ?who]]"])
+def test_live_queries_begin_before_it_and_follow_it(query: str) -> None:
+    with Database.open(":memory:") as database, hub_over(database) as hub:
+        database.transact("[[:db/add 1 :n 1]]")
+        reader = Reader(database, hub.pool, query)
+        try:
+            for number, name in ((2, "ann"), (3, None), (4, "bob"), (5, "ann")):
+                t = database.submit(f"[[:db/add {number} :n {number}]]", principal=name).result().t
+                reader.until(t)
+            assert {row[-1 if query == WHO else 0] for row in reader.rows} == {"ann", "bob"}
+        finally:
+            reader.close()
 
 
 @pytest.mark.parametrize("data", ["[[:db/add 9 :n 9]]", '[{:db/id "x" :n 9} {:db/id "x" :m "new"}]', MANY])
@@ -122,6 +164,23 @@ def test_replays_and_folds_keep_it(tmp_path: Path) -> None:
         # The second time from the log alone.
         (path / "checkpoint.json").unlink(missing_ok=True)
     assert check_data(str(path), deep=True).findings == []
+
+
+def test_a_backup_and_what_is_restored_from_it_have_it(tmp_path: Path) -> None:
+    data, place, to = tmp_path / "data", LocalPlace(tmp_path / "backups"), tmp_path / "restored"
+    with Database.open(str(data)) as database:
+        for number, name in ((1, None), (2, "ann"), (3, "bob")):
+            database.submit(f"[[:db/add {number} :n {number}]]", principal=name).result()
+        take(database.source(), place)
+    restore(place, to)
+    with Database.open(str(to)) as database:
+        pool = Pool(database)
+        try:
+            assert World(database, pool).q(WHO) == '#{[2 "ann"] [3 "bob"]}'
+            database.submit("[[:db/add 4 :n 4]]", principal="ann").result()
+            assert World(database, pool).q(WHO) == '#{[2 "ann"] [3 "bob"] [4 "ann"]}'
+        finally:
+            pool.close()
 
 
 @pytest.mark.parametrize("commit", COMMITS)

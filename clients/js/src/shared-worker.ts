@@ -1,0 +1,146 @@
+/** The script of the SharedWorker: one connection for the live queries of all pages with the same settings and identity. */
+
+import { isNewer, type ConnectionCredentials } from "./credentials.js";
+import type { AdalogError } from "./errors.js";
+import type { Headers } from "./http.js";
+import { linksOf } from "./links.js";
+import { Multiplexer } from "./multiplexer.js";
+import { errorMessage, type PageMessage, type SharedSettings, type WorkerMessage } from "./shared-messages.js";
+import type { ResumableOperation } from "./transport.js";
+
+/** The pages that share a connection. Each of them renews its own token; the connection uses the newest one. */
+class Group {
+  readonly pages = new Set<Page>();
+  readonly multiplexer: Multiplexer;
+  /** What waits for a page's token. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(settings: SharedSettings) {
+    const onWarning = (message: string) => this.pages.forEach((page) => page.say({ type: "warning", message }));
+    const address = { url: settings.url, fetch: (input: string, init: RequestInit) => fetch(input, init) };
+    this.multiplexer = new Multiplexer(linksOf({ ...settings, onWarning }, address), this.#credentials(), settings.backoff);
+  }
+
+  #credentials(): ConnectionCredentials {
+    return {
+      headers: (stale) => this.#newest((headers) => stale === undefined || isNewer(headers, stale)),
+      after: (refused, refusal) => {
+        for (const page of this.pages) page.refuse(refused, refusal);
+        return this.#newest(() => true);
+      },
+    };
+  }
+
+  /** A page has a new token, or has come. */
+  changed(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+
+  /** The newest headers of a page that are suitable, once there are some. */
+  #newest(isSuitable: (headers: Headers) => boolean): Promise<Headers> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const all = [...this.pages].flatMap(({ headers }) => (headers !== undefined && isSuitable(headers) ? [headers] : []));
+        if (all.length === 0) return;
+        this.#waiting.delete(look);
+        resolve(all.reduce((best, each) => (isNewer(each, best) ? each : best)));
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}
+
+const groups = new Map<string, Group>();
+
+class Page {
+  /** Undefined after the server has refused them. */
+  headers: Headers | undefined;
+  readonly #port: MessagePort;
+  readonly #stops = new Map<string, () => void>();
+  #group: Group | undefined;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+  }
+
+  say(message: WorkerMessage): void {
+    this.#port.postMessage(message);
+  }
+
+  received(message: PageMessage): void {
+    switch (message.type) {
+      case "join":
+        this.#join(message);
+        return;
+      case "add":
+        this.#add(message.id, message.operation);
+        return;
+      case "remove":
+        this.#stops.get(message.id)?.();
+        this.#stops.delete(message.id);
+        return;
+      case "renew":
+        this.headers = message.headers;
+        this.#group?.changed();
+        return;
+      case "wake":
+        globalThis.dispatchEvent(new Event("online"));
+        return;
+    }
+  }
+
+  /** Tells the page that its token was refused, unless it is newer than the one that was. */
+  refuse(refused: Headers, refusal: AdalogError): void {
+    if (this.headers === undefined || isNewer(this.headers, refused)) return;
+    this.headers = undefined;
+    this.say({ type: "refused", error: errorMessage(refusal) });
+  }
+
+  #join({ settings, identity, headers, lock }: Extract<PageMessage, { type: "join" }>): void {
+    const key = JSON.stringify([settings, identity]);
+    const group = groups.get(key) ?? new Group(settings);
+    groups.set(key, group);
+    this.headers = headers;
+    this.#group = group;
+    group.pages.add(this);
+    group.changed();
+    // Granted when the page has left or crashed.
+    void navigator.locks.request(lock, () => {
+      for (const stop of this.#stops.values()) stop();
+      group.pages.delete(this);
+      if (group.pages.size === 0) groups.delete(key);
+      this.#port.close();
+    });
+    void ownLock.then((name) => this.say({ type: "welcome", lock: name }));
+  }
+
+  #add(id: string, operation: ResumableOperation): void {
+    const stop = this.#group?.multiplexer.transport(() => operation, {
+      open: () => this.say({ type: "sent", id }),
+      interrupted: (error) => this.say({ type: "interrupted", id, error: errorMessage(error) }),
+      next: (answers) => this.say({ type: "next", id, answers }),
+      end: (error) => {
+        this.#stops.delete(id);
+        this.say({ type: "end", id, error: errorMessage(error) });
+      },
+    });
+    if (stop !== undefined) this.#stops.set(id, stop);
+  }
+}
+
+/** Held as long as this worker runs. */
+const ownLock = new Promise<string>((resolve) => {
+  const name = `adalog worker ${crypto.randomUUID()}`;
+  void navigator.locks.request(name, () => {
+    resolve(name);
+    return new Promise(() => {});
+  });
+});
+
+globalThis.addEventListener("connect", (event) => {
+  const [port] = (event as MessageEvent).ports;
+  if (port === undefined) return;
+  const page = new Page(port);
+  port.onmessage = ({ data }) => page.received(data as PageMessage);
+});

@@ -1,0 +1,74 @@
+"""Answers over HTTP on their way: the status and the headers of a refusal, and bodies in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starlette.responses import JSONResponse
+from starlette.types import Send
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.protocols.negotiation import BadRequestError
+from adalog.schema.request.errors import describe
+
+# Of what is sent at once.
+_PIECE_BYTES = 256 * 1024
+_STATUS = {
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.LIMIT_EXCEEDED: 413,
+    Code.RATE_LIMITED: 429,
+    Code.BACKEND_UNAVAILABLE: 503,
+}
+
+
+def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
+    """The status and the headers of a request that is refused before its document is run."""
+    if isinstance(refused, BadRequestError):
+        return refused.status, refused.headers
+    status = _STATUS.get(refused.code, 400)
+    return status, {"WWW-Authenticate": "Bearer"} if status == 401 else retry_header(refused.retry_after)
+
+
+def refusal_answer(refused: AdalogError) -> JSONResponse:
+    """The whole answer to such a request."""
+    status, headers = refusal(refused)
+    return JSONResponse({"errors": [describe(refused)]}, status, {"Cache-Control": "no-store", **headers})
+
+
+def retry_header(seconds: int | None) -> dict[str, str]:
+    """The header that says when what was refused is worth another try."""
+    return {} if seconds is None else {"Retry-After": str(seconds)}
+
+
+async def send_answer(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
+    about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
+    headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    size = sum(map(len, body))
+    if status not in (204, 304):
+        headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
+        headers.append((b"content-length", str(size).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if size <= _PIECE_BYTES:
+        await send({"type": "http.response.body", "body": b"".join(body)})
+        return
+    # The server waits between pieces for a client that reads slowly, and each that is sent is let go.
+    for piece in _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _pieces(body: list[bytes]) -> Iterator[bytes]:
+    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
+    body.reverse()
+    waiting: list[bytes] = []
+    size = 0
+    while body:
+        chunk = body.pop()
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _PIECE_BYTES or not body:
+            together = b"".join(waiting)
+            waiting.clear()
+            size = 0
+            yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

@@ -24,6 +24,7 @@ from adalog.pipeline.exporting.export import export
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write import streaming
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.pipeline.importing.write.streaming import Streaming
 from adalog.store.database import Database
@@ -372,3 +373,11 @@ def test_a_topic_without_its_connector(database: Database, session: Session, tmp
     assert caught.value.code is Code.BACKEND_UNAVAILABLE
     with pytest.raises(AdalogError, match="which `adalog stream` reads"):
         load(database, SparkRunner(session.live(), Silent()), plan)
+
+
+def test_a_topics_values_are_lines(database: Database, tmp_path: Path) -> None:
+    frame = session.live().spark.createDataFrame([(bytearray(b'{"id":\r\n"a"}\n'),), (None,)], "value BINARY")
+    assert sorted(row["value"] or "" for row in frame.selectExpr(streaming._VALUE).collect()) == [
+        "",
+        '{"id": "a"} ',
+    ]

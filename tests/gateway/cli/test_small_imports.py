@@ -1,0 +1,92 @@
+"""`adalog import` and `adalog export` of what one process can hold: without Spark, all reasons at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from adalog.gateway.cli import exporting, importing, main
+from adalog.gateway.cli.output import stages
+
+MAPPING = """
+schema: schema.edn
+sources:
+  people:
+    path: people.csv
+    options: {header: true}
+    entity: {attribute: person/id, column: id}
+    attributes:
+      person/age: age
+      person/boss: {column: boss, ref: person/id}
+"""
+SCHEMA = """[
+ {:db/ident :person/id :db/valueType :db.type/string :db/unique :db.unique/identity}
+ {:db/ident :person/age :db/valueType :db.type/long} {:db/ident :person/boss :db/valueType :db.type/ref}]"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    @contextmanager
+    def none(_: Any) -> Iterator[Any]:
+        raise AssertionError("Spark was started")
+        yield
+
+    monkeypatch.setattr(importing, "started_session", none)
+    monkeypatch.setattr(exporting, "started_session", none)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mapping.yaml").write_text(MAPPING)
+    (tmp_path / "schema.edn").write_text(SCHEMA)
+    return tmp_path
+
+
+def run(*words: str) -> Any:
+    return CliRunner().invoke(main, [*words, "--data", "data"])
+
+
+def test_there_and_back(folder: Path) -> None:
+    (folder / "people.csv").write_text("id,age,boss\n" + "".join(f"p{n},{n},p{n // 2}\n" for n in range(1000)))
+    done = run("import", "--mapping", "mapping.yaml")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert (told["rows"], told["entities"], told["rejected"]) == (1000, 1000, 0)
+    again = run("import", "--mapping", "mapping.yaml")
+    assert json.loads(again.stdout.splitlines()[-1])["datoms"] == 0
+    out = run("export", "out")
+    assert out.exit_code == 0, out.output
+    assert json.loads(out.stdout.splitlines()[-1])["datoms"] == 3000
+
+
+def test_all_reasons_come_at_once(folder: Path) -> None:
+    rows = [f"p{n},{n},p{n // 2}" for n in range(1000)]
+    rows[100] = "p100,many,p1"
+    rows[200] = "p200,5,nobody"
+    rows[300] = ",5,p1"
+    rows[400] = "p1,6,p0"
+    rows[900] = '"p\r\n900",x,p1'
+    (folder / "people.csv").write_text("id,age,boss\n" + "".join(f"{row}\n" for row in rows), newline="")
+    done = run("import", "--mapping", "mapping.yaml")
+    assert done.exit_code == 1, done.output
+    said = [json.loads(line) for path in Path("quarantine").iterdir() for line in path.read_text().splitlines()]
+    reasons = {each["line"]: each["reason"].split(" ")[0] for each in said}
+    assert {102: ":person/age:", 202: ":person/boss:", 302: "there", 402: ":person/age"}.items() <= reasons.items()
+    assert reasons[902] == ":person/age:"
+    [broken] = [each["row"] for each in said if each["line"] == 902]
+    assert broken == {"id": "p\r\n900", "age": "x", "boss": "p1"}
+
+
+def test_progress_on_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "_LINE_SECONDS", 0.0)
+    (folder / "people.csv").write_text("id,age,boss\na,1,a\n")
+    done = run("import", "--mapping", "mapping.yaml")
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if line in ("looking at people", "reading people", "attributes")] == [
+        "looking at people",
+        "reading people",
+        "attributes",
+    ]

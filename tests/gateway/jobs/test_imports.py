@@ -339,7 +339,7 @@ def test_a_server_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         httpx.stream("POST", f"{server.address}/import", json=wish(inbox), timeout=SECONDS) as stream,
     ):
         lines = stream.iter_lines()
-        assert any('"stage":"keys"' in line for line in lines)
+        assert any('"stage":"dividing people"' in line for line in lines)
         assert server.transact('[{:person/id "z"}]').json()["data"]["transact"]["t"] == 2
         assert len(list((data / "importing").iterdir())) == 2
         server.stop(signal.SIGKILL)

@@ -375,7 +375,7 @@ def test_a_topic_without_its_connector(database: Database, session: Session, tmp
         load(database, SparkRunner(session.live(), Silent()), plan)
 
 
-def test_a_topics_values_are_lines(database: Database, tmp_path: Path) -> None:
+def test_a_topics_values_are_lines(session: Session) -> None:
     frame = session.live().spark.createDataFrame([(bytearray(b'{"id":\r\n"a"}\n'),), (None,)], "value BINARY")
     assert sorted(row["value"] or "" for row in frame.selectExpr(streaming._VALUE).collect()) == [
         "",

@@ -258,7 +258,7 @@ def test_a_wrong_body(issues: Gateway, body: str, says: str) -> None:
 
 
 def test_a_refused_origin_is_one_line_of_the_log(issues: Gateway, caplog: pytest.LogCaptureFixture) -> None:
-    origins._log_once.cache_clear()
+    origins._LOGGED.clear()
     with caplog.at_level(logging.WARNING, "adalog.server"):
         for _ in range(3):
             answer = issues.http.post("/graphql", json={}, headers={"origin": "https://app.example.com"})
@@ -266,3 +266,28 @@ def test_a_refused_origin_is_one_line_of_the_log(issues: Gateway, caplog: pytest
     (line,) = [each.getMessage() for each in caplog.records]
     assert "ADALOG_ALLOWED_ORIGINS=https://app.example.com" in line
     assert "https://app.example.com" in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("origin", ["https://app.example.com", "null"])
+def test_a_refused_preflight_is_one_line_of_the_log(
+    issues: Gateway, caplog: pytest.LogCaptureFixture, origin: str
+) -> None:
+    """After it the browser sends nothing that could be refused."""
+    origins._LOGGED.clear()
+    headers = {"origin": origin, "access-control-request-method": "POST"}
+    with caplog.at_level(logging.WARNING, "adalog.server"):
+        for _ in range(3):
+            issues.http.request("OPTIONS", "/graphql", headers=headers)
+        issues.http.request("OPTIONS", "/graphql", headers={**headers, "sec-fetch-site": "same-origin"})
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert "ADALOG_ALLOWED_ORIGINS" in line
+    assert (origin if origin != "null" else "without an origin") in line
+
+
+def test_refused_origins_do_not_fill_the_log(issues: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    origins._LOGGED.clear()
+    with caplog.at_level(logging.WARNING, "adalog.server"):
+        for i in range(2 * origins._MOST_LOGGED):
+            issues.http.post("/graphql", json={}, headers={"origin": f"https://{i}.example.com"})
+    assert len(caplog.records) == origins._MOST_LOGGED
+    origins._LOGGED.clear()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import socket
 import struct
 import time
@@ -27,6 +28,7 @@ from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.identity.principal import ANYONE
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.negotiation import GraphQLRequest
+from adalog.gateway.settings import origins
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
 from tests.gateway.support import gateway
 
@@ -623,6 +625,17 @@ def test_pages_of_other_origins_are_refused() -> None:
             assert response.status_code == 403
             assert json.loads(response.body)["errors"][0]["extensions"]["code"] == "FORBIDDEN"
             assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_refused_handshake_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    origins._LOGGED.clear()
+    with live(allowed_origins="https://app.example.org") as opened, caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            with pytest.raises(InvalidStatus):
+                Client(opened, origin=Origin("https://evil.example"))
+    (line,) = [(each.levelname, each.getMessage()) for each in caplog.records]
+    assert line[0] == "WARNING"
+    assert "ADALOG_ALLOWED_ORIGINS=https://evil.example" in line[1]
 
 
 # Handshakes

@@ -129,6 +129,17 @@ TRANSACTIONS = [
     ("TX_INVALID", '[{:db/id ‸[issue/id 1] :issue/title "x"}]', "a lookup ref: [:issue/id 1]"),
     ("TX_INVALID", '[[:db/add ‸["issue/id" 1] :issue/title "x"]]', "a lookup ref: [:issue/id 1]"),
     ("TX_INVALID", '[[‸:issue/id 1] :issue/title "x"]', ":issue/id is an attribute, and no operation"),
+    ("TX_INVALID", '[[‸:issue/title "x"]]', '[:db/add entity :issue/title "x"] or {:issue/title "x"}'),
+    (
+        "TX_INVALID",
+        "[[‸:issue/open 1]]",
+        "as an attribute, write [:db/add entity :issue/open 1] or {:issue/open 1}",
+    ),
+    (
+        "CAS_FAILED",
+        "[‸[:db/cas [:issue/id 1] :issue/status :issue/closed :issue/open]]",
+        "is :issue/open, not :issue/closed",
+    ),
     (
         "TX_INVALID",
         '[[:db/add "datomic.tx" ‸:db/principal "eve"]]',
@@ -225,6 +236,21 @@ def test_a_lookup_ref_without_its_colon(issues: Gateway, entity: str) -> None:
 def test_an_assignment_for_a_lookup_ref(issues: Gateway) -> None:
     pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
     check(refusal(issues, pull, eid="issue/id=1"), "ARG_INVALID", "", "; did you mean [:issue/id 1]?")
+
+
+@pytest.mark.parametrize(
+    ("tx", "column", "says"),
+    [
+        ('[[:db/retract [:issue/id 1] :issue/title "nope"]]', 2, "has no such :issue/title"),
+        ("[[:db/retract [:issue/id 1] :issue/done]]", 2, "has no such :issue/done"),
+        ("[[:db/retractEntity 777777]]", 2, "nothing was retracted here: entity 777777 has nothing"),
+    ],
+)
+def test_a_retraction_of_what_is_not_there(issues: Gateway, tx: str, column: int, says: str) -> None:
+    document = "mutation($tx: EDN!) { transact(tx: $tx) { warnings { code message column } } }"
+    (warning,) = issues.data(document, tx=tx)["transact"]["warnings"]
+    assert (warning["code"], warning["column"]) == ("NOTHING_RETRACTED", column)
+    assert says in warning["message"]
 
 
 def test_a_dot_where_a_slash_was_meant(issues: Gateway) -> None:

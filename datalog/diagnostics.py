@@ -31,6 +31,7 @@ class Suspicion(StrEnum):
     NEW_ATTRIBUTE = "NEW_ATTRIBUTE"
     NO_ROWS = "NO_ROWS"
     BASIS_FUTURE = "BASIS_FUTURE"
+    BASIS_EMPTY = "BASIS_EMPTY"
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,8 @@ class ClauseParser:
             raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}{_instead(items)}")
         terms = tuple(self._term(item, place) for place, item in enumerate(items))
         if len(terms) > 3 and source.name == "$" and _is_no_transaction(terms[3]):
-            condition = instead_of_operator(items[2].value, shown(items[3])) if is_symbol(items[2]) else ""
+            written = [shown(each) for each in items[:4]]
+            condition = instead_of_operator(*written) if is_symbol(items[2]) else ""
             if condition:
                 raise invalid(items[2], f"{shown(items[2])} has no place in {_PLACES}; {condition}")
             raise invalid(

@@ -11,7 +11,6 @@ from typing import Final
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
-from adalog.datalog.values import Symbol
 
 GROUPS: Final = (
     "a condition on a group needs a rule with an aggregate: :rules [[(busy ?u (count ?i)) [?i :issue/owner ?u]]], "
@@ -175,12 +174,12 @@ def instead_of_builtin(name: str) -> str:
     return _advice(0, local) or nearest(local, BUILTINS)
 
 
-def instead_of_operator(operator: Symbol, operand: str) -> str:
+def instead_of_operator(entity: str, attribute: str, operator: str, operand: str) -> str:
     """What to write for a condition within a pattern, `[?e :person/age > 3]`; nothing for other names."""
-    own, name = "a condition is a clause of its own, after [?e :person/age ?age]", operator.name
+    own, name = f"a condition is a clause of its own, after [{entity} {attribute} ?n]", operator
     known = next((each for each in (name, name.lower()) if each in BUILTINS), None)
     if known is not None:
-        return f"{own}: {USAGES.get(known) or f'[({known} ?age {operand})]'}"
+        return f"{own}: {USAGES.get(known) or f'[({known} ?n {operand})]'}"
     advice = _TABLES[0].get(_key(name) + ("null" if (name.lower(), operand) == ("is", "nil") else ""))
     return "" if advice is None else f"{own}; {advice}"
 

@@ -124,13 +124,13 @@ MISTAKES = [
     (
         "QUERY_INVALID",
         '[:find ?e :where [?e :issue/title ‸LIKE "F%"]]',
-        'a condition is a clause of its own, after [?e :person/age ?age]: [(like ?age "F%")]',
+        'a condition is a clause of its own, after [?e :issue/title ?n]: [(like ?n "F%")]',
     ),
-    ("QUERY_INVALID", '[:find ?e :where [?e :issue/id ‸= "1"]]', 'after [?e :person/age ?age]: [(= ?age "1")]'),
+    ("QUERY_INVALID", '[:find ?e :where [?e :issue/id ‸= "1"]]', 'after [?e :issue/id ?n]: [(= ?n "1")]'),
     (
         "QUERY_INVALID",
         "[:find ?e :where [?e :issue/id ‸IN [1 2]]]",
-        "after [?e :person/age ?age]: [(in ?age [1 2])]",
+        "after [?e :issue/id ?n]: [(in ?n [1 2])]",
     ),
     ("QUERY_INVALID", "[:find ?e :where [?e :issue/id ‸is nil]]", "found with [(missing? $ ?e :person/name)]"),
     ("QUERY_INVALID", "[:find ?e :where [?e :issue/id ?id ‸true]]", "the fifth: [?e :person/name ?name _ true]"),

@@ -168,7 +168,7 @@ STRICT = [
     ),
     ("[:find ?p :where [?e :issue/priority ?p] [?p ‸> 3]]", "written [(> ?p 3)]"),
     ("[:find ?p :where [?e :issue/priority ?p] [‸> ?p 3]]", "written [(> ?p 3)]"),
-    ("[:find ?e :where [?e :issue/priority ‸> 3]]", "after [?e :person/age ?age]: [(> ?age 3)]"),
+    ("[:find ?e :where [?e :issue/priority ‸> 3]]", "after [?e :issue/priority ?n]: [(> ?n 3)]"),
     ("[:find ?p :where [(q [:find ?q :where [?e ‸issue/title ?q]] $) [[?p]]]]", "the attribute is :issue/title"),
 ]
 
@@ -188,8 +188,15 @@ def test_a_strict_schema_refuses_a_symbol_that_is_no_variable(strict: Gateway, m
         ("[:find ?e :where [?e :issue/title nil]]", None, "[(missing? $ ?e"),
         ("[:find ?e :in $ ?k :where [?e :issue/kind ?k]]", ["bug"], 'did you mean ":bug"?'),
         ("[:find ?e :where [?e :issue/status :issue/opne]]", None, "(did you mean :issue/open?)"),
-        ("[:find ?e :where [?e :issue/priority > 3]]", None, "after [?e :person/age ?age]: [(> ?age 3)]"),
-        ("[:find ?e :where [?e :issue/priority IN 1]]", None, "after [?e :person/age ?age]: [(in ?age 1)]"),
+        ("[:find ?e :where [?e :issue/priority > 3]]", None, "after [?e :issue/priority ?n]: [(> ?n 3)]"),
+        ("[:find ?e :where [?e :issue/priority >=3]]", None, "after [?e :issue/priority ?n]: [(>= ?n 3)]"),
+        (
+            "[:find ?e :where [?e :issue/priority > 3] [?e :issue/id > 1]]",
+            None,
+            "after [?e :issue/priority ?n]: [(> ?n 3)]",
+        ),
+        ("[:find ?e :where [?e :status/one 1]]", None, "no attribute :status/one is declared, so nothing has it"),
+        ("[:find ?e :where [?e :issue/priority IN 1]]", None, "after [?e :issue/priority ?n]: [(in ?n 1)]"),
         ("[:find ?t :where [:issue/id 1 :issue/title ?t]]", None, "in brackets of its own: [[:person/id 1]"),
         ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [["issue/id", 1]], 'did you mean [":issue/id", 1]?'),
         ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [{"issue/id": 1}], 'did you mean [":issue/id", 1]?'),
@@ -213,6 +220,11 @@ def test_a_lookup_ref_without_its_colon(issues: Gateway, entity: str) -> None:
     pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
     if entity != '":issue/id"':
         check(refusal(issues, pull, eid=f"[{entity} 1]"), "ARG_INVALID", "", "did you mean [:issue/id 1]?")
+
+
+def test_an_assignment_for_a_lookup_ref(issues: Gateway) -> None:
+    pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
+    check(refusal(issues, pull, eid="issue/id=1"), "ARG_INVALID", "", "; did you mean [:issue/id 1]?")
 
 
 def test_a_dot_where_a_slash_was_meant(issues: Gateway) -> None:

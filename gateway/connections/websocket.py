@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import orjson
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.config import Config
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame
@@ -375,6 +376,9 @@ class WebSocket(WebSocketsSansIOProtocol):
     # The ASGI application
 
     async def send(self, message: ASGISendEvent) -> None:
+        if self.transport.is_closing():
+            # The client has gone; or the server stops, and has answered the handshake already.
+            raise ClientDisconnected
         await super().send(message)
         if self.initial_response is not None and self.close_sent:
             # The refusal is sent, which uvicorn would log as an error: it expects that handshakes are accepted.

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.read.chunks import SourceJob
+from adalog.pipeline.importing.read.entity_rows import EntityReader
 from adalog.pipeline.importing.read.mapping import AnySource, RowSource
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ def exactly(
         replace(each, read_as=NUMBER) if each.name is not None and names[each.name] in exact else each
         for each in job.columns
     )
-    return replace(held, frame=frame), replace(job, columns=columns)
+    return replace(held, frame=frame), replace(job, columns=columns, reader=EntityReader(columns))
 
 
 def _as_text(kind: Any) -> Any:

@@ -126,11 +126,8 @@ class ClauseParser:
         if form.kind == "list" and form.items and is_symbol(form.items[0]):
             hint = f"bind its value first: [{shown(form)} ?x]"
             if (name := form.items[0].value.name) in FIND_AGGREGATES and len(form.items) == 2:
-                hint = (
-                    f"{GROUPS}; the length of a text is bound first: [{shown(form)} ?x]"
-                    if name == "count"
-                    else GROUPS
-                )
+                bound = f"; the built-in's value is bound first: [{shown(form)} ?x]" if name in BUILTINS else ""
+                hint = f"{GROUPS}{bound}"
             raise invalid(form, f"a call cannot stand here; {hint}")
         return constant(form)
 

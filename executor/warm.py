@@ -27,7 +27,7 @@ def main() -> None:
 
 
 class _Progress(Listener):
-    """Prints how far it is, every few seconds. What is loaded from disk is not compiled."""
+    """Prints the number of compiled kernels every few seconds, without those that are loaded from disk."""
 
     def __init__(self) -> None:
         self._begun = self._said = monotonic()

@@ -229,7 +229,7 @@ class Tabs:
         return self.each(_SEEN)
 
     def problems(self) -> list[str]:
-        """What is wrong with what tabs have seen."""
+        """The differences between the changes that were made and those that the tabs have seen."""
         changes = self._server.changes
         expected = [list(range(changes)), list(range(0, changes, 2))]
         found = []

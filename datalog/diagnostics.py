@@ -30,7 +30,9 @@ class Suspicion(StrEnum):
     PLAIN_SYMBOL = "PLAIN_SYMBOL"
     NEW_ATTRIBUTE = "NEW_ATTRIBUTE"
     NO_ROWS = "NO_ROWS"
+    NOTHING_RETRACTED = "NOTHING_RETRACTED"
     BASIS_FUTURE = "BASIS_FUTURE"
+    BASIS_EMPTY = "BASIS_EMPTY"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def nearest(name: str, known: Iterable[str], *, prefix: str = "") -> str:
     meant = next((each for each in names if plain and _plain(each) == plain), None)
     if meant is None and len(name) <= LONGEST:
         close = get_close_matches(name, names, n=3)
-        meant = next((each for each in close if edits(name, each) <= _mostedits(name, each)), None)
+        meant = next((each for each in close if is_misspelt(name, each)), None)
     return "" if meant is None else proposed(prefix + meant)
 
 
@@ -39,9 +39,11 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _mostedits(one: str, other: str) -> int:
-    shorter = min(len(one), len(other))
-    return next(edits for length, edits in _EDITS if shorter < length)
+def is_misspelt(name: str, known: str) -> bool:
+    """Whether so few letters differ that one name is probably the other."""
+    shorter = min(len(name), len(known))
+    most = next(edits for length, edits in _EDITS if shorter < length)
+    return abs(len(name) - len(known)) <= most and edits(name, known) <= most
 
 
 def edits(one: str, other: str) -> int:

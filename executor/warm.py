@@ -5,16 +5,42 @@ A server loads them from there with `load_kernels` before it says that it is rea
 
 from __future__ import annotations
 
+from time import monotonic
+from typing import Final
+
+from numba.core.event import Event, Listener, install_listener
+
 from adalog.executor.kernels.loading import load_kernels
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 
+# Between lines of progress.
+_PAUSE_SECONDS: Final = 10.0
+
 
 def main() -> None:
     """Compiles every kernel, and sees that rules need no other."""
-    load_kernels()
-    _recursions()
+    with install_listener("numba:compile", _Progress()):
+        load_kernels()
+        _recursions()
+
+
+class _Progress(Listener):
+    """Prints the number of compiled kernels every few seconds, without those that are loaded from disk."""
+
+    def __init__(self) -> None:
+        self._begun = self._said = monotonic()
+        self._compiled = 0
+
+    def on_start(self, event: Event) -> None:
+        pass
+
+    def on_end(self, event: Event) -> None:
+        self._compiled += 1
+        if monotonic() - self._said >= _PAUSE_SECONDS:
+            self._said = monotonic()
+            print(f"  kernels compiled: {self._compiled}, in {self._said - self._begun:.0f} s", flush=True)
 
 
 def _recursions() -> None:

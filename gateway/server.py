@@ -23,6 +23,7 @@ from adalog.datalog.errors import AdalogError, unavailable
 from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import Wire
+from adalog.gateway.identity.auth import check_tokens
 from adalog.gateway.observe.logs import json_line, start_logging
 from adalog.gateway.observe.telemetry import traces
 from adalog.gateway.process import descriptors
@@ -96,6 +97,7 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
     """Serves in this thread, or with workers; the exit code. `begins`: called when the port is taken, before the
     database is opened. Raises AdalogError when the folder or the port is another's."""
     _set_up(settings)
+    check_tokens(settings)
     with listening(settings) as listener:
         begins()
         host, port = listener.getsockname()[:2]

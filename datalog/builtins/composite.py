@@ -48,7 +48,8 @@ def _contains(collection: Value, key: Value) -> bool:
     if kind == "tuple":
         return type(key) is int and 0 <= key < len(collection)
     if kind not in ("map", "set", "nil"):
-        refuse_type("contains?", (collection, key), collection, "a map, a set or a vector")
+        text = "; a part of a text is asked for with includes?" if kind == "string" else ""
+        refuse_type("contains?", (collection, key), collection, f"a map, a set or a vector{text}")
     return collection is not None and key in collection
 
 

@@ -100,7 +100,7 @@ def _round_to(args: tuple[Value, ...], digits: int) -> Value:
     if not -_MOST_DIGITS <= digits <= _MOST_DIGITS:
         refuse_type("round", args, digits, f"digits from -{_MOST_DIGITS} to {_MOST_DIGITS}")
     if isinstance(value, float):
-        # As it is written: 2.675 is a little less, and 2.68 is what is meant.
+        # The double 2.675 is a little less than its text, whose rounding to 2.68 is expected.
         return float(_up_to(Decimal(repr(float(value))), digits)) if math.isfinite(value) else float(value)
     if isinstance(value, Decimal):
         return _up_to(value, digits)

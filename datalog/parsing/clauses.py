@@ -11,7 +11,7 @@ from adalog.datalog.builtins import BUILTINS, Builtin
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
-from adalog.datalog.parsing.foreign_names import USAGES, instead_of_builtin, instead_of_operator
+from adalog.datalog.parsing.foreign_names import GROUPS, USAGES, instead_of_builtin, instead_of_operator
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
@@ -98,7 +98,8 @@ class ClauseParser:
             raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}{_instead(items)}")
         terms = tuple(self._term(item, place) for place, item in enumerate(items))
         if len(terms) > 3 and source.name == "$" and _is_no_transaction(terms[3]):
-            condition = instead_of_operator(items[2].value, shown(items[3])) if is_symbol(items[2]) else ""
+            written = [shown(each) for each in items[:4]]
+            condition = instead_of_operator(*written) if is_symbol(items[2]) else ""
             if condition:
                 raise invalid(items[2], f"{shown(items[2])} has no place in {_PLACES}; {condition}")
             raise invalid(
@@ -123,7 +124,11 @@ class ClauseParser:
             held = variable(value) if is_variable(value) else constant(value)
             return ast.LookupRef(constant(attribute), held, position=form.position)
         if form.kind == "list" and form.items and is_symbol(form.items[0]):
-            raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
+            hint = f"bind its value first: [{shown(form)} ?x]"
+            if (name := form.items[0].value.name) in FIND_AGGREGATES and len(form.items) == 2:
+                bound = f"; the built-in's value is bound first: [{shown(form)} ?x]" if name in BUILTINS else ""
+                hint = f"{GROUPS}{bound}"
+            raise invalid(form, f"a call cannot stand here; {hint}")
         return constant(form)
 
     @staticmethod
@@ -237,7 +242,9 @@ class ClauseParser:
                 "as in (q [:find ?x :in $ % :where …] $ %)"
             )
             return invalid(head, message)
-        hint = hint or instead_of_builtin(name) or "; rules come in :rules, or in :in as %"
+        if not hint and any(map(_is_clause, form.items[1:])):
+            hint = instead_of_builtin(name)
+        hint = hint or "; rules come in :rules, or in :in as %"
         return invalid(head, f"there is no rule or clause ({name} …){hint}")
 
     def _branch(self, form: Form) -> ast.And:

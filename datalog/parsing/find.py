@@ -41,12 +41,16 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -
     if not elements:
         raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
     for form, after in pairwise(elements):
-        if is_symbol(form) and form.value.name.lower() in ("where", "in") and after.kind == "vector":
+        if is_symbol(form) and form.value.name.lower() in ("where", "in") and _is_clause(after):
             raise invalid(form, f"a section begins with a colon: write :{form.value.name.lower()}")
         if _is("pull", form) and after.kind == "list":
             raise invalid(form, f"the name stands within the brackets: (pull {shown(after)[1:]}")
     parsed = tuple(_element(form) for form in elements)
     return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=forms[0].position)
+
+
+def _is_clause(form: Form) -> bool:
+    return form.kind == "vector" or (form.kind == "list" and not is_aggregate(form))
 
 
 def _is(name: str, form: Form) -> bool:
@@ -96,6 +100,8 @@ def _aggregate(form: Form) -> ast.FindElement:
 
 
 def _no_aggregate(form: Form, name: str) -> str:
+    if name == "*" and len(form.items) == 1:
+        return "an aggregate takes a variable within its brackets: (count ?e) for the entities of [?e :person/name]"
     if name.startswith("?"):
         written = shown(form)[1:]
         return f"the name of an aggregate stands within its brackets: (count {written}, not count({written}"

@@ -11,7 +11,12 @@ from typing import Final
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
-from adalog.datalog.values import Symbol
+
+GROUPS: Final = (
+    "a condition on a group needs a rule with an aggregate: :rules [[(busy ?u (count ?i)) [?i :issue/owner ?u]]], "
+    "then (busy ?u ?n) [(> ?n 1)] in :where"
+)
+"""What HAVING is here."""
 
 # Names as `_key` writes them, and what to write in their place.
 _BUILTINS: Final = {
@@ -76,8 +81,11 @@ _BUILTINS: Final = {
     "distinct unique dedupe": "an answer is a set, so nothing is there twice",
     "limit top offset skip fetch": "it is a section of the query: :limit 10 :offset 20",
     "orderby sort sortby order": "it is a section of the query: :order-by [[?x :desc]]",
-    "groupby group partition having": "rows are grouped by the variables of :find: [:find ?name (count ?e) …]",
-    "select from where join innerjoin leftjoin union": "two patterns are joined by a variable that both have: "
+    "having": GROUPS,
+    "groupby group partition": "rows are grouped by the variables of :find: [:find ?name (count ?e) …]",
+    "leftjoin leftouterjoin outerjoin optional": "a default for what is missing is given by "
+    '[(get-else $ ?e :person/name "none") ?name], and (pull ?e [:person/name]) in :find leaves it out',
+    "select from where join innerjoin union": "two patterns are joined by a variable that both have: "
     "[?e :person/child ?c] [?c :person/name ?name]",
     "entity touch attribute": "attributes are read by patterns, [?e :person/name ?name], or (pull ?e [*]) in :find",
     "pull pullmany": "a pull stands in :find: [:find (pull ?e [*]) …]",
@@ -121,7 +129,8 @@ _SECTIONS: Final = {
     "select return project columns": "what is returned stands in :find",
     "from using": "the database is $, which needs no mention; other sources stand in :in",
     "join match": "patterns of :where are joined by the variables that they share",
-    "filter and having": "conditions stand in :where, as in [(> ?x 3)]",
+    "having": GROUPS,
+    "filter and": "conditions stand in :where, as in [(> ?x 3)]",
     "or not": "this is a clause of :where, in round brackets: (or …), (not …)",
     "groupby group": "rows are grouped by the other variables of :find",
     "order sort sortby": "write :order-by [[?x :desc]]",
@@ -165,12 +174,12 @@ def instead_of_builtin(name: str) -> str:
     return _advice(0, local) or nearest(local, BUILTINS)
 
 
-def instead_of_operator(operator: Symbol, operand: str) -> str:
+def instead_of_operator(entity: str, attribute: str, operator: str, operand: str) -> str:
     """What to write for a condition within a pattern, `[?e :person/age > 3]`; nothing for other names."""
-    own, name = "a condition is a clause of its own, after [?e :person/age ?age]", operator.name
+    own, name = f"a condition is a clause of its own, after [{entity} {attribute} ?n]", operator
     known = next((each for each in (name, name.lower()) if each in BUILTINS), None)
     if known is not None:
-        return f"{own}: {USAGES.get(known) or f'[({known} ?age {operand})]'}"
+        return f"{own}: {USAGES.get(known) or f'[({known} ?n {operand})]'}"
     advice = _TABLES[0].get(_key(name) + ("null" if (name.lower(), operand) == ("is", "nil") else ""))
     return "" if advice is None else f"{own}; {advice}"
 

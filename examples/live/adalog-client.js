@@ -61,6 +61,16 @@ function written(value) {
     return `{${Array.from(value, (entry) => entry.map(written).join(" ")).join(" ")}}`;
   throw new TypeError(`${String(value)} cannot be written as EDN`);
 }
+function ednText(given, name) {
+  if (typeof given === "string" || given instanceof Edn)
+    return String(given);
+  throw new TypeError(`${name} takes EDN text: edn\`[{:issue/title \${title}}]\``);
+}
+function queryText(given) {
+  if (typeof given === "string")
+    return given;
+  throw new TypeError('the query is a string: "[:find ?e :where \u2026]"; its values are args');
+}
 function base64(bytes) {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
@@ -68,6 +78,8 @@ function base64(bytes) {
 // dist/arguments.js
 var DEEPEST = 64;
 function jsonArguments(args) {
+  if (!Array.isArray(args))
+    throw new TypeError("args is a list, in the order of the query's :in: [value, \u2026]; options come after it");
   return args.map((value, i) => {
     if (value instanceof Edn && value.tagged === void 0)
       return { "#edn": value.text };
@@ -1324,12 +1336,12 @@ function resumed(operation, { data }) {
 function webSocket(client) {
   return (operation, receiver) => {
     let ended = false;
-    const once = (act) => {
+    const once2 = (act) => {
       if (!ended)
         act();
     };
-    const unlisten = client.on?.("closed", () => once(() => receiver.interrupted()));
-    const end = (error) => once(() => {
+    const unlisten = client.on?.("closed", () => once2(() => receiver.interrupted()));
+    const end = (error) => once2(() => {
       ended = true;
       unlisten?.();
       receiver.end(error);
@@ -1337,13 +1349,13 @@ function webSocket(client) {
     const variables = {
       toJSON() {
         const current = operation().variables;
-        once(() => receiver.open());
+        once2(() => receiver.open());
         return current;
       }
     };
     const { query, extensions = {} } = operation();
     const stop = client.subscribe({ query, variables, extensions }, {
-      next: (answer) => once(() => receiver.next([answer])),
+      next: (answer) => once2(() => receiver.next([answer])),
       error: (error) => end(fromWebSocket(error)),
       complete: () => end()
     });
@@ -1536,7 +1548,15 @@ function linksOf(options, address) {
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
   if (wanted === "event-stream" || Implementation === void 0)
     return events;
-  const both = withFallback(webSocketLinks(absolute(address.url), Implementation, silenceMs), events, warningsOf(options));
+  const sockets = webSocketLinks(absolute(address.url), Implementation, silenceMs);
+  const first = (headers, listener, operation) => {
+    const opened = () => {
+      address.answered?.();
+      listener.opened();
+    };
+    return sockets(headers, { ...listener, opened }, operation);
+  };
+  const both = withFallback(first, events, warningsOf(options));
   if (options.transport !== void 0)
     return both;
   return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);
@@ -1546,6 +1566,38 @@ function warningsOf({ onWarning = (message) => console.warn(`adalog: ${message}`
 }
 function absolute(url) {
   return new URL(url, globalThis.location?.href).href;
+}
+
+// dist/origins.js
+function explained(address, warn) {
+  let hasAnswered = false;
+  return {
+    ...address,
+    answered() {
+      hasAnswered = true;
+    },
+    async fetch(input, init) {
+      try {
+        const response = await address.fetch(input, init);
+        hasAnswered = true;
+        return response;
+      } catch (error) {
+        const hint = hasAnswered || init.signal?.aborted ? void 0 : originHint(address.url);
+        if (hint === void 0)
+          throw error;
+        warn(`no answer from ${address.url}; ${hint}`);
+        throw new TypeError(`${error instanceof Error ? error.message : String(error)}; ${hint}`, { cause: error });
+      }
+    }
+  };
+}
+function originHint(url) {
+  const origin = globalThis.location?.origin;
+  if (origin === void 0 || origin === new URL(absolute(url)).origin)
+    return void 0;
+  if (origin === "null")
+    return "this page has no origin, as files and sandboxed frames, and is refused: a web server has to deliver it";
+  return `if this page's origin ${origin} is not in the server's ADALOG_ALLOWED_ORIGINS, list it`;
 }
 
 // dist/seen-basis.js
@@ -1964,18 +2016,20 @@ function sharedOrOwn(options, endpoint, backoff) {
 var QUERY = "query Q($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $first: Int, $after: String, $encoding: Encoding!, $engine: Engine!, $timeoutMs: Int) { q(query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) { rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
 var TRANSACT = "mutation Transact($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) { transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) { t basisBefore txInstant tempids warnings { code message line column } } }";
 function createClient(options) {
-  const endpoint = {
+  const onWarning = once(warningsOf(options));
+  const given = {
     url: options.url,
     headers: options.headers ?? {},
     token: options.token,
     // Called as a plain function: a browser's own must not have another `this`.
     fetch: options.fetch ?? ((input, init) => fetch(input, init))
   };
+  const endpoint = explained(given, onWarning);
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 6e4;
   const silenceMs = options.silenceMs ?? SILENCE_MS;
   const seen = new SeenBasis(queryRetryMs / 2);
-  const transport = seen.over(transportOf(options, endpoint, backoff));
+  const transport = seen.over(transportOf({ ...options, onWarning }, endpoint, backoff));
   async function attempted(operation, signal, mostMs) {
     const watch = silence(mostMs, signal);
     try {
@@ -2005,13 +2059,14 @@ function createClient(options) {
   }
   return {
     async query(query, args = [], { signal, onRetry, ...more } = {}) {
+      const json = jsonArguments(args);
       const variables = {
-        query,
+        query: queryText(query),
         encoding: "PLAIN",
         engine: "AUTO",
         ...more,
-        ...more.with === void 0 ? {} : { with: String(more.with) },
-        ...more.argsEdn === void 0 && args.length > 0 ? { args: jsonArguments(args) } : {}
+        ...more.with === void 0 ? {} : { with: ednText(more.with, "with") },
+        ...more.argsEdn === void 0 && json.length > 0 ? { args: json } : {}
       };
       const { basis, after: after2, with: speculative } = more;
       const isNewest = basis?.t === void 0 && basis?.asOf === void 0 && after2 === void 0;
@@ -2024,14 +2079,14 @@ function createClient(options) {
       return q;
     },
     async transact(tx, { signal, onRetry, ...more } = {}) {
-      const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
       const least = more.idempotencyKey === void 0 ? seen.t : void 0;
       const { transact } = await repeated(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },
     live(query, args = [], live = {}) {
-      return new LiveQuery(query, jsonArguments(args), live, transport, backoff);
+      return new LiveQuery(queryText(query), jsonArguments(args), live, transport, backoff);
     },
     async *transactions(options2 = {}) {
       const now = () => seen.onto({ query: "{ database { basisT } }", variables: {} });
@@ -2047,6 +2102,15 @@ function createClient(options) {
         onWarnings?.(warnings);
       return data;
     }
+  };
+}
+function once(warn) {
+  const said = /* @__PURE__ */ new Set();
+  return (message) => {
+    if (said.has(message))
+      return;
+    said.add(message);
+    warn(message);
   };
 }
 var TIMEOUT_MS = 3e4;

@@ -638,7 +638,15 @@ function linksOf(options, address) {
   const wanted = options.transport ?? (options.fetch === void 0 ? "websocket" : "event-stream");
   if (wanted === "event-stream" || Implementation === void 0)
     return events;
-  const both = withFallback(webSocketLinks(absolute(address.url), Implementation, silenceMs), events, warningsOf(options));
+  const sockets = webSocketLinks(absolute(address.url), Implementation, silenceMs);
+  const first = (headers, listener, operation) => {
+    const opened = () => {
+      address.answered?.();
+      listener.opened();
+    };
+    return sockets(headers, { ...listener, opened }, operation);
+  };
+  const both = withFallback(first, events, warningsOf(options));
   if (options.transport !== void 0)
     return both;
   return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);
@@ -843,6 +851,36 @@ var Multiplexer = class {
     this.#renewAfter(wait);
   }
 };
+function explained(address, warn) {
+  let hasAnswered = false;
+  return {
+    ...address,
+    answered() {
+      hasAnswered = true;
+    },
+    async fetch(input, init) {
+      try {
+        const response = await address.fetch(input, init);
+        hasAnswered = true;
+        return response;
+      } catch (error) {
+        const hint = hasAnswered || init.signal?.aborted ? void 0 : originHint(address.url);
+        if (hint === void 0)
+          throw error;
+        warn(`no answer from ${address.url}; ${hint}`);
+        throw new TypeError(`${error instanceof Error ? error.message : String(error)}; ${hint}`, { cause: error });
+      }
+    }
+  };
+}
+function originHint(url) {
+  const origin = globalThis.location?.origin;
+  if (origin === void 0 || origin === new URL(absolute(url)).origin)
+    return void 0;
+  if (origin === "null")
+    return "this page has no origin, as files and sandboxed frames, and is refused: a web server has to deliver it";
+  return `if this page's origin ${origin} is not in the server's ADALOG_ALLOWED_ORIGINS, list it`;
+}
 function errorMessage(error) {
   if (error === void 0)
     return void 0;
@@ -856,7 +894,7 @@ var Group = class {
   #waiting = /* @__PURE__ */ new Set();
   constructor(settings) {
     const onWarning = (message) => this.pages.forEach((page) => page.say({ type: "warning", message }));
-    const address = { url: settings.url, fetch: (input, init) => fetch(input, init) };
+    const address = explained({ url: settings.url, fetch: (input, init) => fetch(input, init) }, onWarning);
     this.multiplexer = new Multiplexer(linksOf({ ...settings, onWarning }, address), this.#credentials(), settings.backoff);
   }
   #credentials() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ _OTHER_OPTIONS: Final = {
     **dict.fromkeys(("--file", "--query", "--query-file"), "the EDN, or its file, stands without option"),
 }
 """Options of other programs, and what to write."""
+_MISCOUNTED: Final = re.compile(r"the query takes \d+ after \$ ")
 
 
 class CommandGroup(click.Group):
@@ -79,6 +81,8 @@ def told(text: Text | None = None) -> Iterator[None]:
     try:
         yield
     except AdalogError as error:
+        if error.code is Code.ARG_INVALID and _MISCOUNTED.match(error.message):
+            error.message += "; each is given by --arg JSON or --arg-edn EDN"
         from adalog.gateway.cli.output.formats import print_error
 
         print_error(error, text, err)

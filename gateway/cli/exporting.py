@@ -15,7 +15,7 @@ from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export, is_small
 from adalog.pipeline.exporting.target import check_target
-from adalog.schema.arguments.basis import future, read_moment
+from adalog.schema.arguments.basis import out_of_range, read_moment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.snapshot.transaction_ids import check_moment
 from adalog.store.sources import read_folder
@@ -31,7 +31,7 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     newest = read_folder(settings.data)
     view = _view(newest, moment)
     print_warnings(
-        [ShownWarning(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err
+        [ShownWarning(each.code, each.message, None, None) for each in out_of_range(newest, "--as-of", moment)], err
     )
     view = view.history() if history else view
     with ExitStack() as opened:

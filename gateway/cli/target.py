@@ -107,7 +107,8 @@ def read_settings() -> SettingsRead:
         known = [variable(name) for name in (*names(), *OPTION_KEYS)]
         _warn(found.settings, f"{unknown} is no setting{nearest(unknown, known)}")
     if found.retired:
-        _warn(found.settings, f"{', '.join(found.retired)}: no settings any more, and without effect")
+        are = "is no longer a setting and has" if len(found.retired) == 1 else "are no longer settings and have"
+        _warn(found.settings, f"{', '.join(found.retired)} {are} no effect")
     return found
 
 

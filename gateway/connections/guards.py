@@ -43,6 +43,8 @@ class SecurityHeaders:
             await self.app(scope, receive, send)
             return
         shared = self.origins.allow(header(scope, b"origin"))
+        if scope["type"] == "http" and scope["method"] == "OPTIONS":
+            self.origins.log_preflight(scope)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):

@@ -13,8 +13,9 @@ from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import orjson
-from uvicorn._types import ASGIReceiveEvent
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.config import Config
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame
@@ -373,6 +374,15 @@ class WebSocket(WebSocketsSansIOProtocol):
         return message
 
     # The ASGI application
+
+    async def send(self, message: ASGISendEvent) -> None:
+        if self.transport.is_closing():
+            # The client has gone; or the server stops, and has answered the handshake already.
+            raise ClientDisconnected
+        await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            # The refusal is sent, which uvicorn would log as an error: it expects that handshakes are accepted.
+            self.handshake_complete = True
 
     async def run_asgi(self) -> None:
         self.scope["extensions"][EXTENSION] = {"connection": self}

@@ -108,6 +108,15 @@ def tokens_of(settings: Settings) -> Tokens:
     return Tokens.load(settings.auth, JsonWebTokens(settings))
 
 
+def check_tokens(settings: Settings) -> None:
+    """Raises SettingError before a database is made for a server that could not start; warns of a file of tokens
+    that is open to others."""
+    tokens_of(settings)
+    path = settings.auth
+    if path is not None and Path(path).stat().st_mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
+        _LOGGER.warning("%s can be read or written by others: chmod 600 %s", path, path)
+
+
 def _bearer(authorization: str | None) -> str:
     if not authorization:
         raise RefusedTokenError("missing", "a token is needed: send `Authorization: Bearer <token>`")
@@ -120,15 +129,11 @@ def _bearer(authorization: str | None) -> str:
 def _text(path: str) -> str:
     """The file's text. Raises SettingError where there is none."""
     try:
-        mode = Path(path).stat().st_mode
-        text = Path(path).read_text("utf-8")
+        return Path(path).read_text("utf-8")
     except UnicodeDecodeError:
         raise SettingError(f"{path} is no text in UTF-8; a line of it is `name:role:sha256hex`") from None
     except OSError as error:
         raise SettingError(f"the file of bearer tokens {path} cannot be read: {error.strerror}") from None
-    if mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
-        _LOGGER.warning("%s can be read or written by others: chmod 600 %s", path, path)
-    return text
 
 
 def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:

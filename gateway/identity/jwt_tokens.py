@@ -37,6 +37,8 @@ _CHECKED: Final[Options] = {
 }
 # By how much the clocks of two well-kept machines may differ.
 CLOCK_SKEW_SECONDS: Final = 30.0
+# The end of the year 9999. Milliseconds, as JavaScript's Date.now() gives, are beyond it.
+_LAST_SECOND: Final = 253_402_300_799
 _SECRET_BYTES: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
 
 
@@ -150,7 +152,12 @@ class JsonWebTokens:
         for name, value in times.items():
             if type(value) not in (int, float) or (isinstance(value, float) and not isfinite(value)):
                 raise RefusedTokenError("claims", f"the token's {name!r} is no number of seconds since 1970")
-        # Numbers of any size are compared, and none of them is added to.
+            if value > _LAST_SECOND:
+                raise RefusedTokenError(
+                    "claims",
+                    f"the token's {name!r} is beyond the year 9999; {name} is in seconds since 1970, not in "
+                    "milliseconds (in JavaScript: Math.floor(Date.now() / 1000))",
+                )
         if now() - self._skew >= times.pop("exp"):
             raise RefusedTokenError("expired", "the token has expired; get a new one")
         if any(value > now() + self._skew for value in times.values()):
@@ -171,11 +178,7 @@ class JsonWebTokens:
                 f"{PREFIX}JWT_ROLES lists",
                 Code.FORBIDDEN,
             )
-        try:
-            expires = float(claims["exp"]) + self._skew
-        except OverflowError:
-            expires = float("inf")
-        return Principal(name, max(given, key=ROLES.index), expires, named)
+        return Principal(name, max(given, key=ROLES.index), float(claims["exp"]), named, self._skew)
 
 
 def _keys(settings: Settings, algorithms: tuple[str, ...]) -> Keys:

@@ -22,13 +22,14 @@ def now() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A client with a name and a role. `expires`: when its token does, in seconds since 1970. `roles`: as its token
-    says them."""
+    """A client with a name and a role. `expires`: when its token does, in seconds since 1970; it is taken for
+    `skew_seconds` more, as clocks differ. `roles`: as its token says them."""
 
     name: str
     role: str
     expires: float | None = None
     roles: tuple[str, ...] = ()
+    skew_seconds: float = 0.0
 
     @property
     def identity(self) -> Identity:
@@ -37,7 +38,13 @@ class Principal:
     @property
     def has_expired(self) -> bool:
         """Whether the token is not good any more."""
-        return self.expires is not None and now() >= self.expires
+        left = self.seconds_left
+        return left is not None and left <= 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the token is still taken; None for one that does not expire."""
+        return None if self.expires is None else self.expires + self.skew_seconds - now()
 
 
 ANYONE: Final = Principal("anyone", "admin")
@@ -65,13 +72,13 @@ class Expiry:
             self._timer.cancel()
 
     def _wait(self) -> None:
-        expires = self._principal.expires
-        if expires is None:
+        left = self._principal.seconds_left
+        if left is None:
             return
-        if self._principal.has_expired:
+        if left <= 0:
             self._then()
             return
-        wait = min(max(expires - now(), 0.001), _LONGEST_WAIT)
+        wait = min(max(left, 0.001), _LONGEST_WAIT)
         self._timer = asyncio.get_running_loop().call_later(wait, self._wait)
 
 

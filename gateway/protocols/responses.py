@@ -37,7 +37,7 @@ def refusal_answer(refused: AdalogError) -> JSONResponse:
 
 
 def retry_header(seconds: int | None) -> dict[str, str]:
-    """The header that says when what was refused is worth another try."""
+    """The Retry-After header of a refusal that is worth another try."""
     return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
@@ -59,7 +59,7 @@ async def send_answer(send: Send, status: int, body: list[bytes], media: str, ex
 
 
 def _pieces(body: list[bytes]) -> Iterator[bytes]:
-    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
+    """The chunks of a body, joined or cut to pieces of about `_PIECE_BYTES`. Empties the body."""
     body.reverse()
     waiting: list[bytes] = []
     size = 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from starlette.middleware import Middleware
@@ -22,8 +21,11 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 ANY = "*"
 _LOGGER: Final = logging.getLogger("adalog.server")
-# Refused origins that the log remembers.
+# Refused origins that the log names, each once; an origin is no longer than a host name and what surrounds it.
 _MOST_LOGGED: Final = 64
+_LONGEST: Final = 300
+_LOGGED: Final[set[str]] = set()
+_EXAMPLE: Final = "https://app.example.org"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,19 @@ class Origins:
     def check(self, scope: Scope) -> None:
         """Raises FORBIDDEN for a request of a page that may not use this database, over whatever protocol."""
         if not self.admit(scope):
-            origin = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
-            example = origin if _ORIGIN.fullmatch(origin) else "https://app.example.org"
-            _log_once(example)
+            origin = _origin(scope)
+            _log_once(origin)
             raise AdalogError(
                 Code.FORBIDDEN,
                 "a page of another origin may not use this database; "
-                f"ADALOG_ALLOWED_ORIGINS lists more, as {example}",
+                f"ADALOG_ALLOWED_ORIGINS lists more, as {origin if _is_origin(origin) else _EXAMPLE}",
             )
+
+    def log_preflight(self, scope: Scope) -> None:
+        """Logs a preflight of a page that is refused: its browser sends no request after it."""
+        asks = any(name == b"access-control-request-method" for name, _ in scope["headers"])
+        if asks and not self.admit(scope):
+            _log_once(_origin(scope))
 
     def admit(self, scope: Scope) -> bool:
         """Whether a request comes from a page of this server, from one that is allowed, or from no page at all. A
@@ -95,14 +102,31 @@ class Origins:
         return [cors]
 
 
-@lru_cache(_MOST_LOGGED)
+def _origin(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
+
+
+def _is_origin(text: str) -> bool:
+    return len(text) <= _LONGEST and _ORIGIN.fullmatch(text) is not None
+
+
 def _log_once(origin: str) -> None:
     """One line of the log for a refused origin, however many requests come from it."""
-    _LOGGER.warning(
-        "pages of %s are refused: ADALOG_ALLOWED_ORIGINS=%s lets them query and transact",
-        origin,
-        origin,
-    )
+    if not _is_origin(origin):
+        origin = "null"
+    if origin in _LOGGED or len(_LOGGED) >= _MOST_LOGGED:
+        return
+    _LOGGED.add(origin)
+    if origin == "null":
+        _LOGGER.warning(
+            "pages without an origin (files, sandboxed frames) are refused; pages that a web server delivers have "
+            "one, which ADALOG_ALLOWED_ORIGINS lists, as %s",
+            _EXAMPLE,
+        )
+    else:
+        _LOGGER.warning(
+            "pages of %s are refused: ADALOG_ALLOWED_ORIGINS=%s lets them query and transact", origin, origin
+        )
 
 
 def _is_own(origin: bytes, scope: Scope) -> bool:

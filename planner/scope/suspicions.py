@@ -19,9 +19,8 @@ from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.errors import shown as briefly
 from adalog.datalog.names import names_in, targets
-from adalog.datalog.parsing.foreign_names import instead_of_operator
 from adalog.datalog.pull import DB_ID, PullPattern
-from adalog.datalog.values import NUMERIC, Keyword, Symbol, type_name
+from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Leaf, conjuncts, everything
@@ -352,8 +351,9 @@ class _Finder:
         if name in BUILTINS and set(places) <= {0, 1}:
             call = uses[0].as_call()
             return f"; a call of the built-in is written {call}, in round brackets within square ones", True
-        if alone and places == [2] and (operand := uses[0].operand) is not None:
-            condition = instead_of_operator(Symbol(name), operand)
+        # No variable is named by signs alone, however often it is written.
+        if set(places) == {2} and (alone or not any(map(str.isalnum, name))):
+            condition = uses[0].as_condition()
             if condition:
                 return f"; {condition}", True
         if name.lower() in _CONSTANTS and mixed and min(places) >= 0:

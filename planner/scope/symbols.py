@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.edn.writer import shown
+from adalog.datalog.parsing.foreign_names import instead_of_operator
 from adalog.datalog.pull import PullPattern
+
+# A comparison and what follows it without a space.
+_GLUED: Final = re.compile(r"([<>=!]+)(\?\S+|-?\d\S*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +24,13 @@ class SymbolUse:
     place: int = -1
     pattern: ast.Pattern | None = None
 
-    @property
-    def operand(self) -> str | None:
-        """The fourth term of the pattern as it is written."""
-        return None if self.pattern is None or len(self.pattern.terms) < 4 else _written(self.pattern.terms[3])
+    def as_condition(self) -> str:
+        """What to write for `[?e :person/age > 3]` and `[?e :person/age >3]`, of which this is the third term."""
+        assert self.pattern is not None
+        written = [_written(each) for each in self.pattern.terms]
+        if len(written) == 3 and (glued := _GLUED.fullmatch(written[2])) is not None:
+            written[2:] = glued.groups()
+        return instead_of_operator(*written[:4]) if len(written) > 3 else ""
 
     def as_call(self) -> str:
         """The pattern as the call of a built-in that it was probably meant to be: `[(> ?n 3)]`."""

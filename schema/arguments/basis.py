@@ -18,7 +18,7 @@ from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
-from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.snapshot.transaction_ids import check_moment, first_after, is_future, number_of, numbered
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
 
@@ -53,21 +53,28 @@ def moment(database: Database, place: str, content: Any, value: GivenArgument | 
 
     def suspicions() -> Iterator[Diagnostic]:
         asked = _read(place, content)
-        return future(database.snapshot(), f"{place}.asOf", asked.get("asOf"), f"{place}.since", asked.get("since"))
+        return out_of_range(
+            database.snapshot(), f"{place}.asOf", asked.get("asOf"), f"{place}.since", asked.get("since")
+        )
 
     name = f"{type(content).__name__} {content!r}"
     return BasisArgument(name, opened, value, _number_in(content), beside, suspicions)
 
 
-def future(
+def out_of_range(
     now: Snapshot, as_of_place: str, as_of: datetime | int | None, since_place: str = "", since: int | None = None
 ) -> Iterator[Diagnostic]:
-    """What of a basis is later than everything there is. The places: what messages call them. An `as_of` by its
-    number that is not reached yet is refused elsewhere."""
+    """What of a basis is later than all transactions, or earlier. The places: what messages call them. An `as_of`
+    that is a number not reached yet is refused elsewhere."""
     later = "is in the future:"
     if isinstance(as_of, datetime) and is_future(now, as_of):
         message = f"{as_of_place} {iso(as_of)} {later} until then it means the newest state, now t = {now.t}"
         yield Diagnostic(Suspicion.BASIS_FUTURE, message)
+    if isinstance(as_of, datetime) and (first := first_after(now, as_of)) is not None:
+        message = (
+            f"{as_of_place} {iso(as_of)} is before the first transaction, {iso(first)}: the database is empty there"
+        )
+        yield Diagnostic(Suspicion.BASIS_EMPTY, message)
     since = numbered(since)
     if since is not None and since > now.t:
         known = f"the newest transaction is {now.t}, so nothing was asserted after it"

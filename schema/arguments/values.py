@@ -11,7 +11,7 @@ from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.executor.question.arguments import GivenArgument
-from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
+from adalog.schema.arguments.basis import moment, out_of_range, read_instant, unwrapped
 from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import NestingError, TagError, decode
 from adalog.schema.writing.scalars import Long
@@ -51,7 +51,7 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
 def basis_suspicions(database: Database, basis: BasisInput) -> Iterator[Diagnostic]:
     """What is suspicious about a basis that names a snapshot."""
     as_of = None if basis.as_of is None else read_instant(basis.as_of)
-    return future(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
+    return out_of_range(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
 
 
 def check_arguments(args: Sequence[Any] | None, args_edn: Sequence[str] | None) -> None:

@@ -452,8 +452,8 @@ def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int
 
 def _unquoted(value: Any) -> str:
     """The proposal for a name that is not written as a keyword."""
-    if isinstance(value, Symbol):
-        return f"; did you mean :{value.name}?"
     if (meant := lookup_ref_meant(value)) is not None:
         return f"; did you mean {write(meant)}?"
+    if isinstance(value, Symbol):
+        return f"; did you mean :{value.name}?"
     return f"; did you mean {value}, without quotes?" if type(value) is str and value.startswith(":") else ""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adalog.datalog.errors import invalid_argument
+from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE
 
 if TYPE_CHECKING:
@@ -35,3 +36,12 @@ def is_future(newest: Snapshot, instant: datetime) -> bool:
     """Whether an instant is later than the clock and than the newest transaction; the clock may be behind that one,
     where it jumped back."""
     return instant.timestamp() > time.time() and newest.is_older_than(instant)
+
+
+def first_after(newest: Snapshot, instant: datetime) -> datetime | None:
+    """When the first transaction was made, for an instant before it; None for others and where there is none."""
+    if newest.t == 0 or newest.as_of_instant(instant) > 0:
+        return None
+    [code] = newest.trie(bootstrap.TX_INSTANT, inverse=False).row(TX_BASE + 1)
+    first: datetime = newest.codes.decode(int(code))
+    return first

@@ -44,6 +44,8 @@ class Effects:
         self._retracted: dict[_Pair, Path] = {}
         # Retractions that give way where the same transaction asserts the datom.
         self._swept: dict[_Pair, Path] = {}
+        # Retractions of what is not there: the entity, and the attribute's id where one is named.
+        self.fruitless: dict[Path, tuple[int, int | None]] = {}
 
     def of(self, operations: Iterable[Operation]) -> list[Effect]:
         """The effects of all operations, in the order written, a replaced value before its successor."""
@@ -91,15 +93,18 @@ class Effects:
         if operation.v is not None:
             self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
             return
-        for v in self._state.live(attribute).values(e):
+        values = self._state.live(attribute).values(e)
+        for v in values:
             self._swept.setdefault((attribute, e, v), operation.path)
+        if not values:
+            self.fruitless[operation.path] = (e, attribute)
 
     def _cas(self, e: int, operation: ops.Cas) -> None:
         attribute, old = operation.a, operation.old
         values = self._state.live(attribute.id).values(e)
         if values != ([] if old is None else [old]):
-            found = write(self._state.codes.decode(values[0])) if values else "nothing"
-            wanted = "nothing" if old is None else write(self._state.codes.decode(old))
+            found = self._shown(attribute, values[0]) if values else "nothing"
+            wanted = "nothing" if old is None else self._shown(attribute, old)
             raise RefusedTransaction(
                 Code.CAS_FAILED, f"{attribute.ident} of entity {e} is {found}, not {wanted}", operation.path
             )
@@ -131,19 +136,24 @@ class Effects:
 
     def _sweep_entity(self, entity: int, path: Path) -> None:
         pending, seen = [entity], {entity}
+        is_there = False
         snapshot = self._state.snapshot()
         while pending:
             e = pending.pop()
             for attribute in snapshot.attributes_of(np.array([e], np.int64)):
                 live = self._state.live(attribute.id)
                 for v in live.values(e):
+                    is_there = True
                     self._swept.setdefault((attribute.id, e, v), path)
                     if attribute.kind.component and v not in seen:
                         seen.add(v)
                         pending.append(v)
                 if attribute.is_ref:
                     for other in live.entities(e):
+                        is_there = True
                         self._swept.setdefault((attribute.id, other, e), path)
+        if not is_there:
+            self.fruitless[path] = (entity, None)
 
     def _check_contradictions(self) -> None:
         for pair, path in self._retracted.items():
@@ -229,14 +239,20 @@ class Effects:
         return pair not in self._asserted and (pair in self._retracted or pair in self._swept)
 
     def _shown(self, attribute: Attribute, code: int) -> str:
-        return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
+        if attribute.is_ref:
+            return str(self._state.snapshot().ident(code) or code)
+        return write(self._state.codes.decode(code))
 
     def _ordered(self) -> list[Effect]:
         changes: list[tuple[Path, Effect]] = []
         for pair, path in {**self._swept, **self._retracted}.items():
             a, e, v = pair
-            if pair not in self._asserted and self._state.live(a).holds(e, v):
+            if pair in self._asserted:
+                continue
+            if self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, False)))
+            else:
+                self.fruitless[path] = (e, a)
         for (a, e, v), (_, path) in self._asserted.items():
             if self._is_fresh(e) or not self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, True)))

@@ -76,7 +76,7 @@ class _Calls:
         name = call[0]
         query = stored_query(name, self._state)
         if query is None:
-            raise invalid(_unknown(name, self._state), (*path, 0))
+            raise invalid(_unknown(call, self._state), (*path, 0))
         self._count(name, path, depth)
         try:
             rows = self._evaluation.rows(query, call[1:], self._state.snapshot())
@@ -130,12 +130,15 @@ _OTHER_OPERATIONS: Final[Mapping[str, str]] = {
 """What other databases call their operations, and what to write."""
 
 
-def _unknown(name: Keyword, state: DatabaseState) -> str:
+def _unknown(call: tuple[Any, ...], state: DatabaseState) -> str:
+    name = call[0]
     builtin = [str(each) for each in OPERATIONS]
+    value = shown(call[1]) if len(call) == 2 else "value"
+    asserted = f"write [:db/add entity {name} {value}] or {{{name} {value}}}"
     if state.schema.get(name) is not None:
-        return f"{name} is an attribute, and no operation; a form begins with :db/add, or is a map: {{{name} …}}"
+        return f"{name} is an attribute, and no operation; {asserted}"
     if state.ident_holder(name) is not None:
-        return f"{name} holds no query; give it one with :db/fn to call it"
+        return f"{name} holds no query, which :db/fn would give it to call it; as an attribute, {asserted}"
     suggestion = _OTHER_OPERATIONS.get(name.local.lower(), "") or nearest(str(name), builtin)
     known = "" if suggestion else f"; there are {', '.join(builtin[:3])}, :db/cas and what has a :db/fn"
     return f"no operation {name}{suggestion}{known}"

@@ -149,6 +149,7 @@ def _resolved_at_length(
     ids = {**declarations.ids, **own}
     collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)
+    suspects.absent = collected.fruitless
     paths = collected.paths
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)

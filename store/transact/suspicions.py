@@ -6,7 +6,7 @@ Telling it costs about the same for few suspects and for many: a few are describ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -31,14 +31,16 @@ _Found = tuple[Suspicion, str, Path]
 @dataclass
 class Suspicions:
     """`declared`: attributes that their use declared; `unknown`: those that something was retracted of and that
-    are not declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms."""
+    are not declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms. `absent`:
+    retractions of what is not there by their places, with the entity, and the attribute's id where one is named."""
 
     declared: list[tuple[Keyword, Path]] = field(default_factory=list)
     unknown: list[tuple[Keyword, Path]] = field(default_factory=list)
     fruitless: list[tuple[Keyword, Path]] = field(default_factory=list)
+    absent: Mapping[Path, tuple[int, int | None]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.declared or self.unknown or self.fruitless)
+        return bool(self.declared or self.unknown or self.fruitless or self.absent)
 
     def diagnostics(self, before: Schema, place: Placing) -> tuple[Diagnostic, ...]:
         """The warnings, as `bounded` has them; `before`: the schema that the transaction found.
@@ -53,6 +55,7 @@ class Suspicions:
                 Suspicion.NO_ROWS: len(self.fruitless),
                 Suspicion.UNKNOWN_ATTRIBUTE: len(self.unknown),
                 Suspicion.NEW_ATTRIBUTE: len(misspelt),
+                Suspicion.NOTHING_RETRACTED: len(self.absent),
             }
         )
         return bounded(told, others - Counter(code for code, _, _ in found))
@@ -66,6 +69,10 @@ class Suspicions:
                 hints[name] = before.names.hint(name)
             message = f"no attribute {shown(str(name))} is declared{hints[name]}, so there is nothing to retract"
             yield Suspicion.UNKNOWN_ATTRIBUTE, message, path
+        for path, (entity, id_) in self.absent.items():
+            attribute = None if id_ is None else before.get(id_)
+            what = "nothing" if attribute is None else f"no such {attribute.ident}"
+            yield Suspicion.NOTHING_RETRACTED, f"nothing was retracted here: entity {entity} has {what}", path
         for name, path, hint in misspelt:
             yield Suspicion.NEW_ATTRIBUTE, f"{shown(str(name))} was declared by this use{hint}", path
 

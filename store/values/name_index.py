@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.hints import LONGEST, edits, most_alike
+from adalog.datalog.hints import LONGEST, edits, is_misspelt, most_alike
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 
@@ -40,7 +40,8 @@ class NameIndex:
     def hint(self, name: Keyword, *, cutoff: float = 0.6, where: Callable[[Keyword], bool] | None = None) -> str:
         """` (did you mean :person/name?)` for the known name most like this one, or nothing.
 
-        A name in `db` is proposed only where the namespace looks like it. cutoff: the least `ratio` of difflib.
+        Of other namespaces only the same name after the slash is proposed, or what is a misspelling as a whole. A
+        name in `db` is proposed only where the namespace looks like it. cutoff: the least `ratio` of difflib.
         where: a condition on names, for those most alike.
         """
         look()
@@ -49,7 +50,11 @@ class NameIndex:
             return ""
         own = not _is_like_db(name)
         alike = self._alike(text, cutoff, _TRIED if own or where is not None else _COMPARED)
-        chosen = (each for each in alike if not (own and _is_in_db(each)) and (where is None or where(each)))
+        chosen = (
+            each
+            for each in alike
+            if not (own and _is_in_db(each)) and (_is_related(name, each) if where is None else where(each))
+        )
         return most_alike(text, map(str, islice(chosen, _COMPARED)), cutoff=cutoff)
 
     @cached_property
@@ -84,6 +89,15 @@ class NameIndex:
 
 def _is_in_db(name: Keyword) -> bool:
     return name.namespace is not None and name.namespace.partition(".")[0] == "db"
+
+
+def _is_related(name: Keyword, known: Keyword) -> bool:
+    """Whether a known name may be meant by this one; one without a namespace is compared with what follows it."""
+    if name.namespace is None:
+        return (
+            name.local == known.local or is_misspelt(name.local, known.local) or is_misspelt(name.name, known.name)
+        )
+    return name.namespace == known.namespace or name.local == known.local or is_misspelt(name.name, known.name)
 
 
 def _is_like_db(name: Keyword) -> bool:

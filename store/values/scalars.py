@@ -94,7 +94,11 @@ def keyword(text: str) -> Keyword | None:
 
 
 def lookup_ref_meant(value: Any) -> tuple[Keyword, Any] | None:
-    """`[:issue/id 1]` for `[issue/id 1]`, `["issue/id" 1]` and a map of one such entry."""
+    """`[:issue/id 1]` for `[issue/id 1]`, `["issue/id" 1]`, a map of one such entry, and `issue/id=1`."""
+    if isinstance(value, Symbol) and "=" in value.name:
+        name, _, text = value.name.partition("=")
+        number = integer(text)
+        value = (name, text if number is None else number)
     if isinstance(value, EdnMap) and len(value) == 1:
         [value] = value.items()
     if type(value) is not tuple or len(value) != 2:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from adalog.store.database import Database
 from bench.live_tabs import SCHEMA, SECRET, Tabs, tick
 from bench.server import free_port
 from tests.chromium import chromium, needs_chromium
+from tests.clients.npm import ROOT
 from tests.gateway.support import Gateway, served
 
 pytestmark = needs_chromium
@@ -139,3 +143,47 @@ def test_without_a_worker_each_tab_has_its_own(tabs: Tabs, server: Restarting, s
         tabs.until_shown()
         assert tabs.problems() == []
         assert [len(tab["warnings"]) for tab in tabs.seen()] == [0 if shared_worker is False else 1] * 2
+
+
+@pytest.fixture
+def foreign_page() -> Iterator[str]:
+    """The address of a web server that is not the gateway, with the client's files."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(ROOT / "examples" / "live"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages:
+        thread = threading.Thread(target=pages.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{pages.server_address[1]}"
+        finally:
+            pages.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("shared_worker", [True, False])
+def test_a_page_whose_origin_is_not_listed_is_told_so(
+    browser: webdriver.Chrome, server: Restarting, foreign_page: str, shared_worker: bool
+) -> None:
+    with server.running():
+        browser.get(f"{foreign_page}/adalog-client.js")
+        said, warnings = browser.execute_async_script(
+            """
+            const [url, sharedWorker, done] = arguments;
+            const { createClient } = await import("/adalog-client.js");
+            const warnings = [];
+            const onWarning = (message) => warnings.push(message);
+            const client = createClient({ url, sharedWorker, onWarning, backoff: { minMs: 10, maxMs: 20 } });
+            const live = client.live("[:find ?e :where [?e :db/ident]]");
+            const errors = new Set();
+            live.subscribe(() => {
+              if (live.error !== undefined) errors.add(live.error);
+              if (errors.size < 3) return;
+              live.close();
+              done([live.error?.message ?? [...errors].at(-1).message, warnings]);
+            });
+            """,
+            f"http://127.0.0.1:{server.port}/graphql",
+            shared_worker,
+        )
+    hint = f"if this page's origin {foreign_page} is not in the server's ADALOG_ALLOWED_ORIGINS, list it"
+    assert said == f"no answer from the server: Failed to fetch; {hint}"
+    assert warnings == [f"no answer from http://127.0.0.1:{server.port}/graphql; {hint}"]

@@ -283,6 +283,7 @@ def test_collections():
     gives(False, "contains?", EdnSet((1,)), 1.0)
     gives(True, "contains?", (5,), 0)
     refused("contains?", 5, 0)
+    assert refused("contains?", "name", "ame").endswith("a vector; a part of a text is asked for with includes?")
     gives(EdnSet((1, 2)), "set", (1, 2, 1))
     gives(None, "not-empty", ())
 

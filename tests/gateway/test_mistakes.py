@@ -129,6 +129,17 @@ TRANSACTIONS = [
     ("TX_INVALID", '[{:db/id ‸[issue/id 1] :issue/title "x"}]', "a lookup ref: [:issue/id 1]"),
     ("TX_INVALID", '[[:db/add ‸["issue/id" 1] :issue/title "x"]]', "a lookup ref: [:issue/id 1]"),
     ("TX_INVALID", '[[‸:issue/id 1] :issue/title "x"]', ":issue/id is an attribute, and no operation"),
+    ("TX_INVALID", '[[‸:issue/title "x"]]', '[:db/add entity :issue/title "x"] or {:issue/title "x"}'),
+    (
+        "TX_INVALID",
+        "[[‸:issue/open 1]]",
+        "as an attribute, write [:db/add entity :issue/open 1] or {:issue/open 1}",
+    ),
+    (
+        "CAS_FAILED",
+        "[‸[:db/cas [:issue/id 1] :issue/status :issue/closed :issue/open]]",
+        "is :issue/open, not :issue/closed",
+    ),
     (
         "TX_INVALID",
         '[[:db/add "datomic.tx" ‸:db/principal "eve"]]',
@@ -168,7 +179,7 @@ STRICT = [
     ),
     ("[:find ?p :where [?e :issue/priority ?p] [?p ‸> 3]]", "written [(> ?p 3)]"),
     ("[:find ?p :where [?e :issue/priority ?p] [‸> ?p 3]]", "written [(> ?p 3)]"),
-    ("[:find ?e :where [?e :issue/priority ‸> 3]]", "after [?e :person/age ?age]: [(> ?age 3)]"),
+    ("[:find ?e :where [?e :issue/priority ‸> 3]]", "after [?e :issue/priority ?n]: [(> ?n 3)]"),
     ("[:find ?p :where [(q [:find ?q :where [?e ‸issue/title ?q]] $) [[?p]]]]", "the attribute is :issue/title"),
 ]
 
@@ -188,8 +199,15 @@ def test_a_strict_schema_refuses_a_symbol_that_is_no_variable(strict: Gateway, m
         ("[:find ?e :where [?e :issue/title nil]]", None, "[(missing? $ ?e"),
         ("[:find ?e :in $ ?k :where [?e :issue/kind ?k]]", ["bug"], 'did you mean ":bug"?'),
         ("[:find ?e :where [?e :issue/status :issue/opne]]", None, "(did you mean :issue/open?)"),
-        ("[:find ?e :where [?e :issue/priority > 3]]", None, "after [?e :person/age ?age]: [(> ?age 3)]"),
-        ("[:find ?e :where [?e :issue/priority IN 1]]", None, "after [?e :person/age ?age]: [(in ?age 1)]"),
+        ("[:find ?e :where [?e :issue/priority > 3]]", None, "after [?e :issue/priority ?n]: [(> ?n 3)]"),
+        ("[:find ?e :where [?e :issue/priority >=3]]", None, "after [?e :issue/priority ?n]: [(>= ?n 3)]"),
+        (
+            "[:find ?e :where [?e :issue/priority > 3] [?e :issue/id > 1]]",
+            None,
+            "after [?e :issue/priority ?n]: [(> ?n 3)]",
+        ),
+        ("[:find ?e :where [?e :status/one 1]]", None, "no attribute :status/one is declared, so nothing has it"),
+        ("[:find ?e :where [?e :issue/priority IN 1]]", None, "after [?e :issue/priority ?n]: [(in ?n 1)]"),
         ("[:find ?t :where [:issue/id 1 :issue/title ?t]]", None, "in brackets of its own: [[:person/id 1]"),
         ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [["issue/id", 1]], 'did you mean [":issue/id", 1]?'),
         ("[:find ?t :in $ ?e :where [?e :issue/title ?t]]", [{"issue/id": 1}], 'did you mean [":issue/id", 1]?'),
@@ -213,6 +231,26 @@ def test_a_lookup_ref_without_its_colon(issues: Gateway, entity: str) -> None:
     pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
     if entity != '":issue/id"':
         check(refusal(issues, pull, eid=f"[{entity} 1]"), "ARG_INVALID", "", "did you mean [:issue/id 1]?")
+
+
+def test_an_assignment_for_a_lookup_ref(issues: Gateway) -> None:
+    pull = 'query($eid: EDN!) { pull(pattern: "[*]", eid: $eid) }'
+    check(refusal(issues, pull, eid="issue/id=1"), "ARG_INVALID", "", "; did you mean [:issue/id 1]?")
+
+
+@pytest.mark.parametrize(
+    ("tx", "column", "says"),
+    [
+        ('[[:db/retract [:issue/id 1] :issue/title "nope"]]', 2, "has no such :issue/title"),
+        ("[[:db/retract [:issue/id 1] :issue/done]]", 2, "has no such :issue/done"),
+        ("[[:db/retractEntity 777777]]", 2, "nothing was retracted here: entity 777777 has nothing"),
+    ],
+)
+def test_a_retraction_of_what_is_not_there(issues: Gateway, tx: str, column: int, says: str) -> None:
+    document = "mutation($tx: EDN!) { transact(tx: $tx) { warnings { code message column } } }"
+    (warning,) = issues.data(document, tx=tx)["transact"]["warnings"]
+    assert (warning["code"], warning["column"]) == ("NOTHING_RETRACTED", column)
+    assert says in warning["message"]
 
 
 def test_a_dot_where_a_slash_was_meant(issues: Gateway) -> None:
@@ -258,7 +296,7 @@ def test_a_wrong_body(issues: Gateway, body: str, says: str) -> None:
 
 
 def test_a_refused_origin_is_one_line_of_the_log(issues: Gateway, caplog: pytest.LogCaptureFixture) -> None:
-    origins._log_once.cache_clear()
+    origins._LOGGED.clear()
     with caplog.at_level(logging.WARNING, "adalog.server"):
         for _ in range(3):
             answer = issues.http.post("/graphql", json={}, headers={"origin": "https://app.example.com"})
@@ -266,3 +304,28 @@ def test_a_refused_origin_is_one_line_of_the_log(issues: Gateway, caplog: pytest
     (line,) = [each.getMessage() for each in caplog.records]
     assert "ADALOG_ALLOWED_ORIGINS=https://app.example.com" in line
     assert "https://app.example.com" in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("origin", ["https://app.example.com", "null"])
+def test_a_refused_preflight_is_one_line_of_the_log(
+    issues: Gateway, caplog: pytest.LogCaptureFixture, origin: str
+) -> None:
+    """After it the browser sends nothing that could be refused."""
+    origins._LOGGED.clear()
+    headers = {"origin": origin, "access-control-request-method": "POST"}
+    with caplog.at_level(logging.WARNING, "adalog.server"):
+        for _ in range(3):
+            issues.http.request("OPTIONS", "/graphql", headers=headers)
+        issues.http.request("OPTIONS", "/graphql", headers={**headers, "sec-fetch-site": "same-origin"})
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert "ADALOG_ALLOWED_ORIGINS" in line
+    assert (origin if origin != "null" else "without an origin") in line
+
+
+def test_refused_origins_do_not_fill_the_log(issues: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    origins._LOGGED.clear()
+    with caplog.at_level(logging.WARNING, "adalog.server"):
+        for i in range(2 * origins._MOST_LOGGED):
+            issues.http.post("/graphql", json={}, headers={"origin": f"https://{i}.example.com"})
+    assert len(caplog.records) == origins._MOST_LOGGED
+    origins._LOGGED.clear()

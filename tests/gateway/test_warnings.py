@@ -211,6 +211,14 @@ def test_a_basis_in_the_future(people: Gateway, name: str, field: str) -> None:
     assert message.startswith("in with, line 1, column 3: :person/nmae was declared by this use")
 
 
+@pytest.mark.parametrize(("name", "field"), READS)
+def test_a_basis_before_the_first_transaction(people: Gateway, name: str, field: str) -> None:
+    message, *others = warned(people, name, field % 'basis: { asOf: "2000-01-01" }')
+    assert message.startswith("basis.asOf 2000-01-01T00:00:00.000Z is before the first transaction, ")
+    assert not [each for each in others if "first transaction" in each]
+    assert not [each for each in warned(people, name, field % "basis: { t: 0 }") if "first transaction" in each]
+
+
 def test_between_the_last_transaction_and_now_is_no_future(
     people: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from adalog.planner.model.plan import Options
 
+DOCS = Path(__file__).parents[2] / "docs"
 SWITCHES = [
     Options(),
     Options(magic=False),
@@ -51,6 +54,20 @@ def test_count_in_a_head(shop):
     assert shop.q(f"[:find ?n . :where (buys-count 1 ?n) :rules {rules}]") == "3"
     assert shop.q(f"[:find ?who :where (buys-count ?who 1) :rules {rules}]") == "#{[2]}"
     assert shop.q(f"[:find ?who :where (buys-count ?who ?n) [(> ?n 1)] :rules {rules}]") == "#{[1]}"
+
+
+def test_the_recipe_for_having(db):
+    text = DOCS.joinpath("queries.md").read_text(encoding="utf-8").partition("(HAVING)")[2]
+    query = text.partition("```clojure")[2].partition("```")[0]
+    db.tx(
+        """[{:db/ident :package/name :db/valueType :db.type/string}
+            {:db/ident :package/depends :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"""
+    )
+    db.tx(
+        """[{:db/id "libc" :package/name "libc"} {:db/id "git" :package/name "git" :package/depends ["libc" "curl"]}
+            {:db/id "curl" :package/name "curl" :package/depends ["libc"]}]"""
+    )
+    assert db.q(query) == '#{["libc" 2]}'
 
 
 def test_nobody_to_count_is_no_row(shop):

@@ -158,7 +158,7 @@ def test_what_a_function_makes_is_checked(kept):
 
 def test_what_is_no_function(kept):
     kept.tx_refuses("TX_INVALID", "[[‸:my/f 1]]", says="no operation :my/f")
-    kept.tx_refuses("TX_INVALID", "[[‸:n 1]]", says=":db/fn")
+    kept.tx_refuses("TX_INVALID", "[[‸:n 1]]", says="write [:db/add entity :n 1]")
 
 
 def test_a_function_reads_the_database_before_the_transaction(kept):

@@ -7,6 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from numba import njit
+from numba.core.event import install_listener
+
+from adalog.executor import warm
+
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for path in (ROOT / "executor").rglob("*.py") if "@njit" in path.read_text(encoding="utf-8"))
 
@@ -39,3 +45,15 @@ def test_every_kernel_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", _UNLOADED, *modules], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) <= _WITHIN
+
+
+def test_compiling_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(warm, "_PAUSE_SECONDS", 0.0)
+
+    @njit
+    def successor(number: int) -> int:
+        return number + 1
+
+    with install_listener("numba:compile", warm._Progress()):
+        assert [successor(1), successor(2)] == [2, 3]
+    assert re.fullmatch(r"  kernels compiled: 1, in \d+ s\n", capsys.readouterr().out)

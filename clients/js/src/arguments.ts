@@ -27,6 +27,7 @@ const DEEPEST = 64;
 
 /** The arguments as they are sent. Throws TypeError, and says where, for what cannot be an argument. What is JSON already stays. */
 export function jsonArguments(args: readonly Argument[]): Json[] {
+  if (!Array.isArray(args)) throw new TypeError("args is a list, in the order of the query's :in: [value, …]; options come after it");
   return args.map((value, i) => {
     if (value instanceof Edn && value.tagged === undefined) return { "#edn": value.text };
     if (value === null) throw new TypeError(`args[${i}] is null, which is no value: leave its clause out, or pass edn\`nil\``);

@@ -3,12 +3,13 @@
 import { jsonArguments, type Argument } from "./arguments.js";
 import { delay, sleep, type Backoff } from "./backoff.js";
 import type { Token } from "./credentials.js";
-import type { Edn } from "./edn.js";
+import { ednText, queryText, type Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
 import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
 import { follow, type LogEntry, type LogOptions } from "./log.js";
-import { SILENCE_MS } from "./links.js";
+import { SILENCE_MS, warningsOf } from "./links.js";
+import { explained } from "./origins.js";
 import { SeenBasis } from "./seen-basis.js";
 import { silence } from "./silence.js";
 import { transportOf, type TransportOptions } from "./transports.js";
@@ -123,18 +124,20 @@ const TRANSACT =
   "{ t basisBefore txInstant tempids warnings { code message line column } } }";
 
 export function createClient(options: ClientOptions): Client {
-  const endpoint: Endpoint = {
+  const onWarning = once(warningsOf(options));
+  const given: Endpoint = {
     url: options.url,
     headers: options.headers ?? {},
     token: options.token,
     // Called as a plain function: a browser's own must not have another `this`.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   };
+  const endpoint = explained(given, onWarning);
   const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
   const queryRetryMs = options.queryRetryMs ?? 60_000;
   const silenceMs = options.silenceMs ?? SILENCE_MS;
   const seen = new SeenBasis(queryRetryMs / 2);
-  const transport = seen.over(transportOf(options, endpoint, backoff));
+  const transport = seen.over(transportOf({ ...options, onWarning }, endpoint, backoff));
 
   /** Sends an operation once. `mostMs`: without a byte for so long, it counts as lost. */
   async function attempted<Data>(operation: Operation, signal: AbortSignal | undefined, mostMs: number): Promise<Data> {
@@ -171,13 +174,14 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     async query<Row>(query: string, args: readonly Argument[] = [], { signal, onRetry, ...more }: QueryOptions = {}) {
+      const json = jsonArguments(args);
       const variables = {
-        query,
+        query: queryText(query),
         encoding: "PLAIN",
         engine: "AUTO",
         ...more,
-        ...(more.with === undefined ? {} : { with: String(more.with) }),
-        ...(more.argsEdn === undefined && args.length > 0 ? { args: jsonArguments(args) } : {}),
+        ...(more.with === undefined ? {} : { with: ednText(more.with, "with") }),
+        ...(more.argsEdn === undefined && json.length > 0 ? { args: json } : {}),
       };
       const { basis, after, with: speculative } = more;
       // A basis and a page are of the moment that they name.
@@ -192,7 +196,7 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async transact(tx, { signal, onRetry, ...more } = {}) {
-      const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
       // A transaction with a key of the caller may have been applied long ago.
       const least = more.idempotencyKey === undefined ? seen.t : undefined;
       const { transact } = await repeated<{ transact: TxReport }>(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
@@ -201,7 +205,7 @@ export function createClient(options: ClientOptions): Client {
     },
 
     live<Row>(query: string, args: readonly Argument[] = [], live: LiveOptions<Row> = {}) {
-      return new LiveQuery<Row>(query, jsonArguments(args), live, transport, backoff);
+      return new LiveQuery<Row>(queryText(query), jsonArguments(args), live, transport, backoff);
     },
 
     async *transactions(options = {}) {
@@ -218,6 +222,16 @@ export function createClient(options: ClientOptions): Client {
       if (warnings.length > 0) onWarnings?.(warnings);
       return data;
     },
+  };
+}
+
+/** Each warning once: the page and the worker that tabs share may have the same one, again and again. */
+function once(warn: (message: string) => void): (message: string) => void {
+  const said = new Set<string>();
+  return (message) => {
+    if (said.has(message)) return;
+    said.add(message);
+    warn(message);
   };
 }
 

@@ -65,6 +65,18 @@ function written(value: unknown): string {
   throw new TypeError(`${String(value)} cannot be written as EDN`);
 }
 
+/** The text of EDN that a caller gives. Throws TypeError for anything else. `name`: of what takes it. */
+export function ednText(given: string | Edn, name: string): string {
+  if (typeof given === "string" || given instanceof Edn) return String(given);
+  throw new TypeError(`${name} takes EDN text: edn\`[{:issue/title \${title}}]\``);
+}
+
+/** A query. Throws TypeError if it is no string. */
+export function queryText(given: string): string {
+  if (typeof given === "string") return given;
+  throw new TypeError('the query is a string: "[:find ?e :where …]"; its values are args');
+}
+
 export function base64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

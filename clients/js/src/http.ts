@@ -11,6 +11,8 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Address {
   readonly url: string;
   readonly fetch: Fetch;
+  /** Called when the server has accepted a connection that is not made by `fetch`. */
+  readonly answered?: (() => void) | undefined;
 }
 
 /** Functions for headers or a token are called for each request. */

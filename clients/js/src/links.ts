@@ -28,7 +28,15 @@ export function linksOf(options: LinkOptions & { readonly fetch?: unknown }, add
   const events = eventStreamLinks(address, silenceMs);
   const wanted = options.transport ?? (options.fetch === undefined ? "websocket" : "event-stream");
   if (wanted === "event-stream" || Implementation === undefined) return events;
-  const both = withFallback(webSocketLinks(absolute(address.url), Implementation, silenceMs), events, warningsOf(options));
+  const sockets = webSocketLinks(absolute(address.url), Implementation, silenceMs);
+  const first: LinkFactory = (headers, listener, operation) => {
+    const opened = () => {
+      address.answered?.();
+      listener.opened();
+    };
+    return sockets(headers, { ...listener, opened }, operation);
+  };
+  const both = withFallback(first, events, warningsOf(options));
   if (options.transport !== undefined) return both;
   // A proxy may want the others.
   return (headers, ...rest) => (Object.keys(headers).some((name) => name !== "authorization") ? events : both)(headers, ...rest);

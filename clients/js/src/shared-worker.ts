@@ -5,6 +5,7 @@ import type { AdalogError } from "./errors.js";
 import type { Headers } from "./http.js";
 import { linksOf } from "./links.js";
 import { Multiplexer } from "./multiplexer.js";
+import { explained } from "./origins.js";
 import { errorMessage, type PageMessage, type SharedSettings, type WorkerMessage } from "./shared-messages.js";
 import type { ResumableOperation } from "./transport.js";
 
@@ -17,7 +18,7 @@ class Group {
 
   constructor(settings: SharedSettings) {
     const onWarning = (message: string) => this.pages.forEach((page) => page.say({ type: "warning", message }));
-    const address = { url: settings.url, fetch: (input: string, init: RequestInit) => fetch(input, init) };
+    const address = explained({ url: settings.url, fetch: (input: string, init: RequestInit) => fetch(input, init) }, onWarning);
     this.multiplexer = new Multiplexer(linksOf({ ...settings, onWarning }, address), this.#credentials(), settings.backoff);
   }
 

@@ -55,6 +55,22 @@ test("text of edn is a whole argument", async () => {
   assert.throws(() => client.live("[]", [[edn`nil`]]), /args\[0\]\[0\] is EDN text/);
 });
 
+test("what is no EDN text, no query and no list of arguments is a TypeError", async () => {
+  const wrong = client as unknown as Record<"query" | "transact" | "live", (...given: unknown[]) => Promise<unknown>>;
+  for (const tx of [[{ ":issue/title": "x" }], { ":issue/title": "x" }, undefined, null, 7]) {
+    await assert.rejects(wrong.transact(tx), (error) => error instanceof TypeError && /transact takes EDN text: edn`/.test(error.message));
+  }
+  for (const query of [undefined, ["[:find ?e]"], { find: ["?e"] }, edn`[:find ?e]`]) {
+    await assert.rejects(wrong.query(query), (error) => error instanceof TypeError && /the query is a string/.test(error.message));
+    assert.throws(() => wrong.live(query), /the query is a string/);
+  }
+  for (const args of [{ x: 1 }, "x", null]) {
+    await assert.rejects(wrong.query("[]", args), (error) => error instanceof TypeError && /args is a list/.test(error.message));
+    assert.throws(() => wrong.live("[]", args), /args is a list/);
+  }
+  await assert.rejects(wrong.query("[]", [], { with: [{}] }), /with takes EDN text/);
+});
+
 test("what is no value says where it stands", async () => {
   class Person {}
   const circle: { in?: unknown } = {};

@@ -45,6 +45,37 @@ test("a transaction is sent again with the key that it had", async () => {
   await other;
 });
 
+test("a page of another origin is told of its origin, until the server has answered", async (t) => {
+  t.after(() => Reflect.deleteProperty(globalThis, "location"));
+  const place = (origin: string, href = `${origin}/`) => Object.defineProperty(globalThis, "location", { value: { origin, href }, configurable: true });
+  const warnings: string[] = [];
+  const make = () => createClient({ url: server.url, queryRetryMs: 0, onWarning: (message) => warnings.push(message) });
+  const failure = async (of: Client) => {
+    const asked = of.query("[]");
+    (await server.next()).cut();
+    return asked.then(() => assert.fail("there was no answer"), ({ message }: Error) => message);
+  };
+
+  place("http://page.example");
+  const page = make();
+  const hint = "if this page's origin http://page.example is not in the server's ADALOG_ALLOWED_ORIGINS, list it";
+  for (let i = 0; i < 2; i += 1) {
+    const message = await failure(page);
+    assert.ok(message.startsWith("no answer from the server: ") && message.endsWith(`; ${hint}`), message);
+  }
+  assert.deepEqual(warnings, [`no answer from ${server.url}; ${hint}`]);
+  const refused = page.query("[]");
+  (await server.next()).answer({ errors: [{ message: "no", extensions: { code: "QUERY_INVALID" } }] });
+  await assert.rejects(refused, { code: "QUERY_INVALID" });
+  assert.doesNotMatch(await failure(page), /ALLOWED_ORIGINS/);
+
+  place(new URL(server.url).origin);
+  assert.doesNotMatch(await failure(make()), /ALLOWED_ORIGINS/);
+  place("null", "file:///page.html");
+  assert.match(await failure(make()), /this page has no origin/);
+  assert.equal(warnings.length, 2);
+});
+
 test("what was refused is not sent again", async () => {
   for (const [code, retryable] of [["TX_INVALID", false], ["BASIS_CONFLICT", true]] as const) {
     const done = client.transact("[]");

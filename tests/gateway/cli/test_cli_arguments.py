@@ -43,6 +43,12 @@ def test_both_kinds_in_the_order_typed(ask: Ask) -> None:
     assert ask(*words, "[:find ?a ?b ?c :in $ ?a ?b ?c ?d :where [(nil? ?d)]]").stdout == "[[1 2N 3]]\n"
 
 
+def test_a_missing_argument_names_its_option(ask: Ask) -> None:
+    missing = ask("[:find ?n . :in $ ?n]")
+    assert missing.exit_code == 1
+    assert "but 0 were given; each is given by --arg JSON or --arg-edn EDN" in missing.stderr
+
+
 @pytest.mark.parametrize("words", [("--arg-edn", RULES), ("--arg", f'"{RULES}"')])
 def test_rules(ask: Ask, words: tuple[str, ...]) -> None:
     assert said(ask(*words, NAMED)) == FAMILY

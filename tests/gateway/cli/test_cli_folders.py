@@ -71,6 +71,15 @@ def test_what_is_not_made_is_not_announced(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [file]
 
 
+def test_a_wrong_file_of_tokens_makes_no_database(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"ann:owner:{'0' * 64}\n")
+    result = adalog("serve", "--data", str(tmp_path / "new"), "--port", "0", "--auth", str(tokens))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (f"adalog: {tokens}, line 1: the role 'owner' of 'ann' is not read, write or admin\n")
+    assert list(tmp_path.iterdir()) == [tokens]
+
+
 def test_memory_is_not_announced() -> None:
     assert adalog("transact", "--data", ":memory:", EVE).stderr == ""
 

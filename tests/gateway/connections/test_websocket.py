@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import socket
 import struct
 import time
@@ -15,6 +16,10 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
 from websockets.server import ServerProtocol
@@ -24,9 +29,12 @@ from websockets.typing import Origin, Subprotocol
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.connections.websocket import WebSocket
+from adalog.gateway.connections.wire import Wire
 from adalog.gateway.identity.principal import ANYONE
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.negotiation import GraphQLRequest
+from adalog.gateway.settings import origins
+from adalog.gateway.settings.config import Settings
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
 from tests.gateway.support import gateway
 
@@ -623,6 +631,63 @@ def test_pages_of_other_origins_are_refused() -> None:
             assert response.status_code == 403
             assert json.loads(response.body)["errors"][0]["extensions"]["code"] == "FORBIDDEN"
             assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_refused_handshake_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    origins._LOGGED.clear()
+    with live(allowed_origins="https://app.example.org") as opened, caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            with pytest.raises(InvalidStatus):
+                Client(opened, origin=Origin("https://evil.example"))
+    (line,) = [(each.levelname, each.getMessage()) for each in caplog.records]
+    assert line[0] == "WARNING"
+    assert "ADALOG_ALLOWED_ORIGINS=https://evil.example" in line[1]
+
+
+@pytest.mark.parametrize("ends", ["the client", "the server"])
+@pytest.mark.parametrize("status", [None, 503])
+def test_a_handshake_that_is_over_before_its_answer_is_no_error(
+    caplog: pytest.LogCaptureFixture, ends: str, status: int | None
+) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        arrived.set()
+        await over.wait()
+        if status is None:
+            await send({"type": "websocket.accept"})
+            assert (await receive())["type"] == "websocket.disconnect"
+        else:
+            await JSONResponse({}, status)(scope, receive, send)
+
+    async def main() -> None:
+        loop, state = asyncio.get_running_loop(), ServerState()
+        config = Config(app, log_config=None)
+        config.load()
+        wire = Wire(Settings())
+        server = await loop.create_server(lambda: WebSocket(wire, config, state, {}, loop), "127.0.0.1", 0)
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(HANDSHAKE)
+            await arrived.wait()
+            (task,), (connection,) = state.tasks, state.connections
+            if ends == "the server":
+                # The app goes on before the protocol is told that the connection is lost.
+                over.set()
+                connection.shutdown()
+            else:
+                writer.transport.abort()
+                while state.connections:  # noqa: ASYNC110 - the protocol has no event for it
+                    await asyncio.sleep(0)
+                over.set()
+            await asyncio.wait_for(task, SECONDS)
+            if ends == "the server":
+                assert await reader.readuntil(b"\r\n") == b"HTTP/1.1 500 Internal Server Error\r\n"
+                writer.close()
+
+    arrived, over = asyncio.Event(), asyncio.Event()
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(main())
+    assert caplog.messages == []
 
 
 # Handshakes

@@ -99,7 +99,10 @@ def test_tokens_of_a_secret(tmp_path: Path, algorithm: str) -> None:
         ({"nbf": float("nan")}, "'nbf' is no number"),
         ({"iat": "0"}, "'iat' is no number"),
         ({"exp": -(10**400)}, "expired"),
-        ({"nbf": 10**400}, "not valid yet"),
+        ({"exp": int(time.time() * 1000) + 3_600_000}, "exp is in seconds since 1970, not in milliseconds"),
+        ({"exp": 10**400}, "exp is in seconds"),
+        ({"iat": int(time.time() * 1000)}, "iat is in seconds"),
+        ({"nbf": 10**400}, "nbf is in seconds"),
         ({"sub": 7}, ""),
         ({"sub": ""}, "`sub`"),
         ({"sub": "  "}, "`sub`"),
@@ -127,8 +130,8 @@ def test_a_clock_may_be_off_a_little(opened: Gateway, clock: Clock) -> None:
             clock.now = start + then
             assert ask(opened, text).status_code == (200 if good else 401)
     clock.now = start
-    for forever in (10**40, 10**400, 1e300):
-        assert ask(opened, token(iat=None, exp=forever)).status_code == 200
+    year_9999 = 253_402_300_799
+    assert ask(opened, token(iat=None, exp=year_9999)).status_code == 200
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "", None, 7, ["RS256"]])
@@ -315,7 +318,4 @@ def test_whoami_has_the_roles_and_the_expiry_of_the_token(opened: Gateway) -> No
     answer = ask(opened, token(sub="ann", roles=["read", "adalog:write", "other"], exp=until), document).json()
     found = answer["data"]["whoami"]
     assert (found["principal"], found["roles"]) == ("ann", ["read", "adalog:write", "other"])
-    assert abs(datetime.fromisoformat(found["expires"]).timestamp() - until) <= 120
-    # Later than any date.
-    answer = ask(opened, token(sub="ann", roles=["read"], exp=10**15), document).json()
-    assert answer["data"]["whoami"]["expires"] is None
+    assert datetime.fromisoformat(found["expires"]).timestamp() == until

@@ -19,7 +19,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.connections.wire import Wire
-from adalog.gateway.identity.auth import Tokens
+from adalog.gateway.identity.auth import Tokens, check_tokens
 from adalog.gateway.process import descriptors
 from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.server import _unheard
@@ -110,7 +110,7 @@ def test_tokens_that_others_can_read(
     path = tmp_path / "tokens"
     path.write_text(LINE)
     path.chmod(mode)
-    Tokens.load(str(path))
+    check_tokens(Settings(auth=str(path)))
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * warned
     assert warned == ("chmod 600" in caplog.text)
     assert "ann" not in caplog.text

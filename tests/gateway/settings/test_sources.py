@@ -58,6 +58,17 @@ def test_lists_and_tables_of_a_file(file: Path) -> None:
     assert settings.spark_properties == {"spark.executor.memory": "8g"}
 
 
+def test_the_file_that_the_docs_show(tmp_path: Path, file: Path) -> None:
+    page = (documents.TABLE.parent / "operations.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (sample,) = [text for text in shown if "adalog serve --config" in text]
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    file.write_text(sample.replace("/run/secrets/adalog", str(secrets)))
+    ended = ran("settings", "--format", "json", "--config", str(file))
+    assert (ended.exit_code, ended.stderr) == (0, "")
+
+
 def test_secrets_from_a_mounted_folder(tmp_path: Path, file: Path) -> None:
     # As Kubernetes mounts them: a link to a folder that is exchanged whole.
     data = tmp_path / "secrets" / "..2026"
@@ -304,9 +315,11 @@ def test_former_settings_are_named_in_one_warning_and_ignored(file: Path) -> Non
     ended = ran("settings", "--format", "json", "--config", str(file), "--init-seconds", "soon", **given)
     assert ended.exit_code == 0, ended.output
     assert ended.stderr == (
-        f"adalog: --init-seconds, ADALOG_PING_SECONDS, ADALOG_QUERY_DEPTH, query_depth in {file}: no settings any "
-        "more, and without effect\n"
+        f"adalog: --init-seconds, ADALOG_PING_SECONDS, ADALOG_QUERY_DEPTH, query_depth in {file} are no longer "
+        "settings and have no effect\n"
     )
+    one = ran("settings", ADALOG_QUERY_DEPTH="0")
+    assert one.stderr == "adalog: ADALOG_QUERY_DEPTH is no longer a setting and has no effect\n"
     assert {each["name"] for each in json.loads(ended.stdout)} == names()
     assert not RETIRED & names()
 

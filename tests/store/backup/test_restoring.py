@@ -99,7 +99,7 @@ def test_keys_are_remembered_for_as_long_as_whoever_opens_it_says(
 def test_only_into_an_empty_folder(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     before = held(data)
-    refused(lambda: restore(place, data), Code.ARG_INVALID, "is not empty", "log.sqlite")
+    refused(lambda: restore(place, data), Code.ARG_INVALID, "is not empty", "last-backup")
     assert held(data) == before
     other = tmp_path / "other"
     other.mkdir()

@@ -113,6 +113,7 @@ def test_check_finds_it_sound_and_leaves_it(commit: str, folder: Path, *, folds:
 def test_a_backup_of_it_is_restored_with_its_keys(commit: str, folder: Path, tmp_path: Path) -> None:
     before, place, said = content(folder), LocalPlace(tmp_path / "out"), expected(commit)
     assert back_up(folder, place).t == said["t"]
+    (folder / "last-backup").unlink()
     assert content(folder) == before
     assert check_backups(place, deep=True).findings == []
     restored = restore(place, tmp_path / "restored")

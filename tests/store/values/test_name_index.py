@@ -74,3 +74,20 @@ def test_names_by_their_parts() -> None:
     index = NameIndex([Keyword("a/b"), Keyword("c/b"), Keyword("b")])
     assert (index.by_name.get("c/b"), index.by_name.get("x")) == (Keyword("c/b"), None)
     assert (index.by_local.get("b"), index.by_local.get("c")) == (Keyword("a/b"), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("people/issue-done", None),
+        ("status/opne", "status/open"),
+        ("stat/open", "status/open"),
+        ("isue/dnoe", "issue/done"),
+        ("done", "issue/done"),
+        ("issue.done", "issue/done"),
+    ],
+)
+def test_of_other_namespaces_only_misspellings_are_proposed(name: str, meant: str | None) -> None:
+    index = NameIndex(map(Keyword, ("issue/done", "status/open", "issue/priority")))
+    assert index.hint(Keyword(name)) == ("" if meant is None else f" (did you mean :{meant}?)")
+    assert NameIndex([Keyword("issue/done")]).hint(Keyword("status/one")) == ""

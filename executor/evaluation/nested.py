@@ -21,7 +21,7 @@ from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.extenders.functions import Argument
+from adalog.executor.extenders.calls import Argument
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver

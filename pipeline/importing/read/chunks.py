@@ -97,7 +97,8 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    def read(self, rows: RowBatch) -> RowValues: ...
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+        """The values of a batch. columns: the entity's first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def _joined(parts: Sequence[RowBatch]) -> RowBatch:
 def _written(
     rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> RowChunk:
-    parts, rejects, more = job.reader.read(rows)
+    parts, rejects, more = job.reader.read(rows, job.columns)
     if len(rejects.rows):
         accepted = accepted_rows(rows.size, rejects)
         parts = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -32,14 +31,11 @@ JOINING: Final = "|"
 """Between the texts of a key of several columns."""
 
 
-@dataclass(frozen=True, slots=True)
 class EntityReader:
-    """Reads rows of which each is about an entity. columns: that of the entity first."""
+    """Reads rows of which each is about an entity."""
 
-    columns: tuple[ColumnPlan, ...]
-
-    def read(self, rows: RowBatch) -> RowValues:
-        return _values(rows, self.columns)
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+        return _values(rows, columns)
 
 
 def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:

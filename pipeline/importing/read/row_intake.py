@@ -167,8 +167,8 @@ class RowIntake(Intake[RowSource]):
             )
         return survey
 
-    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
-        return EntityReader(columns)
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        return EntityReader()
 
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number]

@@ -145,7 +145,14 @@ def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
             return TypedColumn([], every[:0])
         keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
         return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
-    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split, rounded=column.rounded)
+    return typed(
+        rows.columns[column.name],
+        column.read_as,
+        column.value_type,
+        column.split,
+        rounded=column.rounded,
+        notation=column.notation,
+    )
 
 
 def _unreadable(rejected: list[Rejects], has_entity: NDArray[np.bool_], bad: Int32s, malformed: Int32s) -> Rejects:

@@ -348,6 +348,8 @@ def _found(source: RowSource, name: str, place: str, survey: Survey | None) -> s
         return name
     known = ", ".join(survey.columns)
     hint = nearest(name, survey.columns)
+    if "_c0" in survey.columns:
+        known += "; if the first line has the names, write options: {header: true}"
     raise invalid_argument(f"{place}: source {source.name} has no column {name}{hint}; its columns are {known}")
 
 

@@ -17,8 +17,11 @@ from adalog.pipeline.importing.files.notation import Notation
 from adalog.pipeline.importing.files.rows import FileColumn
 from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.read.typed_columns import typed
+from adalog.pipeline.importing.write.loading import load
+from adalog.store.database import Database
 from adalog.store.values import layout
 from adalog.store.values.keys import value_of_key
+from tests.pipeline.pipeline_in_process import InProcess
 
 
 def values(texts: pa.Array | list[Any], kind: str, *, rounded: bool = False, **given: Any) -> list[Any]:
@@ -182,10 +185,6 @@ def test_long_and_exact_numbers_have_commas_too() -> None:
 
 
 def test_an_import_reads_them(tmp_path: Path) -> None:
-    from adalog.pipeline.importing.write.loading import load
-    from adalog.store.database import Database
-    from tests.pipeline.pipeline_in_process import InProcess
-
     (tmp_path / "x.csv").write_text("id;on;price;at\na;1.5.2024;1.234,50;2024-07-01 12:00\nb;;;\nc;32.5.2024;1;\n")
     mapping = tmp_path / "m.yaml"
     mapping.write_text(
@@ -223,7 +222,7 @@ sources:
     [
         (
             "{column: c, format: dd/mm/yyyy}",
-            "11, column 28: `format` has d without M; mm are minutes, and MM months",
+            "11, column 33: `format` has d without M; mm are minutes, and MM months",
         ),
         ("{column: c, format: DD/MM/YYYY}", "`format` has DD, which it does not know (did you mean dd/MM/yyyy?)"),
         ("{column: c, format: '%d/%m/%Y'}", "and no % (did you mean dd/MM/yyyy?)"),
@@ -242,7 +241,7 @@ sources:
         ("{column: c, format: yyyy XX, zone: UTC}", "`format` has an offset, XX, and `zone` would mean nothing"),
         (
             "{column: c, zone: Europe/Berln}",
-            "11, column 26: `zone` is the name of a time zone, and not Europe/Berln (did you mean Europe/Berlin?)",
+            "11, column 31: `zone` is the name of a time zone, and not Europe/Berln (did you mean Europe/Berlin?)",
         ),
         ("{column: c, zone: CET+1}", "`zone` is the name of a time zone, and not CET+1"),
         ("{column: c, decimal: ;}", "`decimal` is a point or a comma, and not ';'"),

@@ -117,7 +117,9 @@ _FILES: Final = ("pathGlobFilter", "recursiveFileLookup")
 _OTHER_NAMES: Final = {"delimiter": "sep", "charset": "encoding"}
 _OF_COLUMNS: Final = {
     **dict.fromkeys(("dateformat", "timestampformat", "timestampntzformat"), "format"),
-    **{"timezone": "zone", "locale": "decimal", "inferschema": "type"},
+    "timezone": "zone",
+    "locale": "decimal",
+    "inferschema": "type",
 }
 """What other readers have as options of files, and a mapping says of columns."""
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {

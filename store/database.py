@@ -29,7 +29,6 @@ from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
 from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
-from adalog.store.log.server import ServerLog
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 from adalog.store.snapshot.transaction_ids import check_moment, numbered
@@ -377,7 +376,7 @@ class Database:
 
         Raises ARG_INVALID for a database in memory, which has no place for files.
         """
-        if isinstance(self.log, ServerLog) and self.log.keep is None:
+        if self.log.is_on_server and self.log.keep is None:
             raise invalid_argument(
                 "an import's files are to be where all gateways on a server see them, and no such place is named: "
                 "set ADALOG_SEGMENTS to a folder or address, or transact the data"

@@ -20,7 +20,6 @@ from adalog.store.files.place import place_of
 from adalog.store.log.entry import now_ms
 from adalog.store.log.log import Log
 from adalog.store.log.publication import published
-from adalog.store.log.server import ServerLog
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -28,7 +27,7 @@ def read_folder(location: str) -> Snapshot:
     """The newest database of a folder, or of a server. Raises BACKEND_UNAVAILABLE where there is none, or it may
     not be read, INTERNAL where it is damaged, NewerFormat."""
     if is_address(location):
-        with closing(ServerLog(location, only_reads=True)) as server:
+        with closing(_server(location)) as server:
             return opened(None, server).head.published()
     folder = held_folder(location)
     with ExitStack() as opening:
@@ -61,7 +60,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[LogSource]
             opening.callback(log.close)
             yield LogSource(log, FolderFiles(folder), now_ms(), log.newest())
             return
-        server = ServerLog(location, only_reads=True)
+        server = _server(location)
         opening.callback(server.close)
         files = None
         if segments is not None:
@@ -69,6 +68,13 @@ def source_of(location: str, segments: str | None = None) -> Iterator[LogSource]
             files = opening.enter_context(shared_files(place, lambda: published(server.engine)))
             server.files_folder = files.imported
         yield LogSource(server, files, now_ms(), server.newest())
+
+
+def _server(location: str) -> Log:
+    # A folder's process needs no driver of PostgreSQL.
+    from adalog.store.log.server import ServerLog
+
+    return ServerLog(location, only_reads=True)
 
 
 def held_folder(location: str) -> FolderLayout:

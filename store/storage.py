@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -19,9 +20,11 @@ from adalog.store.files.place import place_of
 from adalog.store.log.entry import KeyMemory
 from adalog.store.log.log import Log
 from adalog.store.log.publication import Publication
-from adalog.store.log.server import ServerLog, unusable
 from adalog.store.log.shared_log import SharedFileLog
 from adalog.store.log.sqlite import opened
+
+if TYPE_CHECKING:
+    from adalog.store.log.server import ServerLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ def on_server(
     copy: str | None,
 ) -> Storage:
     """A PostgreSQL server's log. segments, copy: as of `Database.open`."""
+    from adalog.store.log.server import ServerLog, unusable
+
     log = ServerLog(location, keys)
     undo.callback(log.close)
     try:

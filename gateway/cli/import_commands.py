@@ -10,6 +10,7 @@ import click
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import Decorator, data_option, format_option, option
 from adalog.gateway.cli.target import Target, present_settings, where_options
+from adalog.store.files.gc_pause import uncollected
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
 
@@ -50,9 +51,11 @@ def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -
             raise click.UsageError(f"{text!r} is no NAME=PATH")
         named[name] = path
     with told():
-        from adalog.gateway.cli.backend import RemoteBackend
-        from adalog.gateway.cli.importing import ask_for_import, run_import
-        from adalog.pipeline.importing.read.mapping_reader import read_mapping
+        # Of the second that a small import takes, a fifth would be the cycle collector among the modules.
+        with uncollected():
+            from adalog.gateway.cli.backend import RemoteBackend
+            from adalog.gateway.cli.importing import ask_for_import, run_import
+            from adalog.pipeline.importing.read.mapping_reader import read_mapping
 
         plan = read_mapping(Path(mapping), named)
         with where.place(reads=False) as place:

@@ -18,7 +18,6 @@ from adalog.datalog.errors import AdalogError
 from adalog.store.files.folder import FolderLayout
 from adalog.store.files.permissions import opener
 from adalog.store.log.log import Log
-from adalog.store.log.server import ServerLog
 from adalog.store.log.tables import SECRETS, found_secret
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -29,7 +28,7 @@ _MILLISECONDS: Final = 8
 def note_backup(log: Log, folder: Path | None, made: int) -> None:
     """Notes that a backup was made, at milliseconds since 1970. It is there, whether this succeeds or not."""
     try:
-        if isinstance(log, ServerLog):
+        if log.is_on_server:
             value = made.to_bytes(_MILLISECONDS, "big")
             note = postgresql.insert(SECRETS).values(name=_NAME, value=value)
             note = note.on_conflict_do_update(index_elements=["name"], set_={"value": value})
@@ -45,7 +44,7 @@ def note_backup(log: Log, folder: Path | None, made: int) -> None:
 
 def last_backup(log: Log, folder: Path | None) -> float | None:
     """When the database was backed up last, in seconds since 1970; None if that is not known."""
-    if isinstance(log, ServerLog):
+    if log.is_on_server:
         with suppress(sa.exc.SQLAlchemyError, AdalogError), log.engine.connect() as connection:
             value = found_secret(connection, _NAME)
             return None if value is None else int.from_bytes(value, "big") / 1000

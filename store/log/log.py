@@ -69,11 +69,12 @@ class AppendTurn:
 class Log(LogReader):
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
 
-    is_shared: other processes append, too. settling: for how many seconds the outcome of a commit in doubt is
-    waited for.
+    is_shared: other processes append, too. is_on_server: it is in PostgreSQL. settling: for how many seconds the
+    outcome of a commit in doubt is waited for.
     """
 
     is_shared = False
+    is_on_server = False
     # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
     dictionary_secret: bytes | None = None
     # That all gateways on one PostgreSQL server share; None for a file and in memory.

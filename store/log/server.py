@@ -130,6 +130,7 @@ class ServerLog(Log):
     """A log on a server. One thread takes turns; any number read."""
 
     is_shared = True
+    is_on_server = True
     settling = 5.0
     failed = "the connection to PostgreSQL failed"
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion, bounded
 from adalog.datalog.errors import Position, shown
+from adalog.datalog.hints import is_misspelt
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.store.transact.operations import Path
@@ -84,7 +85,11 @@ def misspelling(name: Keyword, known: NameIndex) -> str:
 
     def is_close(each: Keyword) -> bool:
         return (
-            (each.namespace == namespace or each.local == local or each.name.replace("/", ".") == name.name)
+            (
+                (each.namespace == namespace and is_misspelt(local, each.local))
+                or (each.local == local and is_misspelt(namespace or "", each.namespace or ""))
+                or each.name.replace("/", ".") == name.name
+            )
             and abs(len(each.name) - len(name.name)) <= 2
             and _letters(each) != letters
         )

@@ -16,7 +16,7 @@ from adalog.pipeline.importing.read.mapping import AnySource, ImportPlan
 from adalog.store.files.allowed_places import is_address, local
 
 SMALL_BYTES: Final = 1 << 28
-"""Sources up to this size are imported in one process: on two cores that takes no longer than Spark with its start."""
+"""Sources up to this size are imported in one process, which on two cores is faster than Spark with its start."""
 # How many bytes of text one of a file stands for, about.
 _PACKED: Final = {".parquet": 4, **dict.fromkeys(COMPRESSED, 8)}
 SHARE_BYTES: Final = 1 << 25

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.datalog.ast import FindElement
 from adalog.datalog.values import EdnMap, sort_key
 from adalog.datalog.watched import in_order
 from adalog.executor.answer.decoding import decoded_distinct
@@ -136,12 +135,6 @@ def type_of(codes: Codes) -> str:
     if np.isin(tags, (0, layout.TAG_LONG)).all():
         return "long"
     return "any"
-
-
-def place_of(elements: Sequence[FindElement], label: str) -> int:
-    """Which of the elements is written so, or else pulls the variable of that name."""
-    labels = [element.label for element in elements]
-    return labels.index(label) if label in labels else [element.var.name for element in elements].index(label)
 
 
 def sorted_rows(

@@ -313,7 +313,7 @@ class _Finder:
     def symbols(self, query: ast.Query) -> Iterator[tuple[str, Position | None, bool]]:
         """(a message, its place, whether there is no doubt) for plain symbols, which are variables, where something
         else was probably meant."""
-        whole = (query.find, query.with_, query.inputs, query.where)
+        whole = (query.find, query.with_, query.order_elements, query.inputs, query.where)
         for scope in (whole, *((rule.args, rule.clauses) for rule in query.rules)):
             uses: dict[str, list[SymbolUse]] = {}
             mixed = False

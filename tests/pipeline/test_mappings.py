@@ -113,6 +113,10 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
         (ONE + "    options: {sep: ab}", "line 5, column 20: `sep` is one ASCII character, and not 'ab'"),
         (ONE + "    attributes: {a/b: {column: x, round: s}}", "line 5, column 42: `round` is milliseconds"),
         (ONE + "    options: {mode: FAILFAST}", "line 5, column 15: the format csv has no option mode"),
+        (
+            ONE + "    options: {dateFormat: yyyy}",
+            "line 5, column 15: dateFormat is no option of files: say `format` beside the column",
+        ),
         (ONE + "    options: [header]", "line 5, column 14: `options` is a map"),
         (ONE + "    options: {header:}", "line 5, column 22: an option is one value"),
         (ONE + "    attributes: [a/b]", "line 5, column 17: `attributes` is a map"),

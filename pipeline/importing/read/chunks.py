@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch
 from adalog.pipeline.importing.read.typed_columns import INLINE, ValuePart, united
 from adalog.store.tries.signed import run_starts
@@ -66,7 +67,7 @@ class ColumnPlan:
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
     others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
     without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
-    column, or of all. rounded: instants are rounded to milliseconds."""
+    column, or of all. rounded: instants are rounded to milliseconds. notation: how texts are written."""
 
     name: str | None
     attribute: int
@@ -82,6 +83,7 @@ class ColumnPlan:
     removal: int = 0
     joined: tuple[str, ...] = ()
     rounded: bool = False
+    notation: Notation = PLAIN
 
     def usage(self, number: int) -> int:
         """What the keys of the column with this number are used for."""
@@ -97,7 +99,8 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    def read(self, rows: RowBatch) -> RowValues: ...
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+        """The values of a batch. columns: the entity's first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ def _joined(parts: Sequence[RowBatch]) -> RowBatch:
 def _written(
     rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> RowChunk:
-    parts, rejects, more = job.reader.read(rows)
+    parts, rejects, more = job.reader.read(rows, job.columns)
     if len(rejects.rows):
         accepted = accepted_rows(rows.size, rejects)
         parts = [

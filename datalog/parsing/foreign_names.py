@@ -13,7 +13,8 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
 
 GROUPS: Final = (
-    "a condition on a group stands in :having, as in :having [(> (count ?e) 1)]"
+    "a condition on a group needs a rule with an aggregate: :rules [[(busy ?u (count ?i)) [?i :issue/owner ?u]]], "
+    "then (busy ?u ?n) [(> ?n 1)] in :where"
 )
 """What HAVING is here."""
 
@@ -28,8 +29,8 @@ _BUILTINS: Final = {
     "isin oneof anyof elementof": "write in, as in [(in ?x [1 2])]",
     "isnull isnil null notnull isnotnull isempty exists notexists has?": "an entity without an attribute is found "
     "with [(missing? $ ?e :person/name)], one that has it with the pattern [?e :person/name]",
-    "ifnull nvl orelse getorelse getordefault nullif": "write coalesce, as in (coalesce ?nickname ?name); a default for "
-    'a missing attribute is given by [(get-else $ ?e :person/name "none") ?name]',
+    "ifnull nvl orelse getorelse getordefault nullif": "write coalesce, as in (coalesce ?nickname ?name); a default"
+    ' for a missing attribute is given by [(get-else $ ?e :person/name "none") ?name]',
     "when iff switch decode": "write if, cond or case, as in (if (> ?n 0) ?n 0)",
     "upper ucase uppercase toupper touppercase upcase": "write upper-case",
     "lower lcase lowercase tolower tolowercase downcase": "write lower-case",

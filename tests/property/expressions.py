@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 from adalog.datalog.edn import read
-from adalog.datalog.values import BigInt, EdnList, Keyword, Symbol, type_name
+from adalog.datalog.values import BigInt, EdnList, Symbol, type_name
 
 VALUES = {
     "?a": ["0", "1", "-1", "7", "-3", "576460752303423487", "-576460752303423488", "9223372036854775807"],
     "?b": ["0", "2", "3", "-5", "9007199254740993", "-9223372036854775808", "1000000007"],
     "?c": ["0.0", "1.5", "-2.25", "1e300", "##NaN", "##Inf", "##-Inf", "9007199254740992.0", "0.1"],
-    "?d": ["0M", "1.10M", "-3M", "0.0000000000000000000000000000000000000001M", "1234567890123456789012345678901234567890M"],
+    "?d": [
+        "0M",
+        "1.10M",
+        "-3M",
+        "0.0000000000000000000000000000000000000001M",
+        "1234567890123456789012345678901234567890M",
+    ],
     "?e": ["0N", "5N", "-123456789012345678901234567890N"],
     "?f": [
         '#inst "2024-02-29T23:59:59.999Z"',
@@ -86,7 +94,8 @@ def chosen(rng: Random, depth: int, value: Callable[[Random, int], str]) -> str:
             last = f" {value(rng, few)}" if rng.random() < 0.6 else ""
             return f"(case {value(rng, few)} {' '.join(pairs)}{last})"
         case _:
-            return f"({rng.choice(('coalesce', 'and', 'or'))} {' '.join(value(rng, few) for _ in range(rng.randint(1, 3)))})"
+            values = (value(rng, few) for _ in range(rng.randint(1, 3)))
+            return f"({rng.choice(('coalesce', 'and', 'or'))} {' '.join(values)})"
 
 
 def row(rng: Random, nil: float = 0.1) -> dict[str, str]:
@@ -146,8 +155,7 @@ def _value(form: Any, given: Mapping[str, Any]) -> Any:
             )
         case "<" | ">" | "<=" | ">=":
             compare = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__}[name]
-            pairs = zip(values, values[1:], strict=False)
-            return all(ordered(a, b, lambda a, b: _compared(a, b, compare)) for a, b in pairs)
+            return all(ordered(a, b, lambda a, b: _compared(a, b, compare)) for a, b in pairwise(values))
     if None in values:
         return None
     if isinstance(values[0], datetime):
@@ -269,9 +277,9 @@ def _of_decimals(name: str, a: Decimal, b: Decimal) -> Decimal:
         case "mod":
             rest = _EXACT.remainder(a, b)
             return _EXACT.add(rest, b) if rest and (rest < 0) != (b < 0) else rest
-    quotient = _EXACT.divide(a, b)
-    exact = _EXACT.multiply(quotient, b) == a
-    return quotient if exact else _ROUNDED.divide(a, b)
-
-
-
+    ratio = Fraction(a) / Fraction(b)
+    rest = ratio.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return (_EXACT if rest == 1 else _ROUNDED).divide(a, b)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch
 from adalog.store.values.decimals import DecimalDigits, digits_among
+from adalog.store.values.layout import NIL
 
 _AT_ONCE: Final = 1 << 18
 _DECIMAL: Final = "bigdec"
@@ -91,7 +92,8 @@ def _kind(codes: Column, values: Scratch) -> str:
     kind = type_of(codes)
     if kind != _DECIMAL:
         return kind
-    digits = digits_among(values.decode_many(np.unique(codes)))
+    distinct = np.unique(codes)
+    digits = digits_among(values.decode_many(distinct[distinct != NIL]))
     return "any" if digits.type is None else f"{_DECIMAL} {digits.whole} {digits.fraction}"
 
 
@@ -112,15 +114,19 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         return pa.array(values.decode_many(distinct), _arrow_type(kind)).take(pa.array(index))
     wanted = _TYPES.get(kind)
     if wanted is None:
-        return pa.array([write(value) for value in values.decode_many(codes)], _TEXT)
+        return pa.array([_text(value) for value in values.decode_many(codes)], _TEXT)
     try:
         return values.to_arrow(codes).cast(wanted)
     except ValueError:
         # Longs of two kinds, values that the query made up, or nil among others.
         found = values.decode_many(codes)
         if wanted == _TEXT:
-            found = [value if type(value) is str else write(value) for value in found]
+            found = [value if type(value) is str else _text(value) for value in found]
         return pa.array(found, wanted)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else write(value)
 
 
 def mixed(parts: Collection[ParquetPart]) -> frozenset[int]:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
-from adalog.executor.extenders.calls import Results
-from adalog.executor.extenders.conditionals import truthy
+from adalog.executor.expressions.calls import Results
+from adalog.executor.expressions.conditionals import truthy
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
 from adalog.store.tries.trie import distinct

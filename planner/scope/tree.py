@@ -55,7 +55,7 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
         else:
             atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
-    asked = {element.var.name: element.var.position for element in query.find.elements}
+    asked = {element.var.name: element.var.position for element in query.find.columns}
     scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
     body = scoping.conjunction(query.where, scope, frozenset(input_names))
     predicates = scoping.predicates()

@@ -141,8 +141,9 @@ class _Matching:
             parts = [structs.pairs(each) for each in columns]
             self._add(prints, attribute, *_once(*(np.concatenate(each) for each in zip(*parts, strict=True))))
         for inner in self._unnamed_in(number):
-            owners = structs.values[f"{OWNERS}{inner}"]
-            self._add(prints, self._columns[inner].attribute, owners, self._of_structs(structs, inner))
+            which = np.flatnonzero(structs.entities(inner, ids=True) != MISSING)
+            owners = structs.values[f"{OWNERS}{inner}"][which]
+            self._add(prints, self._columns[inner].attribute, owners, self._of_structs(structs, inner)[:, which])
         return prints
 
     def _of_components(self, components: Int64s, number: int) -> Prints:

@@ -53,6 +53,7 @@ def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
         for column in columns
         if not column.removal
     ]
+    read = _without_empty_structs(rows, columns, read)
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
     rejected = [
         rejects_for(tops_of(columns, number, column.bad, places), number, Reason.UNREADABLE)
@@ -95,6 +96,26 @@ def _places(rows: RowBatch, columns: Sequence[ColumnPlan]) -> Arrays:
             arrays[f"{OWNERS}{number}"] = owners
             arrays[f"{TOPS}{number}"] = arrays[f"{TOPS}{column.outer}"][owners] if column.outer else owners
     return arrays
+
+
+def _without_empty_structs(
+    rows: RowBatch, columns: Sequence[ColumnPlan], read: Sequence[TypedColumn]
+) -> list[TypedColumn]:
+    """The columns without structs that have neither a key nor values, which are no entities."""
+    found = list(read)
+    # Inner structs, which come after those around them, are values of these.
+    for number in reversed([number for number, column in enumerate(columns) if column.is_unnamed]):
+        has_values = np.zeros(_size(rows, columns[number].structs), np.bool_)
+        inner = [at for at, column in enumerate(columns) if column.outer == number and not column.removal]
+        for at in inner:
+            owners = rows.structs[columns[at].structs].owners if columns[at].structs else None
+            for part in found[at].parts if columns[at].structs or columns[at].name is not None else ():
+                has_values[part.rows if owners is None else owners[part.rows]] = True
+        constant = [at for at in inner if not columns[at].structs and columns[at].name is None]
+        for at in (number, *constant):
+            parts = [part.kept(has_values[part.rows]) for part in found[at].parts]
+            found[at] = TypedColumn(parts, found[at].bad)
+    return found
 
 
 def _unreadable_structs(
@@ -176,10 +197,8 @@ def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn, size: int) ->
     size: how many there are."""
     structs = rows.structs[column.structs] if column.structs else None
     has_values = np.zeros(size, np.bool_)
-    if structs is not None:
-        has_values[structs.owners] = True
-    for part in read.parts if structs is None else ():
-        has_values[part.rows] = True
+    for part in read.parts:
+        has_values[part.rows if structs is None else structs.owners[part.rows]] = True
     found = np.zeros(size, np.bool_)
     if column.replaces:
         found |= has_values

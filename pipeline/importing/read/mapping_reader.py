@@ -289,7 +289,19 @@ class _Reader:
             isinstance(each, yaml.ScalarNode) and each.value in _STRUCTS for each, _ in node.value
         ):
             return self._structs(key, name, node, nests)
-        known = {"column", "columns", "type", "split", "ref", "create", "value", "mode", "nulls", "round"}
+        known = {
+            *_STRUCTS,
+            "column",
+            "columns",
+            "type",
+            "split",
+            "ref",
+            "create",
+            "value",
+            "mode",
+            "nulls",
+            "round",
+        }
         entries = self._entries(node, name, known)
         if ("column" in entries or "columns" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")

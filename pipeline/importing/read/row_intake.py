@@ -5,6 +5,7 @@ The driver's part of an import of rows; tasks read the rows (`chunks`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -106,20 +107,20 @@ class RowIntake(Intake[RowSource]):
         source = self._sources[number]
         placed = source.placed
         empty = [
-            (f"{each.within}{name}", each.mapping.place)
+            (each.within, name, each.mapping.place)
             for each in placed
-            # Structs that are empty say nothing of their columns.
-            if any(chunk.values[each.outer] for chunk in chunks) or not each.outer
             if not any(chunk.values[each.number] for chunk in chunks)
             for name in each.mapping.names
         ]
         if source.delete is not None and source.delete.column is not None and not self._deletes(source, chunks):
-            empty.append((source.delete.column, source.delete.place))
+            empty.append(("", source.delete.column, source.delete.place))
         if not empty or not any(chunk.rows for chunk in chunks) or source.part:
             return
-        survey = self._json_survey(number, [name for name, _ in empty])
-        for name, place in empty:
-            _found(source, name, place, survey)
+        survey = self._json_survey(number, [name for _, name, _ in empty])
+        for within, name, place in empty:
+            # Where there are no structs, these say nothing of their columns.
+            if any(each.startswith(within) for each in survey.columns):
+                _found(source, f"{within}{name}", place, survey)
 
     def _deletes(self, source: RowSource, chunks: Sequence[RowChunk]) -> bool:
         """Whether a row retracts its entity."""
@@ -376,7 +377,11 @@ def _found(source: RowSource, name: str, place: str, survey: Survey | None) -> s
     """The name, if files have such a column. survey: None if rows have columns of their own."""
     if survey is None or name in survey.columns:
         return name
-    known = ", ".join(survey.columns)
+    # Paths go without saying.
+    every = [each for each in survey.columns if re.split(r"\.|\[\]", each)[0] in ("", each)]
+    within = name.rpartition("[].")[0]
+    inner = [each for each in survey.columns if within and each.rpartition("[].")[0] == within]
+    known = ", ".join(inner or every or survey.columns)
     hint = nearest(name, survey.columns)
     if "_c0" in survey.columns:
         known += "; if the first line has the names, write options: {header: true}"

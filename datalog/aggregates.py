@@ -312,3 +312,5 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
 FIND_AGGREGATES = tuple(known.name for known in AGGREGATES.values() if known.in_find)
 HEAD_AGGREGATES = tuple(known.name for known in AGGREGATES.values() if known.in_heads)
 IDEMPOTENT = frozenset(known.name for known in AGGREGATES.values() if known.idempotent)
+LEAST, GREATEST = (next(known.name for known in AGGREGATES.values() if known.better == end) for end in (-1, 1))
+"""The aggregates that choose one value of a group, from either end."""

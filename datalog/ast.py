@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from adalog.datalog.aggregates import AGGREGATES, Aggregate, Reduction
+from adalog.datalog.aggregates import AGGREGATES, GREATEST, LEAST, Aggregate, Reduction
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import PullPattern
+from adalog.datalog.terms import Argument as Argument
 from adalog.datalog.terms import Blank as Blank
 from adalog.datalog.terms import Const as Const
+from adalog.datalog.terms import Expression as Expression
 from adalog.datalog.terms import LookupRef as LookupRef
 from adalog.datalog.terms import Source as Source
 from adalog.datalog.terms import Term as Term
@@ -74,19 +76,20 @@ class Predicate:
     """`[(name arg …)]`: keeps the rows for which the built-in is true."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     """`[(name arg …) binding]`. `query`: what the name `q` calls, its arguments in the order of the query's inputs
-    without `%`, `$` always among them."""
+    without `%`, `$` always among them. `keeps_nil`: a nil result is the value, and does not drop the row."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     binding: Binding
     query: Query | None = None
+    keeps_nil: bool = False
     position: Position | None = position_field()
 
 
@@ -267,8 +270,15 @@ Input = SourceInput | RulesInput | BindingInput
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
+    """`var`: an element of `:find` by its label, or (`outside`) a variable that it does not show."""
+
     var: Var
     descending: bool = False
+    outside: bool = False
+
+
+RowNumber = int | Var
+"""A whole number, or the variable of `:in` that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +290,27 @@ class Query:
     inputs: tuple[Input, ...]
     where: tuple[Clause, ...]
     order_by: tuple[OrderKey, ...] = ()
-    limit: int | None = None
-    offset: int = 0
+    limit: RowNumber | None = None
+    offset: RowNumber = 0
     timeout_ms: int | None = None
     rules: tuple[Rule, ...] = ()
     text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def order_elements(self) -> tuple[FindAggregate, ...]:
+        """What orders rows and is not shown: of a variable outside `:find` a row's least value, or its greatest."""
+        outside = (key for key in self.order_by if key.outside)
+        return tuple(FindAggregate(GREATEST if key.descending else LEAST, (), key.var) for key in outside)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it shows some of its rows only."""
+        return self.limit is not None or self.offset != 0 or self.find.takes_one
+
+    @property
+    def window(self) -> tuple[int, int | None]:
+        """(the first row to show, the first one after it that is not shown), where both are numbers."""
+        limit = 1 if self.limit is None and self.find.shape in ("scalar", "tuple") else self.limit
+        assert isinstance(self.offset, int)
+        assert limit is None or isinstance(limit, int)
+        return self.offset, None if limit is None else self.offset + limit

@@ -18,7 +18,7 @@ from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
 from adalog.executor.answer.duplicates import dropped
-from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, write_part
+from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, widened, write_part
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -29,7 +29,7 @@ from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, 
 from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls
 from adalog.executor.pull.puller import Puller
-from adalog.executor.question.inputs import bind_inputs
+from adalog.executor.question.inputs import bind_inputs, limited
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
@@ -109,7 +109,7 @@ class QueryEngine:
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
         """The plan of a question; with `analyze` what running it did, level by level."""
         if not analyze:
-            plan = self.compiler.compile(question, cancel=cancel)
+            plan = self._plan(question, cancel)
             place, reason = self.choose(question.request, plan)
             return explain_plan(plan, str(place), reason)
         with self.memory.lent(cancel):
@@ -128,6 +128,9 @@ class QueryEngine:
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
+
+    def _plan(self, question: Question, cancel: Cancel, *, share: bool = False) -> Plan:
+        return limited(self.compiler.compile(question, share=share, cancel=cancel), question.args)
 
     def choose(self, request: QueryRequest, plan: Plan) -> tuple[Place, str]:
         """(where to run a plan, why)."""
@@ -175,10 +178,11 @@ class QueryEngine:
             while True:
                 try:
                     parts = self._written(question, output, cancel)
+                    different = mixed(parts)
+                    parts = parts if different else widened(output, parts)
                 except BaseException:
                     output.discard()
                     raise
-                different = mixed(parts)
                 if not different:
                     return settled(output, parts)
                 # A type that no task could know alone.
@@ -212,13 +216,13 @@ class QueryEngine:
     def _ran(self, question: Question, cancel: Cancel, output: Output | None = None) -> _Ran:
         started = time.perf_counter()
         request, snapshot = question.request, question.snapshot
-        plan = self.compiler.compile(question, cancel=cancel)
+        plan = self._plan(question, cancel)
         cancel.check()
         place, reason = self.choose(request, plan)
         work = _work(request, plan)
         cancel.will_cost(self.prediction.units(work))
         if place is Place.SPARK and plan.program.strata:
-            plan = self.compiler.compile(question, share=True, cancel=cancel)
+            plan = self._plan(question, cancel, share=True)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
         if place is Place.LOCAL:
             cancel.expect(plan.cost + question.arguments_cost)
@@ -263,12 +267,11 @@ class QueryEngine:
 
 
 def _work(request: QueryRequest, plan: Plan) -> EstimatedWork:
-    find, limit = plan.query.find, plan.query.limit
-    rows = plan.rows
-    if all(isinstance(element, FindAggregate) for element in find.elements):
+    rows, stop = plan.rows, plan.query.window[1]
+    if all(isinstance(element, FindAggregate) for element in plan.query.find.elements):
         rows = 1.0
-    elif limit is not None:
-        rows = min(rows, plan.query.offset + limit)
+    elif stop is not None:
+        rows = min(rows, stop)
     return EstimatedWork(request.query, plan.cost, rows)
 
 

@@ -87,6 +87,8 @@ def maintenance_of(
     why = refusal_of_find(query)
     if why is not None:
         return NotMaintainable(why)
+    # Changes are a set.
+    query = replace(query, order_by=())
     context = context_of(statistics, relations, options)
     checked = check(scope(query, context), context)
     moves = moving_database(moving)

@@ -60,7 +60,8 @@ def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
 def check(scoped: ScopedQuery, context: PlanningContext) -> CheckedQuery:
     """Finds what every rule needs from its callers, and refuses what no order can bind; takes comparisons apart."""
     query, tree = scoped.query, settled(scoped.tree)
-    names = (*(each.var.name for each in query.find.elements), *(each.name for each in query.with_))
+    elements = (*query.find.elements, *query.order_elements)
+    names = (*(each.var.name for each in elements), *(each.name for each in query.with_))
     answer = tuple(dict.fromkeys(names))
     check_safe(tree.body, frozenset(tree.given), frozenset(answer), tree)
     return CheckedQuery(query, in_pairs(tree), answer, places_of(query, tree))
@@ -99,7 +100,7 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
     needed, counted = frozenset(checked.answer), simplified.counted
     plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, context.options, counted)
     fallen = None
-    if not simplified.counted:
+    if not simplified.counted and not checked.query.order_elements:
         sums = summed(checked.query.find.elements)
         fallen = multiplicity(tree.body, plan.body, needed, sums, tree.given, plan.levels, simplified.statistics)
     return Plan(
@@ -127,6 +128,8 @@ def _counted(checked: CheckedQuery) -> frozenset[str]:
     elements = checked.query.find.elements
     aggregates = [each for each in elements if isinstance(each, ast.FindAggregate)]
     if not aggregates or any(not each.known.is_weighable or each.args for each in aggregates):
+        return frozenset()
+    if checked.query.order_elements:
         return frozenset()
     shown = {each.var.name for each in elements if not isinstance(each, ast.FindAggregate)}
     shown |= {each.var.name for each in aggregates if each.reduction is not Reduction.COUNT}

@@ -373,17 +373,38 @@ def answer(query: ast.Query, default: Facts, args: Sequence[Any]) -> list[tuple[
         name for slot in query.inputs if isinstance(slot, ast.BindingInput) for name in needs(outputs(slot.binding))
     }
     wanted = {e.var.name for e in query.find.elements} | {variable.name for variable in query.with_}
+    ordering = {key.var.name for key in query.order_by if key.outside}
     ordered = order(query.where, names, names)
-    if not wanted <= names.union(*map(binds, ordered)):
-        raise UnboundError(wanted)
+    if not wanted | ordering <= names.union(*map(binds, ordered)):
+        raise UnboundError(wanted | ordering)
     rows = solve(query.where, distinct(rows), names, sources)
-    tuples = distinct({name: row[name] for name in wanted} for row in rows)
-    groups: dict[Any, list[Row]] = {}
     plain = [e.var.name for e in query.find.elements if isinstance(e, ast.FindVar)]
-    for row in tuples:
-        groups.setdefault(tuple(identity(row[name]) for name in plain), []).append(row)
-    found = [tuple(element_value(e, group) for e in query.find.elements) for group in groups.values()]
-    for key in reversed(query.order_by):
-        at = next(i for i, e in enumerate(query.find.elements) if e.var == key.var and isinstance(e, ast.FindVar))
-        found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=key.descending)
+
+    def grouped(wanted: set[str]) -> dict[Any, list[Row]]:
+        groups: dict[Any, list[Row]] = {}
+        for row in distinct({name: row[name] for name in wanted} for row in rows):
+            groups.setdefault(tuple(identity(row[name]) for name in plain), []).append(row)
+        return groups
+
+    whole = grouped(wanted | ordering)
+    found = []
+    for group, members in grouped(wanted).items():
+        row = OrderedRow(element_value(e, members) for e in query.find.elements)
+        row.ranks = [rank(key, query, row, whole[group]) for key in query.order_by]
+        found.append(row)
+    for place, key in reversed(list(enumerate(query.order_by))):
+        found.sort(key=lambda row, place=place: row.ranks[place], reverse=key.descending)
     return found
+
+
+class OrderedRow(tuple[Any, ...]):
+    """A row and what orders it."""
+
+    ranks: list[Any]
+
+
+def rank(key: ast.OrderKey, query: ast.Query, row: tuple[Any, ...], group: list[Row]) -> Any:
+    if key.outside:
+        return (max if key.descending else min)(sort_key(each[key.var.name]) for each in group)
+    labels = [element.label for element in query.find.elements]
+    return sort_key(row[labels.index(key.var.name)])

@@ -6,8 +6,8 @@ is wrong and says what would be right.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from adalog.datalog import ast
 from adalog.datalog.edn import read_form, write
@@ -79,8 +79,8 @@ def _parse(
         inputs=inputs,
         where=tuple(clauses.clause(each) for each in _forms(sections, "where")),
         order_by=_order_by(sections, find),
-        limit=_number(sections, "limit"),
-        offset=_number(sections, "offset") or 0,
+        limit=_row_number(sections, "limit", inputs),
+        offset=_row_number(sections, "offset", inputs) or 0,
         timeout_ms=_number(sections, "timeout"),
         rules=rule_set,
         text=text,
@@ -203,13 +203,40 @@ def _number(sections: _Sections, name: str) -> int | None:
     return int(first.value)
 
 
+def _row_number(sections: _Sections, name: str, inputs: Sequence[ast.Input]) -> ast.RowNumber | None:
+    """What :limit or :offset has: a number, or a variable that :in gives one value."""
+    match _forms(sections, name):
+        case [form] if is_variable(form):
+            given = (each.binding for each in inputs if isinstance(each, ast.BindingInput))
+            single = (each.target for each in given if isinstance(each, ast.ScalarBinding))
+            known = {target.name for target in single if isinstance(target, ast.Var)}
+            if form.value.name not in known:
+                hint = f"name it there by itself, as in :in $ {shown(form)}{nearest(form.value.name, known)}"
+                raise invalid(form, f":{name} takes a whole number, or a variable of :in that has one; {hint}")
+            return variable(form)
+    return _number(sections, name)
+
+
 def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
-    given = _forms(sections, "order-by")
-    if len(given) == 2 and is_symbol(given[0]) and given[1].value in _DIRECTIONS:
-        raise invalid(given[1], f"write the direction with its variable: [[{shown(given[0])} {shown(given[1])}]]")
-    pulled = (element.var.name for element in find.elements if isinstance(element, ast.FindPull))
-    names = {*(element.label for element in find.elements), *pulled}
-    return tuple(_order_key(form, names) for form in given)
+    """A direction belongs to the term before it, or stands in a vector with it: `[?x ?y :desc [?z :asc]]`."""
+    keys: list[ast.OrderKey] = []
+    directed = True
+    for form in _forms(sections, "order-by"):
+        if isinstance(form.value, Keyword):
+            if directed:
+                raise invalid(form, f"{shown(form)} stands after the term that it orders by, once: [?x :desc ?y]")
+            keys[-1] = replace(keys[-1], descending=_descends(form))
+            directed = True
+        elif form.kind == "vector":
+            if len(form.items) not in (1, 2):
+                raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
+            key = _order_key(form.items[0], find)
+            keys.append(replace(key, descending=any(map(_descends, form.items[1:]))))
+            directed = True
+        else:
+            keys.append(_order_key(form, find))
+            directed = False
+    return tuple(keys)
 
 
 _DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
@@ -217,24 +244,32 @@ _DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
 _DIRECTION_NAMES = frozenset(each.name for each in _DIRECTIONS)
 
 
-def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
-    """`?x`, `[?x :desc]`, or either with an aggregate as :find has it."""
-    key, descending = form, False
-    if form.kind == "vector":
-        if len(form.items) != 2:
-            raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
-        key, direction = form.items
-        if direction.value not in _DIRECTIONS:
-            raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
-        descending = _DIRECTIONS[direction.value]
-    is_call = is_aggregate(key)
-    if is_symbol(key) and key.value.name in _DIRECTION_NAMES:
-        raise invalid(key, f"the direction stands after its variable, as in [[?x :{key.value.name}]]")
-    asked = ast.Var(write(key.value), position=key.position) if is_call else _variable(key, ":order-by")
-    if asked.name not in names:
-        why = f"{asked.name} is not there{nearest(asked.name, names)}"
-        raise invalid(key, f":order-by can only use what :find returns, and {why}")
-    return ast.OrderKey(asked, descending)
+def _descends(direction: Form) -> bool:
+    if direction.value not in _DIRECTIONS:
+        raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
+    return _DIRECTIONS[direction.value]
+
+
+def _order_key(form: Form, find: ast.Find) -> ast.OrderKey:
+    """`?x`, an aggregate as :find has it, or the number of a column."""
+    elements = find.elements
+    if is_long(form.value):
+        if not 1 <= form.value <= len(elements):
+            count = f"{len(elements)} column{'' if len(elements) == 1 else 's'}"
+            raise invalid(form, f":order-by {shown(form)}: :find has {count}, counted from 1")
+        return ast.OrderKey(ast.Var(elements[form.value - 1].label, position=form.position))
+    pulled = (element.var.name for element in elements if isinstance(element, ast.FindPull))
+    names = {*(element.label for element in elements), *pulled}
+    if is_aggregate(form):
+        label = write(form.value)
+        if label not in names:
+            hint = nearest(label, names)
+            raise invalid(form, f":order-by takes the aggregates of :find, and {label} is not there{hint}")
+        return ast.OrderKey(ast.Var(label, position=form.position))
+    if is_symbol(form) and form.value.name in _DIRECTION_NAMES:
+        raise invalid(form, f"the direction stands after its variable, as in [[?x :{form.value.name}]]")
+    asked = _variable(form, ":order-by")
+    return ast.OrderKey(asked, outside=asked.name not in names)
 
 
 _MISTAKEN: Mapping[str, str] = {
@@ -254,11 +289,13 @@ def _dotted(name: str, known: Collection[str]) -> str:
 
 
 def _check_bound(query: ast.Query) -> None:
-    """What :find and :with ask for must occur in :where or :in."""
+    """What :find, :with and :order-by ask for must occur in :where or :in."""
     given = (targets(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
     known = {each.name for bound in given for each in bound if isinstance(each, ast.Var)}
     known.update(names_in(query.where, inside_not=True))
-    for asked, section in [(e.var, ":find") for e in query.find.elements] + [(v, ":with") for v in query.with_]:
+    asking = [(each.var, ":find") for each in query.find.elements] + [(each, ":with") for each in query.with_]
+    asking += [(each.var, ":order-by") for each in query.order_by if each.outside]
+    for asked, section in asking:
         if asked.name not in known:
             hint = _MISTAKEN.get(asked.name) or _dotted(asked.name, known) or nearest(asked.name, known)
             why = f"nothing in :where or :in binds it{hint}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 from adalog.datalog import ast
 from adalog.datalog.pull import PullAttribute, PullPattern
 from adalog.datalog.watched import look
-from adalog.executor.answer.result import place_of
+from adalog.executor.answer.columns import order_keys
 from adalog.store.files.packing import pack_as_written
 
 # A leaf is text; a variable is ("?", name); else (head, part …), parts in any order where the head begins with "*".
@@ -39,16 +39,20 @@ class _Former:
 
     def query(self, query: ast.Query) -> Part:
         find = query.find
-        order = [(place_of(find.elements, key.var.name), key.descending) for key in query.order_by]
         return (
             "query",
             ("find", find.shape, value(find.keys), *map(self.element, find.elements)),
             ("*with", *(("?", each.name) for each in query.with_)),
             ("in", *map(self.input, query.inputs)),
             ("*where", *(self.clause(each, {}) for each in query.where)),
-            f"{order} {query.limit} {query.offset}",
+            ("order", str(order_keys(query)), *(("?", each.var.name) for each in query.order_elements)),
+            ("limits", *map(self.row_number, (query.limit, query.offset))),
             ("*rules", *sorted(_canonical(_Former().rule(each)) for each in query.rules)),
         )
+
+    @staticmethod
+    def row_number(number: ast.RowNumber | None) -> Part:
+        return ("?", number.name) if isinstance(number, ast.Var) else str(number)
 
     def rule(self, rule: ast.Rule) -> Part:
         head = (self.element(each) for each in rule.head)
@@ -85,7 +89,7 @@ class _Former:
             case _:
                 return (type(binding).__name__, *(self.term(each, scope) for each in binding.targets))
 
-    def term(self, term: ast.Term | ast.Source, scope: Scope) -> Part:
+    def term(self, term: ast.Argument, scope: Scope) -> Part:
         match term:
             case ast.Var():
                 return ("?", scope.get(term.name, term.name))
@@ -97,6 +101,8 @@ class _Former:
                 return ("ref", self.term(term.attribute, scope), self.term(term.value, scope))
             case ast.Source():
                 return repr(term.name)
+            case ast.Expression():
+                return ("call", repr(term.name), *(self.term(each, scope) for each in term.args))
 
     def clause(self, clause: ast.Clause, scope: Scope) -> Part:
         look()
@@ -108,7 +114,8 @@ class _Former:
             case ast.Function():
                 inner = "" if clause.query is None else self.within(clause.query)
                 args = (self.term(each, scope) for each in clause.args)
-                return ("call", repr(clause.name), inner, ("args", *args), self.binding(clause.binding, scope))
+                said = f"{clause.name!r} {clause.keeps_nil}"
+                return ("call", said, inner, ("args", *args), self.binding(clause.binding, scope))
             case ast.RuleCall():
                 args = (self.term(each, scope) for each in clause.args)
                 return ("rule", repr(clause.source.name), repr(clause.name), *args)

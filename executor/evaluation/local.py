@@ -10,16 +10,16 @@ import numpy as np
 
 from adalog.datalog.ast import FindAggregate, FindPull
 from adalog.datalog.errors import limit_exceeded
-from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.parquet import ParquetPart
-from adalog.executor.answer.result import Result, ResultColumn, place_of, sorted_rows, type_of
+from adalog.executor.answer.result import Result, ResultColumn, sorted_rows, type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import Relations
-from adalog.executor.join.batch import Batch, Column, concatenate
+from adalog.executor.join.batch import Batch, concatenate
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.level import LevelCounts
 from adalog.executor.join.shortcuts.intersection import forget_scratch
@@ -151,22 +151,9 @@ def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
     query = plan.query
     aggregates = any(isinstance(element, FindAggregate) for element in query.find.elements)
     enough = None
-    single = query.find.shape in ("scalar", "tuple")
-    if not aggregates and not query.order_by and not query.with_ and (single or query.limit is not None):
-        enough = query.offset + (1 if single else query.limit or 0)
+    if not aggregates and not query.order_by and not query.with_:
+        enough = query.window[1]
     return Collector(plan.answer, plan.distinct, plan.weighted, enough, None if aggregates else most, cancel)
-
-
-def answer_columns(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel) -> list[Column]:
-    """The columns of the answer, in no order yet: aggregates, or the distinct tuples of what is shown."""
-    elements = plan.query.find.elements
-    if any(isinstance(element, FindAggregate) for element in elements):
-        return aggregated(rows, elements, values, cancel)
-    names = [element.var.name for element in elements]
-    if plan.query.with_ and set(plan.answer) != set(names):
-        # :with keeps apart only what aggregates see; the rows shown are a set again.
-        rows = rows.only(frozenset(names)).distinct(cancel.check)
-    return [rows.columns[name] for name in names]
 
 
 def shape_result(
@@ -175,14 +162,12 @@ def shape_result(
     """Aggregates, order, offset and limit over the distinct tuples."""
     query = plan.query
     elements = query.find.elements
-    codes = answer_columns(plan, rows, values, cancel)
-    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
-    stop = None if limit is None else query.offset + limit
+    codes = answer_columns(query, rows, values, cancel)
+    start, stop = query.window
     if query.order_by or ordered:
-        keys = [(place_of(elements, key.var.name), key.descending) for key in query.order_by]
-        order = sorted_rows(codes, values, keys, stop, cancel)
+        order = sorted_rows(codes, values, order_keys(query), stop, cancel)
         codes = [column[order] for column in codes]
-    codes = [column[query.offset : stop] for column in codes]
+    codes = [column[start:stop] for column in codes[: len(elements)]]
     columns = tuple(
         ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
         for element, column in zip(elements, codes, strict=True)

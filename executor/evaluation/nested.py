@@ -17,22 +17,22 @@ from adalog.datalog import ast
 from adalog.datalog.errors import Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
-from adalog.executor.answer.aggregates import aggregated
-from adalog.executor.answer.result import Result, place_of, sorted_rows
+from adalog.executor.answer.columns import answer_columns, order_keys
+from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.extenders.functions import Argument
+from adalog.executor.extenders.calls import Argument
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
 from adalog.executor.pull.find import FindPulls
-from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
+from adalog.executor.question.inputs import Inputs, constant_codes, entities_named, with_row_numbers
 from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.layout import NIL, tags_of
+from adalog.store.values.layout import LONG_MAX, NIL, tags_of
 
 # Argument tuples that one join begins with, and rows of all of them that become values.
 _TOGETHER = 4096
@@ -144,7 +144,8 @@ class NestedCall:
         most = _MOST_CODES // max(len(self.plan.answer), 1)
         # The rows are the outer query's from here on, and stay counted.
         found = self._found(self._joined([self._constants()], most, Held(self.run.cancel.budget)))
-        return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
+        whole = query.limit is None and query.offset == 0
+        return (found if whole else self._ordered(found, [self._constants()]))[1 : 1 + len(query.find.elements)]
 
     def _constants(self) -> tuple[int, ...]:
         return tuple(a for a in self.arguments if isinstance(a, int))
@@ -165,8 +166,8 @@ class NestedCall:
             return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples)
 
     def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> list[int]:
-        seeds, *columns = self._ordered(self._found(rows))
         find = self.plan.query.find
+        seeds, *columns = self._ordered(self._found(rows), tuples)[: 1 + len(find.elements)]
         if find.shape == "scalar" and not isinstance(find.elements[0], ast.FindPull):
             made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
@@ -211,29 +212,32 @@ class NestedCall:
 
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
-        query = self.plan.query
-        elements: tuple[ast.FindElement, ...] = (ast.FindVar(ast.Var(ORIGIN)), *query.find.elements)
-        if any(isinstance(element, ast.FindAggregate) for element in elements):
-            return aggregated(rows, elements, self.run.values, self.run.cancel)
-        names = [element.var.name for element in elements]
-        if query.with_:
-            rows = rows.only(frozenset(names)).distinct()
-        return [rows.columns[name] for name in names]
+        return answer_columns(self.plan.query, rows, self.run.values, self.run.cancel, ORIGIN)
 
-    def _ordered(self, found: list[Column]) -> list[Column]:
+    def _ordered(self, found: list[Column], tuples: Sequence[tuple[int, ...]]) -> list[Column]:
         """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
-        query = self.plan.query
-        keys = ((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by)
-        order = sorted_rows(found, self.run.values, [(0, False), *keys], None, self.run.cancel)
+        keys = [(0, False), *order_keys(self.plan.query, 1)]
+        order = sorted_rows(found, self.run.values, keys, None, self.run.cancel)
         found = [column[order] for column in found]
-        limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
-        if limit is None and not query.offset:
+        windows = self._windows(tuples)
+        if windows is None:
             return found
         place = np.arange(len(found[0])) - np.searchsorted(found[0], found[0])
-        kept = place >= query.offset
-        if limit is not None:
-            kept &= place < query.offset + limit
-        return [column[kept] for column in found]
+        starts, stops = windows
+        return [column[(place >= starts[found[0]]) & (place < stops[found[0]])] for column in found]
+
+    def _windows(self, tuples: Sequence[tuple[int, ...]]) -> tuple[Column, Column] | None:
+        """The first row to show of each argument tuple, and the first one after those; None where all are shown."""
+        query = self.plan.query
+        if not query.is_limited and query.find.shape not in ("scalar", "tuple"):
+            return None
+        if any(isinstance(each, ast.Var) for each in (query.limit, query.offset)):
+            rows = (zip(self.subquery.inputs, map(self.run.values.decode, row), strict=True) for row in tuples)
+            windows = [with_row_numbers(query, dict(row)).window for row in rows]
+        else:
+            windows = [query.window] * len(tuples)
+        starts, stops = zip(*((start, LONG_MAX if stop is None else stop) for start, stop in windows), strict=True)
+        return np.array(starts, np.int64), np.array(stops, np.int64)
 
     def _joined(self, tuples: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""

@@ -21,7 +21,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import Reads, reads_of, touched_attributes
 from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.undated import UndatedQuestion, is_limited
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
@@ -73,7 +73,7 @@ class RecomputedView:
         return [Interest(each) for each in sorted(found)]
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
-        if is_limited(question.query):
+        if question.query.is_limited:
             # The same rows each time, where the text leaves it open which.
             question = replace(question, request=replace(question.request, ordered=True))
         self._feeds[feed] = _Feed(question, _kept(question.answer(self.engine, at, cancel)))

@@ -82,18 +82,13 @@ class UndatedQuestion:
         return [name for value in self.values() for name in lookups_in(value)]
 
 
-def is_limited(query: ast.Query) -> bool:
-    """Whether it shows some of its rows only: which ones is free where no order says so."""
-    return query.limit is not None or bool(query.offset) or query.find.takes_one
-
-
 def view_key(question: Question) -> Hashable:
     """Equal for questions that one view can keep up to date: all but the values given for variables."""
     request = question.request
     inputs = matched(question.query, request.args)
     given = (_key(value) for each, value in inputs if isinstance(each, ast.SourceInput) and value is not None)
     options = request.options, request.engine, request.max_rows, request.shown
-    ordered = request.ordered or is_limited(question.query)
+    ordered = request.ordered or question.query.is_limited
     at = question.snapshot.since_t, question.snapshot.is_history
     return (question.text, question.rules, question.relations, *options, ordered, *at, *given)
 

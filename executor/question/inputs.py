@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from adalog.datalog import ast
 from adalog.datalog.edn import write
+from adalog.datalog.edn.writer import shown
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnSet, Keyword, type_name
@@ -41,6 +42,34 @@ def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
         if isinstance(binding, ast.CollectionBinding | ast.RelationBinding):
             sizes[f"in {place}"] = len(value) if hasattr(value, "__len__") else 1
     return sizes
+
+
+def limited(plan: Plan, args: Sequence[Any]) -> Plan:
+    """The plan with numbers for the variables of :limit and :offset. Raises ARG_INVALID for other values."""
+    query = plan.query
+    if not any(isinstance(each, ast.Var) for each in (query.limit, query.offset)):
+        return plan
+    given: dict[str, Any] = {}
+    for each, value in matched(query, args):
+        binding = each.binding if isinstance(each, ast.BindingInput) else None
+        if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
+            given[binding.target.name] = value
+    return replace(plan, query=with_row_numbers(query, given))
+
+
+def with_row_numbers(query: ast.Query, values: Mapping[str, Any]) -> ast.Query:
+    """The query with numbers for the variables of :limit and :offset."""
+
+    def number(section: str, given: ast.RowNumber | None) -> int | None:
+        if not isinstance(given, ast.Var):
+            return given
+        value = values[given.name]
+        if type(value) is not int or value < 0:
+            message = f"{given.name} is the :{section}, a non-negative whole number, but was given {shown(value)}"
+            raise invalid_argument(message, given.position)
+        return value
+
+    return replace(query, limit=number("limit", query.limit), offset=number("offset", query.offset) or 0)
 
 
 def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> dict[str, int]:

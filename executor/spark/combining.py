@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from adalog.datalog.aggregates import COMBINABLE, Reduction
 from adalog.datalog.ast import FindAggregate, FindElement
-from adalog.executor.answer.result import place_of, sorted_rows
+from adalog.executor.answer.columns import order_keys
+from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
@@ -34,6 +35,8 @@ def combined(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, ordere
         rows = rows.distinct(cancel.check)
     elements = plan.query.find.elements
     if any(isinstance(element, FindAggregate) for element in elements):
+        if plan.query.order_elements:
+            return rows
         return _by_group(plan, rows, elements, cancel)
     return rows if plan.weighted else _first(plan, rows, elements, values, cancel, ordered=ordered)
 
@@ -42,17 +45,16 @@ def _first(
     plan: Plan, rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel, *, ordered: bool
 ) -> Batch:
     query = plan.query
-    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
-    if limit is None or not (query.order_by or ordered):
+    stop = query.window[1]
+    # What only orders rows is the least or greatest value of several, which may be of several tasks.
+    if stop is None or query.order_elements or not (query.order_by or ordered):
         return rows
     names = [element.var.name for element in elements]
     # :with keeps apart only what aggregates see.
     rows = rows.only(frozenset(names)).distinct(cancel.check)
-    stop = query.offset + limit
     if rows.size <= stop:
         return rows
-    keys = [(place_of(elements, key.var.name), key.descending) for key in query.order_by]
-    order = sorted_rows([rows.columns[name] for name in names], values, keys, stop, cancel)
+    order = sorted_rows([rows.columns[name] for name in names], values, order_keys(query), stop, cancel)
     return rows.take(order[:stop])
 
 

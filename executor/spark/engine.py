@@ -134,9 +134,7 @@ class SparkEngine:
             job = replace(job, arrived=arrived, exchange=onward, round=number + 1)
             tasks = self._tasks(live, job, [Share(0, job.start, 1.0)] * arrived.tasks, cancel)
             remove(output, f"{number}-")
-        query = plan.query
-        stop = None if query.limit is None else query.offset + query.limit
-        return replace(ran, parts=trimmed(output, parts_of(tasks), query.offset, stop))
+        return replace(ran, parts=trimmed(output, parts_of(tasks), *plan.query.window))
 
     def _tasks(self, live: Cluster, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[TaskAnswer]:
         return [answered(answer) for answer in self._run(live, job, shares, cancel)]

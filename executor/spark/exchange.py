@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from adalog.cluster.array_files import read_arrays, write_arrays
 from adalog.datalog.ast import FindAggregate
 from adalog.datalog.values import sort_key
+from adalog.executor.answer.columns import order_keys
 from adalog.executor.answer.parquet import Output
-from adalog.executor.answer.result import place_of, sorted_rows
+from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.spark.made_values import made_up, translated
@@ -102,10 +103,12 @@ def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | 
     elements = query.find.elements
     plain = tuple(each.var.name for each in elements if not isinstance(each, FindAggregate))
     aggregates = len(plain) < len(elements)
-    few = query.find.takes_one or (query.limit is not None and query.offset + query.limit <= _FEW)
-    if not plain or (few and not aggregates):
+    stop = query.window[1]
+    few = stop is not None and stop <= _FEW
+    # What only orders rows is in no file of the answer.
+    if not plain or (few and not aggregates) or query.order_elements:
         return None
-    keys = tuple((place_of(elements, key.var.name), key.descending) for key in query.order_by)
+    keys = tuple(order_keys(query))
     by_order = (ByOrder(keys),) if keys else ()
     # In an order equal rows meet anyway.
     if aggregates or (not apart and not keys):

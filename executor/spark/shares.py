@@ -81,9 +81,9 @@ def divided(plan: Plan, inputs: Inputs, start: Batch, run: QueryRun, wanted: int
 def is_rows(plan: Plan) -> bool:
     """Whether the answer is the rows of the join, in any order."""
     query = plan.query
-    if query.order_by or query.with_ or query.offset or plan.weighted or query.limit is not None:
+    if query.order_by or query.with_ or plan.weighted or query.is_limited:
         return False
-    return all(isinstance(element, FindVar) for element in query.find.elements) and not query.find.takes_one
+    return all(isinstance(element, FindVar) for element in query.find.elements)
 
 
 def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:

@@ -20,13 +20,14 @@ from adalog.cluster.cancellation import Address, CancellationChannel
 from adalog.cluster.refusals import TaskRefusal, error_of, error_values
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
+from adalog.executor.answer.columns import answer_columns
 from adalog.executor.answer.parquet import Output, ParquetPart, write_part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
-from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
+from adalog.executor.evaluation.local import JoinOutcome, collector_for, run_join
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -201,7 +202,7 @@ class _Left:
 def _left(job: Job, output: Output, number: int, rows: Batch, run: QueryRun) -> tuple[Batch, _Left]:
     """Leaves rows in the output's folder; returns samples for the driver if they go on by an order."""
     if rows.size and not (job.in_order or isinstance(job.exchange, ByHash)):
-        rows = Batch.of(answer_columns(job.plan, rows, run.values, run.cancel))
+        rows = Batch.of(answer_columns(job.plan.query, rows, run.values, run.cancel))
     if not rows.size:
         return Batch(0, {}), _Left()
     with _writing(output):

@@ -18,7 +18,7 @@ def refusal_of_find(query: ast.Query) -> str | None:
     find = query.find
     if any(isinstance(element, ast.FindPull) for element in find.elements):
         return "it pulls entities, whose maps change while its rows stay"
-    if query.limit is not None or query.offset or find.takes_one:
+    if query.is_limited:
         return "it shows some of its rows only"
     chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
@@ -54,6 +54,8 @@ def _of(item: Node, moves: Moves, entities: frozenset[str]) -> str | None:
 
 
 def _of_call(call: Call, entities: frozenset[str]) -> str | None:
+    if call.tree is not None:
+        return f"({call.called} …) looks into the database for some of its rows only"
     if call.name not in LOOKUPS:
         return f"({call.name} …) reads the whole database"
     entity, attributes = values_of(call)[0], looked_up_attributes(call)

@@ -63,7 +63,7 @@ def variable_uses(part: object) -> Iterator[SymbolUse]:
 
 def has_plain_symbols(query: ast.Query) -> bool:
     """Whether some variable of a query has no question mark; those within are not looked at."""
-    parts = (query.find, query.with_, query.inputs, query.where, query.rules)
+    parts = (query.find, query.with_, query.order_elements, query.inputs, query.where, query.rules)
     return any(is_plain(use.variable) for use in variable_uses(parts))
 
 

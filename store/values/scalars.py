@@ -12,7 +12,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -57,17 +57,18 @@ def from_json(value_type: str, value: Any) -> Any | None:
     return coerced(value_type, value)
 
 
-def from_file(value_type: str, value: Any, *, rounded: bool = False) -> Any | None:
+def from_file(value_type: str, value: Any, *, rounded: bool = False, zone: tzinfo = UTC) -> Any | None:
     """What a file holds (text, or a value of Parquet or JSON) as this type; None if it cannot be read so. rounded:
-    instants are rounded to milliseconds; otherwise those that are finer cannot be read."""
+    instants are rounded to milliseconds; otherwise those that are finer cannot be read. zone: of local times."""
     if isinstance(value, str):
         if value_type == "instant":
-            return _file_instant(value, rounded=rounded)
+            return _file_instant(value, rounded=rounded, zone=zone)
         return READERS[value_type].file(value) if value_type in READERS else None
     if isinstance(value, datetime):
-        value = _in_milliseconds(value, rounded=rounded)
+        value = _in_milliseconds(value, rounded=rounded, zone=zone)
     elif isinstance(value, date):
-        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        midnight = datetime(value.year, value.month, value.day, tzinfo=zone)
+        value = _in_milliseconds(midnight, rounded=False, zone=zone)
     elif value_type == "instant" and type(value) is int:
         return instant_of_milliseconds(value) if FIRST_MS <= value <= LAST_MS else None
     elif value_type == "uuid" and isinstance(value, bytes):
@@ -134,20 +135,21 @@ def iso_instant(text: str) -> datetime | None:
         return None
 
 
-def _file_instant(text: str, *, rounded: bool = False) -> datetime | None:
+def _file_instant(text: str, *, rounded: bool = False, zone: tzinfo = UTC) -> datetime | None:
     if not rounded and _FINE.search(text):
         return None
     try:
-        return _in_milliseconds(datetime.fromisoformat(text.strip()), rounded=rounded)
-    except (ValueError, OverflowError):
+        return _in_milliseconds(datetime.fromisoformat(text.strip()), rounded=rounded, zone=zone)
+    except ValueError:
         return None
 
 
-def _in_milliseconds(moment: datetime, *, rounded: bool) -> datetime | None:
-    if not moment.microsecond % 1000:
-        return instant(moment)
+def _in_milliseconds(moment: datetime, *, rounded: bool, zone: tzinfo) -> datetime | None:
+    if moment.microsecond % 1000 and not rounded:
+        return None
     try:
-        return instant(moment + timedelta(microseconds=500)) if rounded else None
+        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).astimezone(UTC)
+        return instant(moment + timedelta(microseconds=500) * bool(moment.microsecond % 1000))
     except OverflowError:
         return None
 

@@ -108,9 +108,67 @@ def test_order_by_keys_of_maps(people):
     assert people.q(f"[:find ?n ?a :keys n a {WHERE} :order-by [?a] :limit 1]") == '[{:n "Zoe" :a 9}]'
 
 
-def test_order_by_what_is_not_found(people):
-    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸?a]]", says="?a")
-    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸?nobody]]", says="?nobody")
+def test_a_direction_belongs_to_the_term_before_it(people):
+    expected = '[["Zoe" 9] ["Byron" 36] ["Ada" 36] ["Cy" 50]]'
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [?a ?n :desc]]") == expected
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [?a :asc ?n :desc]]") == expected
+    assert people.q("{:find [?n ?a] :where [[?e :name ?n] [?e :age ?a]] :order-by [[?a] ?n :desc]}") == expected
+    assert people.q(f"[:find [?n ...] {WHERE} :order-by [?n :desc]]") == '["Zoe" "Cy" "Byron" "Ada"]'
+
+
+def test_columns_by_number(people):
+    expected = '[["Cy" 50] ["Ada" 36] ["Byron" 36] ["Zoe" 9]]'
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [2 :desc 1]]") == expected
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [[2 :desc]]]") == expected
+    assert people.q("[:find ?a (count ?e) :where [?e :age ?a] :order-by [2 :desc 1]]") == "[[36 2] [9 1] [50 1]]"
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸0]]", says="counted from 1")
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸2]]", says="1 column")
+
+
+def test_a_variable_outside_find_orders_by_its_least_value_or_its_greatest(db):
+    db.tx("[{:db/id 1 :n 5 :s #{0}} {:db/id 2 :n 1 :s #{1 9}} {:db/id 3 :n 3 :s #{4}}]")
+    assert db.q("[:find [?e ...] :where [?e :n ?n] :order-by [?n]]") == "[2 3 1]"
+    assert db.q("[:find [?e ...] :where [?e :s ?s] :order-by [?s]]") == "[1 2 3]"
+    assert db.q("[:find [?e ...] :where [?e :s ?s] :order-by [?s :desc]]") == "[2 3 1]"
+    assert db.q("[:find ?e . :where [?e :s ?s] :order-by [?s :desc]]") == "2"
+    assert db.q("[:find [?e ...] :where [?e :s ?s] :order-by [?s :desc] :limit 1 :offset 1]") == "[3]"
+    assert db.q("[:find (pull ?e [:n]) :where [?e :s ?s] :order-by [?s :desc] :limit 1]") == "[[{:n 1}]]"
+
+
+def test_an_aggregate_does_not_see_what_only_orders(db):
+    db.tx("[{:db/id 1 :g :a :n 1 :o #{3 4}} {:db/id 2 :g :b :n 1 :o 1} {:db/id 3 :g :a :n 1 :o 9}]")
+    where = ":where [?e :g ?g] [?e :n ?n] [?e :o ?o]"
+    assert db.q(f"[:find ?g (sum ?n) (count ?e) {where} :order-by [?o]]") == "[[:b 1 1] [:a 2 2]]"
+    assert db.q(f"[:find ?g (sum ?n) :with ?e {where} :order-by [?o :desc]]") == "[[:a 2] [:b 1]]"
+    assert db.q(f"[:find (sum ?n) . :with ?e {where} :order-by [?o :desc]]") == "3"
+
+
+def test_an_order_within_a_query_within(db):
+    db.tx("[{:db/id 1 :g :a :n 1} {:db/id 2 :g :b :n 3} {:db/id 3 :g :a :n 2}]")
+    inner = "[:find [?e ...] :in $ ?g ?k :where [?e :g ?g] [?e :n ?n] :order-by [?n :desc] :limit ?k]"
+    ask = f"[:find ?g ?k ?es :in $ [[?g ?k]] :where [(q {inner} $ ?g ?k) ?es]]"
+    assert db.q(ask, "[[:a 1] [:a 5] [:b 1] [:b 0]]") == "#{[:a 1 [3]] [:a 5 [3 1]] [:b 1 [2]] [:b 0 []]}"
+
+
+def test_limit_and_offset_as_arguments(people):
+    ask = f"[:find [?n ...] :in $ ?limit ?offset {WHERE} :order-by [?n] :limit ?limit :offset ?offset]"
+    assert people.q(ask, 2, 1) == '["Byron" "Cy"]'
+    assert people.q(ask, 1, 0) == '["Ada"]'
+    assert people.q(ask, 0, 0) == "[]"
+    assert len(people.q(f"[:find ?n :in $ ?k {WHERE} :limit ?k]", 3)) == 3
+    people.refuses("QUERY_INVALID", f"[:find ?n :in $ [?k ...] {WHERE} :limit ‸?k]", says=":in $ ?k")
+
+
+@pytest.mark.parametrize("wrong", ["-1", '"2"', "nil", "1.0", "2N"])
+def test_an_argument_for_limit_is_a_whole_number(people, wrong):
+    with pytest.raises(AdalogError, match="non-negative whole number") as caught:
+        people.q(f"[:find ?n :in $ ?k {WHERE} :limit ?k]", wrong)
+    assert str(caught.value.code) == "ARG_INVALID"
+
+
+def test_order_by_what_nothing_binds(people):
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?n {WHERE} :order-by [‸?nobody]]", says="?nobody")
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸(count ?a)]]", says="aggregates of :find")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +176,9 @@ def test_order_by_what_is_not_found(people):
     [
         ":order-by [[?n ‸:down]]",
         ":order-by [‸42]",
+        ":order-by [‸:desc ?n]",
+        ":order-by [?n :desc ‸:asc]",
+        ":order-by [?n ‸:down]",
         ":limit ‸-1",
         ":limit ‸1.5",
         ':limit ‸"2"',

@@ -317,7 +317,9 @@ def query(rng: Random, writer_of: Callable[[Random, tuple[str, ...]], Writer] = 
         rest = [name for name in names if name not in found and f"{name} " in " ".join(clauses)]
         if rest and writer.chance(40):
             with_ = f":with {rest[0]} "
-    tail = order_of(rng, [name for name in elements if name.startswith("?")])
+    plain = [str(place) if rng.random() < 0.1 else name for place, name in enumerate(elements, 1) if name[0] == "?"]
+    outside = [name for name in names if name not in found and f"{name} " in " ".join(clauses)]
+    tail = order_of(rng, [*plain, *outside[: rng.choice((0, 0, 1))]])
     if "$rel" in sources:
         cells = ("1", "2", "1.0", '"a"', ":n")
         rows = [f"[{rng.choice(cells)} {rng.choice(cells)}]" for _ in range(rng.randint(1, 5))]
@@ -332,7 +334,8 @@ def order_of(rng: Random, plain: list[str]) -> str:
     tail = ""
     if plain and rng.random() < 0.2:
         keys = rng.sample(plain, rng.randint(1, len(plain)))
-        tail += f" :order-by [{' '.join(rng.choice((key, f'[{key} :desc]', f'[{key} :asc]')) for key in keys)}]"
+        styles = "{}", "{} :desc", "{} :asc", "[{} :desc]", "[{} :asc]", "[{}]"
+        tail += f" :order-by [{' '.join(rng.choice(styles).format(key) for key in keys)}]"
     if rng.random() < 0.15:
         tail += f" :limit {rng.choice((0, 1, 2, 3, 5))}"
     if rng.random() < 0.1:

@@ -13,7 +13,7 @@ from adalog.datalog import ast
 from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
-from adalog.datalog.values import identity, sort_key
+from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Questions
@@ -213,14 +213,8 @@ def compare(query: ast.Query, expected: Any, got: Any) -> str | None:
         size = min(size, query.limit)
     if len(got) != size:
         return f"should have {size} rows"
-    wanted = [ranks(query, row) for row in expected[query.offset : query.offset + size]]
-    return "another order" if [ranks(query, row) for row in got] != wanted else None
-
-
-def ranks(query: ast.Query, row: Sequence[Any]) -> list[Any]:
-    """What the row is ordered by."""
-    places = {e.var: i for i, e in enumerate(query.find.elements) if isinstance(e, ast.FindVar)}
-    return [sort_key(row[places[each.var]]) for each in query.order_by]
+    wanted = [row.ranks for row in expected[query.offset : query.offset + size]]
+    return "another order" if [theirs[each].ranks for each in mine] != wanted else None
 
 
 def key(row: Sequence[Any]) -> Any:

@@ -72,6 +72,8 @@ def check_option(form: str, name: str, value: str) -> None:
     """Raises ValueError for an option that a format does not have, or a value that it does not take."""
     known = _canonical(form, name)
     if known is None:
+        if name.lower() in _OF_COLUMNS:
+            raise ValueError(f"{name} is no option of files: say `{_OF_COLUMNS[name.lower()]}` beside the column")
         hint = nearest(name, _NAMES[form])
         known_ones = "" if hint else f"; it has {', '.join(_NAMES[form])}"
         raise ValueError(f"the format {form} has no option {name}{hint}{known_ones}")
@@ -119,6 +121,13 @@ def _encoding(text: str) -> str:
 _ENCODINGS: Final = ("utf-8", "utf-16", "utf-16le", "utf-16be", "utf-32", "windows-1252", "windows-1250", "latin1")
 _FILES: Final = ("pathGlobFilter", "recursiveFileLookup")
 _OTHER_NAMES: Final = {"delimiter": "sep", "charset": "encoding"}
+_OF_COLUMNS: Final = {
+    **dict.fromkeys(("dateformat", "timestampformat", "timestampntzformat"), "format"),
+    "timezone": "zone",
+    "locale": "decimal",
+    "inferschema": "type",
+}
+"""What other readers have as options of files, and a mapping says of columns."""
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": (
         *("header", "sep", "quote", "escape", "comment", "nullValue", "encoding", "multiLine"),

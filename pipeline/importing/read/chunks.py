@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch, StructRows
 from adalog.pipeline.importing.read.typed_columns import INLINE, ValuePart, united
 from adalog.store.tries.signed import run_starts
@@ -72,10 +73,10 @@ class ColumnPlan:
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
     others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
     without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
-    column, or of all. rounded: instants are rounded to milliseconds. structs: the column has the entities of
-    structs; their key in batches. outer: the column with the entity that has the values: that of the row (0), or of
-    the structs that the column is in. owns: entities of structs go with the values that a row replaces. new: the
-    first part of the numbers of structs that are new entities."""
+    column, or of all. rounded: instants are rounded to milliseconds. notation: how texts are written. structs: the
+    column has the entities of structs; their key in batches. outer: the column with the entity that has the values:
+    that of the row (0), or of the structs that the column is in. owns: entities of structs go with the values that
+    a row replaces. new: the first part of the numbers of structs that are new entities."""
 
     name: str | None
     attribute: int
@@ -91,6 +92,7 @@ class ColumnPlan:
     removal: int = 0
     joined: tuple[str, ...] = ()
     rounded: bool = False
+    notation: Notation = PLAIN
     structs: str = ""
     outer: int = 0
     owns: bool = False
@@ -115,7 +117,8 @@ class RowValues(NamedTuple):
 
 
 class RowReader(Protocol):
-    def read(self, rows: RowBatch) -> RowValues: ...
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+        """The values of a batch. columns: the entity's first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ def _joined_structs(parts: Sequence[StructRows], sizes: Sequence[int]) -> Struct
 def _written(
     rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> RowChunk:
-    parts, rejects, more = job.reader.read(rows)
+    parts, rejects, more = job.reader.read(rows, job.columns)
     accepted = accepted_rows(rows.size, rejects)
     parts = [(number, _renumbered(job.columns[number], part, order)) for number, part in parts]
     if len(rejects.rows):

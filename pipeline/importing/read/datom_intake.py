@@ -179,9 +179,7 @@ class DatomIntake(Intake[DatomSource]):
     def _names(self, number: int) -> Mapping[str, str]:
         return {LINE: LINE}
 
-    def _reader(
-        self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot
-    ) -> DatomReader:
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> DatomReader:
         return DatomReader(self._places, found.ids, database)
 
     def chunks(self, jobs: Sequence[SourceJob]) -> list[RowChunk]:

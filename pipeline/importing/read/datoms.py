@@ -5,7 +5,7 @@ For tasks. Entities are resolved later (`ids`, `keys`); here their numbers are k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
 from adalog.pipeline.importing.files.edn_lines import LINE
 from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch
-from adalog.pipeline.importing.read.chunks import Reason, RowValues, rejects_for, rejects_of
+from adalog.pipeline.importing.read.chunks import ColumnPlan, Reason, RowValues, rejects_for, rejects_of
 from adalog.pipeline.importing.read.edn_columns import LIMITS, TupleShape, bigdec, bigint, spelt_of, values_of
 from adalog.pipeline.importing.read.ids import NO_ENTITY, Ids
 from adalog.pipeline.importing.read.typed_columns import (
@@ -164,7 +164,7 @@ class DatomReader:
     database: ShippedSnapshot | None = None
     own: str | None = None
 
-    def read(self, rows: RowBatch) -> RowValues:
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
         if self.own is not None:
             return self._columns(rows, self.places[self.own])
         datoms = cut(rows.columns[LINE].values)
@@ -274,7 +274,7 @@ class DatomReader:
         if place.type == "tuple":
             return values_of(values, rows, place.type, place.shape, self._entity)
         number = _NUMBERS.get(place.type)
-        if number is not None:
+        if number is not None and not pa.types.is_decimal(values.type):
             return one_by_one(
                 values, rows, lambda text: spelt_of(number(text), place.type, place.shape, self._entity)
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -36,14 +35,11 @@ JOINING: Final = "|"
 """Between the texts of a key of several columns."""
 
 
-@dataclass(frozen=True, slots=True)
 class EntityReader:
-    """Reads rows of which each is about an entity. columns: that of the entity first."""
+    """Reads rows of which each is about an entity."""
 
-    columns: tuple[ColumnPlan, ...]
-
-    def read(self, rows: RowBatch) -> RowValues:
-        return _values(rows, self.columns)
+    def read(self, rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
+        return _values(rows, columns)
 
 
 def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
@@ -224,7 +220,14 @@ def _read(column: ColumnPlan, rows: RowBatch, size: int) -> TypedColumn:
             return TypedColumn(numbers, every[:0])
         keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
         return TypedColumn([ValuePart(column.domain, every, np.zeros(size, np.int32), keys)], every[:0])
-    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split, rounded=column.rounded)
+    return typed(
+        rows.columns[column.name],
+        column.read_as,
+        column.value_type,
+        column.split,
+        rounded=column.rounded,
+        notation=column.notation,
+    )
 
 
 def _unreadable(rejected: list[Rejects], has_entity: NDArray[np.bool_], bad: Int32s, malformed: Int32s) -> Rejects:

@@ -133,8 +133,8 @@ class Intake(ABC, Generic[S]):
         """What is said of a source's rejected rows."""
 
     @abstractmethod
-    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
-        """Reads the rows of a source with these columns."""
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        """Reads the rows of a source."""
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         """The job of the tasks that read each source."""
@@ -146,7 +146,7 @@ class Intake(ABC, Generic[S]):
                 folder,
                 buckets,
                 secrets,
-                self._reader(columns, found, database),
+                self._reader(found, database),
                 self._runner.chunk_rows,
             )
             for number, columns in enumerate(found.columns)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.store.files.addresses import check_name
 
 FORMATS: Final = {
@@ -50,8 +51,8 @@ class ColumnMapping:
     type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
     attribute whose value names an entity; create: a missing one is created. replaces: a row's values are all that
     its entity has. retracts: a row without a value retracts those that its entity has. round: instants are rounded
-    to milliseconds. structs: the values are entities that the column's structs describe. place: the file, line and
-    column of the mapping.
+    to milliseconds. notation: how texts are written. structs: the values are entities that the column's structs
+    describe. place: the file, line and column of the mapping.
     """
 
     attribute: Keyword
@@ -66,6 +67,7 @@ class ColumnMapping:
     place: str = field(default="", compare=False, repr=False)
     columns: tuple[str, ...] = ()
     round: bool = False
+    notation: Notation = PLAIN
     structs: StructMapping | None = None
 
     @property

@@ -13,6 +13,7 @@ from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.hints import nearest, proposed
 from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.files.notation import Notation
 from adalog.pipeline.importing.files.options import check_option, has_option
 from adalog.pipeline.importing.read.mapping import (
     DATOMS,
@@ -51,6 +52,8 @@ _TYPES: Final = {
 }
 # A column with one of these has structs.
 _STRUCTS: Final = ("entity", "attributes", "entries")
+# The entries that say how texts are written, with their fields.
+_NOTATION: Final = {"format": "pattern", "zone": "zone", "decimal": "decimal", "grouping": "grouping"}
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 
 
@@ -223,7 +226,8 @@ class _Reader:
             self._refuse(
                 node, "`entity` is an attribute and a column, as {attribute: person/id, column: id}, or new"
             )
-        entries = self._entries(node, "`entity`", {"attribute", "column", "columns", "type"}, {"attribute"})
+        known = {"attribute", "column", "columns", "type", *_NOTATION}
+        entries = self._entries(node, "`entity`", known, {"attribute"})
         if ("column" in entries) == ("columns" in entries):
             self._refuse(node, "`entity` has a `column`, or several `columns`")
         return ColumnMapping(
@@ -232,6 +236,7 @@ class _Reader:
             type=self._type(entries),
             place=self._place(node),
             columns=self._columns(entries),
+            notation=self._notation(entries),
         )
 
     def _columns(self, entries: Mapping[str, yaml.Node]) -> tuple[str, ...]:
@@ -239,7 +244,7 @@ class _Reader:
         node = entries.get("columns")
         if node is None:
             return ()
-        for unwanted in sorted({"column", "type", "split", "mode"} & entries.keys()):
+        for unwanted in sorted({"column", "type", "split", "mode", "round", *_NOTATION} & entries.keys()):
             self._refuse(entries[unwanted], f"`{unwanted}` does not go with `columns`, whose texts are joined")
         if not isinstance(node, yaml.SequenceNode) or len(node.value) < 2:
             self._refuse(node, "`columns` is a list of two columns or more")
@@ -301,11 +306,12 @@ class _Reader:
             "mode",
             "nulls",
             "round",
+            *_NOTATION,
         }
         entries = self._entries(node, name, known)
         if ("column" in entries or "columns" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")
-        for needing in {"mode", "nulls"} & entries.keys() if "value" in entries else ():
+        for needing in {"mode", "nulls", *_NOTATION} & entries.keys() if "value" in entries else ():
             self._refuse(entries[needing], f"`{needing}` goes with `column`")
         if "create" in entries and "ref" not in entries:
             self._refuse(entries["create"], "`create` goes with `ref`")
@@ -331,6 +337,7 @@ class _Reader:
             self._place(key),
             self._columns(entries),
             self._round(entries),
+            self._notation(entries),
         )
 
     def _round(self, entries: Mapping[str, yaml.Node]) -> bool:
@@ -339,6 +346,14 @@ class _Reader:
         if self._text(entries["round"], "`round`") != "milliseconds":
             self._refuse(entries["round"], "`round` is milliseconds")
         return True
+
+    def _notation(self, entries: Mapping[str, yaml.Node]) -> Notation:
+        given = {name: self._text(entries[key], f"`{key}`") for key, name in _NOTATION.items() if key in entries}
+        try:
+            return Notation(**given)
+        except ValueError as error:
+            # Its message begins with the entry's name.
+            self._refuse(entries[str(error).split("`")[1]], str(error))
 
     def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
         if "type" not in entries:

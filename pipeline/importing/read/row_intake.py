@@ -16,6 +16,7 @@ from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
+from adalog.pipeline.importing.files.notation import NUMBERS
 from adalog.pipeline.importing.files.rows import NestedColumns, Survey
 from adalog.pipeline.importing.read.chunks import (
     DELETED,
@@ -185,8 +186,8 @@ class RowIntake(Intake[RowSource]):
             )
         return survey
 
-    def _reader(self, columns: tuple[ColumnPlan, ...], found: ImportBasis, database: ShippedSnapshot) -> RowReader:
-        return EntityReader(columns)
+    def _reader(self, found: ImportBasis, database: ShippedSnapshot) -> RowReader:
+        return EntityReader()
 
     def _names(self, number: int) -> Mapping[str, str]:
         return self._columns[number].names
@@ -203,12 +204,15 @@ class RowIntake(Intake[RowSource]):
         for each, wanted in zip(source.placed, found.columns[number], strict=False):
             column, kept = each.mapping, ""
             name = column.attribute
+            kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
+            if wanted.read_as == "instant" and not wanted.rounded:
+                kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [
                     f"there is no value for {name if column.ref is None else column.ref}, which names the entity",
-                    f"{name}: a value cannot be read as {with_article(wanted.read_as)}{kept}",
+                    f"{name}: a value cannot be read as {kind}{kept}",
                     f"{name}: no entity has this {column.ref}, in the database or in this import",
                     *contested(name),
                 ]
@@ -264,6 +268,8 @@ def _implied(source: RowSource, placed: PlacedColumn, survey: Survey) -> tuple[s
         return "ref", many
     if column.type is not None:
         return column.type, many
+    if column.notation.is_of_instants:
+        return "instant", many
     if not column.names:
         return type_name(column.value), many
     kinds = survey.columns.get(name, {})
@@ -338,9 +344,14 @@ def _resolved(
         value_type = str(meant.kind.value_type)
         read_as = naming(column).type or value_type
         plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split, outer=each.outer)
-        plan = replace(plan, replaces=column.replaces, retracts=column.retracts, rounded=column.round)
-        if column.round and read_as != "instant":
-            raise _wrong(source, column, f"has `round`, which goes with instants, and is {with_article(read_as)}")
+        plan = replace(
+            plan,
+            replaces=column.replaces,
+            retracts=column.retracts,
+            rounded=naming(column).round,
+            notation=naming(column).notation,
+        )
+        _check_notation(source, naming(column), read_as)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
         if column.structs is not None:
@@ -397,6 +408,25 @@ def _check_parts(source: RowSource, placed: PlacedColumn, survey: Survey | None)
             raise invalid_argument(
                 f"{column.place}: column {name} of source {source.name} has values of the type {min(kinds)}, and "
                 "the parts of a key are texts, whole numbers or booleans"
+            )
+
+
+def _check_notation(source: RowSource, column: ColumnMapping, read_as: str) -> None:
+    """Raises ARG_INVALID for a notation of another type's values."""
+    notation = column.notation
+    for entry, given, types in (
+        ("round", column.round, "instants"),
+        ("format", notation.pattern, "instants"),
+        ("zone", notation.zone, "instants"),
+        ("decimal", notation.decimal != ".", "numbers"),
+        ("grouping", notation.grouping, "numbers"),
+    ):
+        if given and read_as not in (NUMBERS if types == "numbers" else {"instant"}):
+            raise _wrong(
+                source,
+                column,
+                f"has `{entry}`, which goes with {types}, and is {with_article(read_as)}; give the `type` that its "
+                "texts are read as",
             )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import ColumnPart, FileColumn
 from adalog.pipeline.importing.files.rows import Int32s as Int32s
 from adalog.pipeline.importing.files.rows import Int64s as Int64s
@@ -57,18 +59,26 @@ class TypedColumn:
 
 
 def typed(
-    column: FileColumn, read_as: str, value_type: str, split: str | None = None, *, rounded: bool = False
+    column: FileColumn,
+    read_as: str,
+    value_type: str,
+    split: str | None = None,
+    *,
+    rounded: bool = False,
+    notation: Notation = PLAIN,
 ) -> TypedColumn:
     """A column's values. Nulls are no values; nor is blank text unless read as a string. rounded: instants are
     rounded to milliseconds; others that are finer cannot be read."""
-    found = [_typed(part, read_as, value_type, split, rounded=rounded) for part in column.parts]
+    found = [_typed(part, read_as, value_type, split, notation, rounded=rounded) for part in column.parts]
     bad = [column.bad, *(each.bad for each in found)]
     return TypedColumn(
         by_domain([part for each in found for part in each.parts]), np.unique(np.concatenate(bad)).astype(np.int32)
     )
 
 
-def _typed(part: ColumnPart, read_as: str, value_type: str, split: str | None, *, rounded: bool) -> TypedColumn:
+def _typed(
+    part: ColumnPart, read_as: str, value_type: str, split: str | None, notation: Notation, *, rounded: bool
+) -> TypedColumn:
     rows, array = part.rows, part.values
     if part.digits:
         array, rows = _filtered(array, rows, array.is_valid())
@@ -89,11 +99,35 @@ def _typed(part: ColumnPart, read_as: str, value_type: str, split: str | None, *
         outside = _unreadable(array, rounded=rounded)
         bad = np.unique(rows[outside])
         array, rows = _filtered(array, rows, pa.array(~outside))
-    short = _short(array, rows, read_as, value_type)
-    if short is not None:
-        return TypedColumn(short, bad)
-    found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type, rounded=rounded))
+    if notation.is_of_numbers and _is_text(array.type):
+        array = notation.plain_numbers(array)
+        bad = np.unique(rows[array.is_null().to_numpy(zero_copy_only=False)])
+        array, rows = _filtered(array, rows, array.is_valid())
+    if notation.is_of_instants and getattr(array.type, "tz", None) is None:
+        found = _instants_in(array, rows, value_type, notation, rounded=rounded)
+    else:
+        short = _short(array, rows, read_as, value_type)
+        if short is not None:
+            return TypedColumn(short, bad)
+        found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type, rounded=rounded))
     return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
+
+
+def _instants_in(
+    array: pa.Array, rows: Int32s, value_type: str, notation: Notation, *, rounded: bool
+) -> TypedColumn:
+    """Instants of a notation: texts and whole numbers by its pattern, others in its zone unless they have one."""
+    if notation.pattern is not None and (_is_text(array.type) or pa.types.is_integer(array.type)):
+        return one_by_one(
+            array.cast(pa.large_string()),
+            rows,
+            lambda text: _spelt(notation.instant(text, rounded=rounded), "instant", value_type),
+        )
+    if pa.types.is_timestamp(array.type):
+        array = pa.array(_milliseconds(array)).cast(pa.timestamp("ms"))
+    return one_by_one(
+        array, rows, lambda raw: constant(raw, "instant", value_type, rounded=rounded, zone=notation.tz)
+    )
 
 
 def by_domain(parts: Sequence[ValuePart]) -> list[ValuePart]:
@@ -150,11 +184,15 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
 
 
 def _instants(array: pa.Array) -> Int64s:
-    ticks = array.cast(pa.int64()).to_numpy()
-    per = _PER_UNIT[array.type.unit]
-    milliseconds = ticks * per if per > 0 else (ticks + -per // 2) // -per
-    codes: Int64s = milliseconds + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
+    codes: Int64s = _milliseconds(array) + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
     return codes
+
+
+def _milliseconds(array: pa.Array) -> Int64s:
+    """Moments as milliseconds since 1970, rounded."""
+    ticks: Int64s = array.cast(pa.int64()).to_numpy()
+    per = _PER_UNIT[array.type.unit]
+    return ticks * per if per > 0 else (ticks + -per // 2) // -per
 
 
 def _unreadable(array: pa.Array, *, rounded: bool) -> NDArray[np.bool_]:
@@ -191,9 +229,11 @@ def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
     return ValuePart(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
 
 
-def constant(raw: Any, read_as: str, value_type: str, *, rounded: bool = False) -> SpeltKey | None:
+def constant(
+    raw: Any, read_as: str, value_type: str, *, rounded: bool = False, zone: tzinfo = UTC
+) -> SpeltKey | None:
     """(domain, code or key) of a single value; None if it cannot be read."""
-    return _spelt(from_file(read_as, raw, rounded=rounded), read_as, value_type)
+    return _spelt(from_file(read_as, raw, rounded=rounded, zone=zone), read_as, value_type)
 
 
 def _spelt(value: Any | None, read_as: str, value_type: str) -> SpeltKey | None:

@@ -117,7 +117,7 @@ class CsvFiles:
             for row in self._scanner.rows(piece, 2):
                 if not self.header:
                     return [f"_c{number}" for number in range(len(row.cells))]
-                return [_text(cell) for cell in row.cells]
+                return ["" if cell is None else cell.decode() for cell in row.cells]
         return []
 
     def _pieces(self, split: FileSplit, *, head: bool = False) -> Iterator[tuple[bytes, bool]]:

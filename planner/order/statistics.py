@@ -12,6 +12,7 @@ from math import prod
 
 from adalog.datalog.ast import Const, LookupRef
 from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Node, variables
 from adalog.planner.scope.comparisons import equates, narrows
@@ -56,6 +57,11 @@ class Statistics:
     relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     check: Callable[[], None] = _go_on
     _sizes: dict[logical.DatomAtom, PatternSize] = field(default_factory=dict)
+
+    def is_ref(self, source: str, attribute: object) -> bool:
+        """Whether an attribute of a source holds refs."""
+        found = self.databases[source].attribute(attribute) if isinstance(attribute, Keyword) else None
+        return found is not None and found.is_ref
 
     def size(self, atom: logical.DatomAtom) -> PatternSize:
         """The size of a data pattern; of all attributes together where the attribute is a variable."""

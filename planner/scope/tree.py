@@ -12,6 +12,7 @@ from adalog.planner.model.logical import AndNode, Node, RelationAtom
 from adalog.planner.model.nested import PlanInner
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.attribute_entities import IsRef, with_attribute_entities
+from adalog.planner.scope.closures import PathOf, with_closures
 from adalog.planner.scope.rulebook import RuleBook
 from adalog.planner.scope.scoping import Scope, Scoping
 
@@ -45,11 +46,13 @@ def tree_of(
     relations: frozenset[str],
     plan_inner: PlanInner,
     is_ref: IsRef = lambda source, attribute: False,
+    path_of: PathOf = lambda source, attribute: None,
     *,
     linear: bool = True,
 ) -> Tree:
-    """Resolves the scopes of a query and of the rules it reaches. `is_ref`: as far as the schemas are known."""
-    query = with_attribute_entities(query, relations, is_ref)
+    """Resolves the scopes of a query and of the rules it reaches. `is_ref`, `path_of`: as far as the schemas are
+    known."""
+    query = with_attribute_entities(with_closures(query, relations, path_of), relations, is_ref)
     scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
     given: list[str] = []
     atoms: list[Node] = []

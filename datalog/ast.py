@@ -12,8 +12,10 @@ from typing import Any
 from adalog.datalog.aggregates import AGGREGATES, GREATEST, LEAST, TALLY, Aggregate, Reduction
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import PullPattern
+from adalog.datalog.terms import Argument as Argument
 from adalog.datalog.terms import Blank as Blank
 from adalog.datalog.terms import Const as Const
+from adalog.datalog.terms import Expression as Expression
 from adalog.datalog.terms import LookupRef as LookupRef
 from adalog.datalog.terms import Source as Source
 from adalog.datalog.terms import Term as Term
@@ -74,19 +76,20 @@ class Predicate:
     """`[(name arg …)]`: keeps the rows for which the built-in is true."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     """`[(name arg …) binding]`. `query`: what the name `q` calls, its arguments in the order of the query's inputs
-    without `%`, `$` always among them."""
+    without `%`, `$` always among them. `keeps_nil`: a nil result is the value, and does not drop the row."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     binding: Binding
     query: Query | None = None
+    keeps_nil: bool = False
     position: Position | None = position_field()
 
 

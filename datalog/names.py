@@ -18,6 +18,9 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
             found.setdefault(term.name, term.position)
         elif isinstance(term, ast.LookupRef):
             add(term.value)
+        elif isinstance(term, ast.Expression):
+            for argument in term.args:
+                add(argument)
 
     for clause in clauses:
         match clause:

@@ -18,7 +18,7 @@ from adalog.datalog.parsing.pull import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
 from adalog.executor.answer.duplicates import dropped
-from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, write_part
+from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, widened, write_part
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
@@ -178,10 +178,11 @@ class QueryEngine:
             while True:
                 try:
                     parts = self._written(question, output, cancel)
+                    different = mixed(parts)
+                    parts = parts if different else widened(output, parts)
                 except BaseException:
                     output.discard()
                     raise
-                different = mixed(parts)
                 if not different:
                     return settled(output, parts)
                 # A type that no task could know alone.

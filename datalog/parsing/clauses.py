@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import FIND_AGGREGATES
-from adalog.datalog.builtins import BUILTINS, Builtin
+from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
-from adalog.datalog.parsing.foreign_names import GROUPS, USAGES, instead_of_builtin, instead_of_operator
+from adalog.datalog.parsing.calls import CallParser
+from adalog.datalog.parsing.foreign_names import instead_of_builtin, instead_of_operator
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
     constant,
     invalid,
+    is_call,
     is_source,
     is_symbol,
     is_variable,
@@ -31,12 +33,6 @@ from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
-# In Clojure these take texts and patterns.
-_OF_PATTERNS = {
-    f"{namespace}{name}": f"re-{name}"
-    for namespace in ("", "clojure.string/")
-    for name in ("replace", "replace-first")
-}
 
 
 @dataclass(frozen=True)
@@ -150,12 +146,8 @@ class ClauseParser:
             attribute, value = form.items
             held = variable(value) if is_variable(value) else constant(value)
             return ast.LookupRef(constant(attribute), held, position=form.position)
-        if form.kind == "list" and form.items and is_symbol(form.items[0]):
-            hint = f"bind its value first: [{shown(form)} ?x]"
-            if (name := form.items[0].value.name) in FIND_AGGREGATES and len(form.items) == 2:
-                bound = f"; the built-in's value is bound first: [{shown(form)} ?x]" if name in BUILTINS else ""
-                hint = f"{GROUPS}{bound}"
-            raise invalid(form, f"a call cannot stand here; {hint}")
+        if is_call(form):
+            raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
         return constant(form)
 
     @staticmethod
@@ -178,24 +170,12 @@ class ClauseParser:
             return self._nested(form, call, rest)
         if name in CONNECTIVES and any(each.kind == "vector" and _is_clause(each) for each in arguments):
             raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
-        if name in _OF_PATTERNS and len(arguments) > 1 and arguments[1].is_regex:
-            name = _OF_PATTERNS[name]
-        built_in = BUILTINS.get(name)
-        if built_in is None:
-            if name in (self.rules or ()):
-                raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
-            raise unknown(head, f"there is no built-in {name}{_prefixed(call) or instead_of_builtin(name)}")
-        if name in ("and", "or") and any(each.kind == "list" for each in arguments):
-            raise invalid(call, _joined(name, arguments))
-        args = tuple(self._argument(argument, built_in) for argument in arguments)
-        given = sum(not isinstance(arg, ast.Source) for arg in args)
-        most = built_in.max_args
-        if given < built_in.min_args or (most is not None and given > most):
-            usage = f", as in {USAGES[name]}" if name in USAGES else ""
-            raise unknown(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}{usage}")
+        if name in (self.rules or ()) and name not in BUILTINS:
+            raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
+        read = CallParser(self._source, self._term).call(call)
         if not rest:
-            return ast.Predicate(name, args, position=form.position)
-        return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
+            return ast.Predicate(read.name, read.args, position=form.position)
+        return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
 
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
         if not rest:
@@ -204,15 +184,6 @@ class ClauseParser:
         binding = parse_binding(rest[0], "a binding")
         check_binding(query, binding, rest[0])
         return ast.Function("q", args, binding, query, position=form.position)
-
-    def _argument(self, form: Form, built_in: Builtin) -> ast.Term | ast.Source:
-        if is_source(form):
-            if not built_in.needs_database:
-                raise invalid(form, f"({built_in.name} …) takes no source")
-            return self._source(form)
-        if is_symbol(form) and form.value.name == "_":
-            raise invalid(form, "an argument cannot be _: name a variable")
-        return self._term(form)
 
     # Compound clauses
 
@@ -400,20 +371,6 @@ def _joined(name: str, calls: Sequence[Form]) -> str:
     return f"conditions are clauses: {written if name == 'and' else f'(or {written})'}"
 
 
-def _prefixed(call: Form) -> str:
-    """What to write for `(?x > 3)`, or nothing."""
-    items = call.items
-    if len(items) != 3 or not is_symbol(items[1]) or items[1].value.name not in BUILTINS:
-        return ""
-    return f"; the name of a built-in comes first: [({shown(items[1])} {shown(items[0])} {shown(items[2])})]"
-
-
 def _is_clause(form: Form) -> bool:
     """Whether a form in the place of a term looks like a data pattern or a call."""
     return form.kind == "list" or (form.kind == "vector" and bool(form.items) and is_variable(form.items[0]))
-
-
-def _arity(least: int, most: int | None) -> str:
-    if most is None:
-        return f"at least {arguments(least)}"
-    return arguments(least) if least == most else f"{least} to {most} arguments"

@@ -26,6 +26,11 @@ def is_variable(form: Form) -> bool:
     return is_symbol(form) and form.value.name not in _SPECIAL and form.value.name != "_" and not is_source(form)
 
 
+def is_call(form: Form) -> bool:
+    """A list that begins with a name: `(inc ?x)`."""
+    return form.kind == "list" and bool(form.items) and is_symbol(form.items[0])
+
+
 def shown(form: Form) -> str:
     """The form as text, cut short."""
     return writer.shown(form.value)

@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,8 +20,10 @@ from adalog.executor.answer.result import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch
+from adalog.store.values.decimals import DecimalDigits, digits_among
 
 _AT_ONCE: Final = 1 << 18
+_DECIMAL: Final = "bigdec"
 _TEXT: Final = pa.large_string()
 _TYPES: Final = {
     "long": pa.int64(),
@@ -52,7 +56,8 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class ParquetPart:
-    """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`."""
+    """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`; of
+    bigdecs with their digits before and after the point."""
 
     file: str
     rows: int
@@ -64,8 +69,8 @@ def write_part(
 ) -> ParquetPart:
     """Writes rows, columns of codes, as file number so and so. Raises OSError; then there is no such file."""
     file = f"{output.stem}-{number}.parquet"
-    kinds = tuple("any" if place in output.texts else type_of(column) for place, column in enumerate(codes))
-    schema = pa.schema([(name, _TYPES.get(kind, _TEXT)) for name, kind in zip(names, kinds, strict=True)])
+    kinds = tuple("any" if place in output.texts else _kind(column, values) for place, column in enumerate(codes))
+    schema = pa.schema([(name, _arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)])
     size = len(codes[0])
     made, temporary = Path(output.folder) / file, Path(output.folder) / f".{file}.tmp"
     try:
@@ -82,7 +87,29 @@ def write_part(
     return ParquetPart(file, size, kinds)
 
 
+def _kind(codes: Column, values: Scratch) -> str:
+    kind = type_of(codes)
+    if kind != _DECIMAL:
+        return kind
+    digits = digits_among(values.decode_many(np.unique(codes)))
+    return "any" if digits.type is None else f"{_DECIMAL} {digits.whole} {digits.fraction}"
+
+
+def _arrow_type(kind: str) -> pa.DataType:
+    digits = _digits(kind)
+    return _TYPES.get(kind, _TEXT) if digits is None else digits.type
+
+
+def _digits(kind: str) -> DecimalDigits | None:
+    """Of a part's column, if it has bigdecs."""
+    name, *digits = kind.split()
+    return DecimalDigits(*map(int, digits)) if name == _DECIMAL else None
+
+
 def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
+    if _digits(kind) is not None:
+        distinct, index = np.unique(codes, return_inverse=True)
+        return pa.array(values.decode_many(distinct), _arrow_type(kind)).take(pa.array(index))
     wanted = _TYPES.get(kind)
     if wanted is None:
         return pa.array([write(value) for value in values.decode_many(codes)], _TEXT)
@@ -97,9 +124,34 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
 
 
 def mixed(parts: Collection[ParquetPart]) -> frozenset[int]:
-    """The places of columns that have values of several types in all."""
-    columns = list(zip(*(part.types for part in parts if part.rows), strict=True))
-    return frozenset(place for place, kinds in enumerate(columns) if len(set(kinds)) > 1)
+    """The places of columns that have values of several types in all, or bigdecs that no column holds."""
+    return frozenset(place for place, kinds in enumerate(_columns(parts)) if _common(kinds) is None)
+
+
+def widened(output: Output, parts: Sequence[ParquetPart]) -> list[ParquetPart]:
+    """The files with the same type of decimals in all. Raises OSError."""
+    kinds = tuple(_common(each) or "any" for each in _columns(parts))
+    made = []
+    for part in parts:
+        own = list(map(_arrow_type, part.types))
+        if part.rows and own != list(map(_arrow_type, kinds)):
+            part = _rewritten(output, part, 0, part.rows, kinds)
+        made.append(part)
+    return made
+
+
+def _columns(parts: Collection[ParquetPart]) -> list[tuple[str, ...]]:
+    """The types of each column in the files with rows."""
+    return list(zip(*(part.types for part in parts if part.rows), strict=True))
+
+
+def _common(kinds: Sequence[str]) -> str | None:
+    """The type of a column that has these in its files; None if there is none."""
+    digits = [each for each in map(_digits, kinds) if each is not None]
+    if len(digits) < len(kinds):
+        return kinds[0] if len(set(kinds)) == 1 else None
+    every = reduce(DecimalDigits.union, digits)
+    return None if every.type is None else f"{_DECIMAL} {every.whole} {every.fraction}"
 
 
 def trimmed(output: Output, parts: Sequence[ParquetPart], start: int, stop: int | None) -> list[ParquetPart]:
@@ -113,21 +165,25 @@ def trimmed(output: Output, parts: Sequence[ParquetPart], start: int, stop: int 
         elif last - first == part.rows:
             kept.append(part)
         else:
-            kept.append(_cut(output, part, first, last))
+            kept.append(_rewritten(output, part, first, last, part.types))
     return kept
 
 
-def _cut(output: Output, part: ParquetPart, first: int, last: int) -> ParquetPart:
+def _rewritten(output: Output, part: ParquetPart, first: int, last: int, kinds: tuple[str, ...]) -> ParquetPart:
+    """A file with some of its rows, and columns of these types."""
     made, temporary = Path(output.folder) / part.file, Path(output.folder) / f".{part.file}.tmp"
-    with pq.ParquetFile(made) as file, pq.ParquetWriter(temporary, file.schema_arrow) as writer:
+    names = pq.read_schema(made).names
+    schema = pa.schema([(name, _arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)])
+    with pq.ParquetFile(made) as file, pq.ParquetWriter(temporary, schema) as writer:
         at = 0
         for batch in file.iter_batches(_AT_ONCE):
             here = batch.slice(max(first - at, 0), max(0, min(last, at + batch.num_rows) - max(first, at)))
             if len(here):
-                writer.write_batch(here)
+                columns = [column.cast(kind) for column, kind in zip(here.columns, schema.types, strict=True)]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
             at += batch.num_rows
     temporary.replace(made)
-    return ParquetPart(part.file, last - first, part.types)
+    return ParquetPart(part.file, last - first, kinds)
 
 
 def settled(output: Output, parts: Sequence[ParquetPart]) -> list[ParquetPart]:

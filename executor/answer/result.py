@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +20,7 @@ from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
+from adalog.store.values.decimals import decimal_column
 from adalog.store.values.layout import TAG_STRING, tag_of, tags_of
 
 if TYPE_CHECKING:
@@ -106,17 +108,19 @@ class Result:
 
     def to_arrow(self) -> pa.Table:
         """One Arrow column each; columns of several types are written as EDN text."""
+        arrays = [self._arrow_column(i) for i in range(len(self.columns))]
+        return pa.table(arrays, names=[column.name for column in self.columns])
+
+    def _arrow_column(self, index: int) -> pa.Array:
         from adalog.datalog.edn import write
 
-        arrays = []
-        for i in range(len(self.columns)):
-            try:
-                if i in self.pulled:
-                    raise ValueError("maps have no Arrow type")
-                arrays.append(self.values.to_arrow(self.codes_of(i, 0, self.size)))
-            except ValueError:
-                arrays.append(pa.array([write(value) for value in self.column(i)], pa.string()))
-        return pa.table(arrays, names=[column.name for column in self.columns])
+        decimals = decimal_column(self.column(index)) if self.columns[index].type == "bigdec" else None
+        if decimals is not None:
+            return decimals
+        with suppress(ValueError):
+            if index not in self.pulled:
+                return self.values.to_arrow(self.codes_of(index, 0, self.size))
+        return pa.array([write(value) for value in self.column(index)], pa.string())
 
 
 def type_of(codes: Codes) -> str:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
 from adalog.planner.model.paths import PathName
@@ -186,13 +187,16 @@ class _Query:
             elif isinstance(term, ast.Const):
                 self.to.constants.update(lookups_in(term.value))
 
-    def call(self, clause: ast.Predicate | ast.Function, source: str, entities: _Entities) -> None:
-        self.constant_terms(clause.args, source)
+    def call(self, clause: ast.Predicate | ast.Function | ast.Expression, source: str, entities: _Entities) -> None:
+        self.constant_terms((each for each in clause.args if not isinstance(each, ast.Expression)), source)
+        for each in clause.args:
+            if isinstance(each, ast.Expression):
+                self.call(each, source, entities)
         if isinstance(clause, ast.Function) and clause.query is not None:
             self.within(clause, clause.query, source, entities)
             return
         built_in = BUILTINS.get(clause.name)
-        if built_in is not None and not built_in.needs_database:
+        if clause.name in CONDITIONALS or (built_in is not None and not built_in.needs_database):
             return
         given = [each.name for each in clause.args if isinstance(each, ast.Source)]
         database = self.name(given[0], source) if given else source
@@ -206,7 +210,8 @@ class _Query:
                 reads.named.add(each.value)
             else:
                 reads.whole = True
-        if isinstance(entity, ast.Var) and (entity.name, database) not in entities:
+        named = isinstance(entity, ast.Var) and (entity.name, database) in entities
+        if not named and isinstance(entity, ast.Var | ast.Expression):
             reads.unique = True
 
     def within(self, clause: ast.Function, inner: ast.Query, source: str, entities: _Entities) -> None:

@@ -18,7 +18,7 @@ from adalog.cluster.addresses import is_address
 from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import TaskRunner
 from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
-from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
+from adalog.pipeline.exporting.parts import ExportJob, ExportShare, decimals_of, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
 from adalog.pipeline.exporting.value_columns import tags_of
@@ -27,6 +27,7 @@ from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.decimals import DecimalDigits
 
 ROWS: Final = 1 << 21
 """About how many datoms a file has."""
@@ -73,6 +74,8 @@ def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, ro
             for each in attributes
             for share in _shares(snapshot, each, _shipped(manifest, each, database), names[each.ident], rows)
         ]
+        if form == "parquet":
+            shares = _with_decimals(shares, runner)
         files: dict[int, list[File]] = {each.id: [] for each in attributes}
         for written in runner.each("writing", partial(write_shares, job), _tasks(snapshot, shares, rows)):
             for attribute, file in written:
@@ -151,6 +154,17 @@ def _shares(
     for number, (low, high) in enumerate(pairwise(bounds)):
         ident, value_type = str(attribute.ident), str(attribute.kind.value_type)
         yield ExportShare(database, attribute.id, ident, value_type, folder, number, low, high)
+
+
+def _with_decimals(shares: Sequence[ExportShare], runner: TaskRunner) -> list[ExportShare]:
+    """The shares, of which those of bigdecs know the digits of all their attribute's values."""
+    own = [(share,) for share in shares if share.type == "bigdec"]
+    digits: dict[int, DecimalDigits] = {}
+    for found in runner.each("looking at decimals", decimals_of, own) if own else ():
+        for attribute, each in found:
+            digits[attribute] = digits.get(attribute, each).union(each)
+    fitting = {attribute: each for attribute, each in digits.items() if each.type is not None}
+    return [share._replace(decimals=fitting.get(share.attribute)) for share in shares]
 
 
 def _tasks(snapshot: Snapshot, shares: Sequence[ExportShare], rows: int) -> list[tuple[ExportShare, ...]]:

@@ -17,9 +17,11 @@ from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.exporting.edn_columns import lines_of, texts_of
 from adalog.pipeline.exporting.folder import File
 from adalog.pipeline.exporting.target import ExportTarget
-from adalog.pipeline.exporting.value_columns import OtherType, TooLarge, column_of, type_of
+from adalog.pipeline.exporting.value_columns import OtherType, TooLarge, column_of, decimal_texts, type_of
 from adalog.store.tries.columns import Columns
+from adalog.store.values import layout
 from adalog.store.values.codes import Codes
+from adalog.store.values.decimals import DecimalDigits, digits_of
 
 ATTRIBUTE_KEY: Final = "adalog.attribute"
 TYPE_KEY: Final = "adalog.type"
@@ -39,7 +41,7 @@ class ExportJob:
 
 class ExportShare(NamedTuple):
     """An attribute's datoms of the entities from `low` to before `high`: one file, with its number. database: the
-    part that is needed."""
+    part that is needed. decimals: of all the attribute's values, if a column of decimals holds them."""
 
     database: ShippedSnapshot
     attribute: int
@@ -49,6 +51,18 @@ class ExportShare(NamedTuple):
     number: int
     low: int
     high: int
+    decimals: DecimalDigits | None = None
+
+
+def decimals_of(shares: Sequence[ExportShare]) -> list[tuple[int, DecimalDigits]]:
+    """By attribute, the digits of a share's bigdecs."""
+    found = []
+    for share in shares:
+        snapshot = share.database.open()
+        v = snapshot.columns_between(share.attribute, share.low, share.high).v
+        own = v[layout.tags_of(v) == layout.TAG_BIGDEC]
+        found.append((share.attribute, digits_of(decimal_texts(snapshot.codes, own))))
+    return found
 
 
 def write_shares(job: ExportJob, shares: Sequence[ExportShare]) -> list[tuple[int, File]]:
@@ -69,11 +83,13 @@ def write_shares(job: ExportJob, shares: Sequence[ExportShare]) -> list[tuple[in
 
 
 def _write_parquet(file: BinaryIO, job: ExportJob, share: ExportShare, rows: Columns, codes: Codes) -> None:
-    kind = type_of(share.type)
+    kind = type_of(share.type) if share.decimals is None else share.decimals.type
     is_text = share.type not in _NO_DICTIONARY
     fields = [
         pa.field("e", pa.int64(), nullable=False),
-        pa.field("v", pa.dictionary(pa.int32(), kind) if is_text else kind, nullable=False),
+        pa.field(
+            "v", pa.dictionary(pa.int32(), kind) if is_text and share.decimals is None else kind, nullable=False
+        ),
         pa.field("t", pa.int64(), nullable=False),
     ]
     if job.history:
@@ -100,6 +116,8 @@ def _parquet_columns(rows: Columns, share: ExportShare, history: bool, codes: Co
     """The columns of a row group, or of several, where the values are large."""
     try:
         v = column_of(codes, rows.v, share.type)
+        if share.decimals is not None:
+            v = v.dictionary.cast(share.decimals.type).take(v.indices)
     except TooLarge:
         for half in _halves(rows):
             yield from _parquet_columns(half, share, history, codes)

@@ -107,6 +107,11 @@ def _text(keys: pa.LargeBinaryArray) -> pa.Array:
     return small(keys.cast(pa.large_string()))
 
 
+def decimal_texts(codes: Codes, v: Int64s) -> pa.Array:
+    """The distinct values of bigdecs as texts."""
+    return codes.dictionaries()[layout.TAG_BIGDEC].gather(np.unique(v) & _PAYLOAD).cast(pa.large_string())
+
+
 def uuid_texts(keys: pa.LargeBinaryArray) -> pa.Array:
     """UUIDs of 16 bytes as their 36 characters."""
     content = _fixed(keys, np.dtype("V16")).view(np.uint8).reshape(-1, 16)

@@ -13,10 +13,11 @@ from adalog.datalog.names import names_in, targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import AndNode, Node, Term, everything, variables
+from adalog.planner.model.logical import COMPARISONS, AndNode, Node, Term, everything, variables
 from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
+from adalog.planner.scope.calls import CallScoping
 from adalog.planner.scope.resolve import plain_value
 from adalog.planner.scope.rulebook import RuleBook
 
@@ -73,9 +74,7 @@ class Scoping:
             case ast.Pattern():
                 return self.pattern(clause, scope, source)
             case ast.Predicate():
-                extra: list[Node] = []
-                args = tuple(self.argument(a, scope, source, extra) for a in clause.args)
-                return [*extra, logical.PredicateAtom(clause.name, args, clause.position)]
+                return self.predicate(clause, scope, source)
             case ast.Function():
                 return self.function(clause, scope, source)
             case ast.And():
@@ -130,6 +129,20 @@ class Scoping:
             raise AdalogError(Code.QUERY_INVALID, "an argument cannot be _: name a variable", argument.position)
         return self.term(argument, scope, source, extra)
 
+    def calls(self, scope: Scope, source: str, extra: list[Node]) -> CallScoping:
+        return CallScoping(lambda each: self.argument(each, scope, source, extra), self.fresh, extra)
+
+    def predicate(self, clause: ast.Predicate, scope: Scope, source: str) -> list[Node]:
+        extra: list[Node] = []
+        calls = self.calls(scope, source, extra)
+        if clause.name in COMPARISONS:
+            # What compares variables finds their values.
+            args, tree = calls.flat(clause.args), None
+        else:
+            args, tree = calls.arguments(clause)
+        name = clause.name if tree is None else logical.TREE
+        return [*extra, logical.PredicateAtom(name, args, clause.position, tree=tree)]
+
     def pattern(self, clause: ast.Pattern, scope: Scope, source: str) -> list[Node]:
         name = source if clause.source.name == "$" else clause.source.name
         extra: list[Node] = []
@@ -144,19 +157,21 @@ class Scoping:
         subquery, given = None, clause.args
         if clause.query is not None:
             subquery, given = subquery_of(clause, source, self.plan_inner)
-        args = tuple(self.argument(a, scope, source, nodes) for a in given)
+        args, tree = self.calls(scope, source, nodes).arguments(replace(clause, args=given))
+        name = clause.name if tree is None else logical.TREE
         binding = clause.binding
         if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
             outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
             called = replace(subquery, given=args)
             return [*nodes, logical.RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
-            return [
-                *nodes,
-                logical.FunctionAtom(clause.name, args, scope[binding.target.name], clause.position, subquery),
-            ]
+            out = scope[binding.target.name]
+            atom = logical.FunctionAtom(
+                name, args, out, clause.position, subquery, tree=tree, keeps_nil=clause.keeps_nil
+            )
+            return [*nodes, atom]
         result = self.fresh(clause.name)
-        nodes.append(logical.FunctionAtom(clause.name, args, result, clause.position, subquery))
+        nodes.append(logical.FunctionAtom(name, args, result, clause.position, subquery, tree=tree))
         if isinstance(binding, ast.CollectionBinding):
             target = binding.target
             out = scope[target.name] if isinstance(target, ast.Var) else self.fresh("_")

@@ -23,7 +23,7 @@ from adalog.datalog.pull import DB_ID, PullPattern
 from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import AndNode, Leaf, conjuncts, everything
+from adalog.planner.model.logical import COMPARISONS, AndNode, Leaf, conjuncts, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
 from adalog.planner.model.paths import PathName, path_in
 from adalog.planner.model.places import PlaceKind, VariablePlace
@@ -31,7 +31,6 @@ from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ex
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.symbols import SymbolUse, is_plain, variable_uses
-from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))

@@ -197,6 +197,16 @@ def test_times_as_pandas_has_them(database: Database, tmp_path: Path) -> None:
             "its columns are _c0, _c1; if the first line has the names, write options: {header: true}",
         ),
         ({"1.csv": "id,name\na,ä\n".encode("latin-1")}, HEADER, "1.csv is not UTF-8; say how it is encoded"),
+        (
+            {"1.csv": "id,name\na,ä\n".encode("utf-16")},
+            HEADER,
+            "say how it is encoded, as `options: {encoding: utf-16}`",
+        ),
+        (
+            {"1.csv": b"id,name\na,\x81\n"},
+            {**HEADER, "encoding": "windows-1252"},
+            "1.csv is not cp1252; say how it is encoded",
+        ),
         ({"1.csv.gz": b"\x1f\x8b\x08garbage"}, HEADER, "1.csv.gz cannot be read"),
         ({"1.jsonl": b'[{"id": "a",\n"name": "A"}]\n'}, {}, "say `options: {multiLine: true}`"),
         ({"1.parquet": b"PAR1garbagePAR1"}, {}, "1.parquet cannot be read"),

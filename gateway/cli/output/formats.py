@@ -128,16 +128,20 @@ def _csv_cell(value: Any) -> Any:
 
 
 def write_arrow(relation: ResultTable, out: BinaryIO) -> None:
-    """An Arrow IPC stream; types without an Arrow equivalent travel as text."""
+    """An Arrow IPC stream; types without an Arrow equivalent, and bigdecs of too many digits, travel as text."""
     import pyarrow as pa
 
     from adalog.pipeline.exporting.value_columns import TYPES
+    from adalog.store.values.decimals import decimal_column
 
     columns = list(zip(*relation.rows, strict=True)) or [()] * len(relation.names)
     arrays = []
     for column, kind in zip(columns, relation.types, strict=True):
         arrow = TYPES.get(kind)
-        arrays.append(pa.array(column, arrow) if arrow is not None else pa.array(map(cell, column), pa.string()))
+        values = decimal_column(column) if kind == "bigdec" else None
+        if values is None:
+            values = pa.array(column, arrow) if arrow is not None else pa.array(map(cell, column), pa.string())
+        arrays.append(values)
     table = pa.table(arrays, names=list(relation.names))
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -117,7 +117,7 @@ class CsvFiles:
             for row in self._scanner.rows(piece, 2):
                 if not self.header:
                     return [f"_c{number}" for number in range(len(row.cells))]
-                return [_text(cell) for cell in row.cells]
+                return ["" if cell is None else cell.decode() for cell in row.cells]
         return []
 
     def _pieces(self, split: FileSplit, *, head: bool = False) -> Iterator[tuple[bytes, bool]]:
@@ -208,7 +208,8 @@ class CsvFiles:
     def _row_starts(self, file: SourceFile, size: int) -> list[int]:
         """Starts of rows by the number of quotes before them, if all quotes are regular."""
         starts, wanted, at = [0], size, mark_length(file)
-        for piece, regular in self._pieces(FileSplit(file), head=True):
+        # Places are counted in the file's own bytes.
+        for piece, regular in replace(self, encoding=UTF8)._pieces(FileSplit(file), head=True):
             if not regular:
                 return [0]
             at += len(piece)

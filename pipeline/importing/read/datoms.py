@@ -274,7 +274,7 @@ class DatomReader:
         if place.type == "tuple":
             return values_of(values, rows, place.type, place.shape, self._entity)
         number = _NUMBERS.get(place.type)
-        if number is not None:
+        if number is not None and not pa.types.is_decimal(values.type):
             return one_by_one(
                 values, rows, lambda text: spelt_of(number(text), place.type, place.shape, self._entity)
             )

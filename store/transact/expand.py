@@ -5,6 +5,7 @@ Reads the database as it was before the transaction and knows nothing of tempids
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from adalog.store.transact.operations import CURRENT_TX, Operation, Path, Refuse
 from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
-from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.coercion import FIRST_ROUNDED, WHOLE, asserted, coerced_tuple
 from adalog.store.values.scalars import READERS, WRITTEN, from_file, from_json, keyword, lookup_ref_meant
 from adalog.store.values.schema import item_types
 
@@ -307,7 +308,7 @@ class Expansion:
         ]
         if any(isinstance(item, Tempid) for item in items):
             raise invalid(f"{shown(value)}: a tempid cannot be in a tuple", path)
-        return coerced_tuple(types, tuple(items)) if len(types) == len(value) else None
+        return coerced_tuple(types, tuple(items), asserted) if len(types) == len(value) else None
 
     def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
         """A value's code, or for a ref the entity."""
@@ -323,7 +324,7 @@ class Expansion:
         else:
             if type(value) is Keyword and attribute.id in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS):
                 value = Symbol(value.name)
-            converted = coerced(attribute.kind.value_type, value)
+            converted = asserted(attribute.kind.value_type, value)
         if converted is None:
             raise invalid(
                 f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
@@ -402,6 +403,10 @@ def _hint(attribute: Attribute, value: Any) -> str:
     if written is None:
         return ""
     kind = str(attribute.kind.value_type)
+    if kind in WHOLE and isinstance(value, float) and FIRST_ROUNDED <= abs(value) < math.inf:
+        return (
+            "; a double from 2^53 on stands for several whole numbers: write all digits, and no point or exponent"
+        )
     if isinstance(value, Symbol) and value.name.lower() in ("null", "none", "undefined"):
         return f"; {value.name} is nil in EDN, and no value: leave the attribute out, or retract"
     probably = from_json(kind, value)

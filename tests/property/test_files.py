@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from adalog.pipeline.importing.files.content import FileSplit, SourceFile
+from adalog.pipeline.importing.files import content
+from adalog.pipeline.importing.files.content import FileSplit, SourceFile, is_divisible
 from adalog.pipeline.importing.files.csv_files import CsvFiles
 from adalog.pipeline.importing.files.json_lines import JsonLines
 from adalog.pipeline.importing.files.options import FileFormat
@@ -102,10 +104,10 @@ def lines_of_csv(count: int) -> list[str]:
     return [",".join(chance.choice(CSV_CELLS, size)) for size in sizes]
 
 
-def read(form: FileFormat, path: Path, content: bytes, size: int) -> list[tuple[Any, ...]]:
+def read(form: FileFormat, path: Path, written: bytes, size: int) -> list[tuple[Any, ...]]:
     """For each row what it means by column and type, or that it is malformed; by splits of about this size."""
-    path.write_bytes(content)
-    file = SourceFile(0, str(path), path.name, len(content))
+    path.write_bytes(written)
+    file = SourceFile(0, str(path), path.name, len(written))
     starts = [*form.starts(file, size), None]
     found: list[tuple[Any, ...]] = []
     for start, stop in pairwise(starts):
@@ -155,6 +157,43 @@ def test_a_row_means_the_same_alone(form: str, tmp_path: Path) -> None:
     assert read(reader, tmp_path / "x", backwards, 1 << 30)[::-1] == whole
 
 
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize(
+    ("encoding", "letter", "is_divided"),
+    [
+        ("cp1252", "\u20ac", True),
+        ("koi8-r", "\u0436", True),
+        ("utf-8-sig", "\u20ac", True),
+        ("utf-16", "\U0001f600", False),
+        ("shift_jis", "\u8868", False),
+    ],
+)
+def test_an_encoding_means_the_same_in_any_splits(
+    form: str, encoding: str, letter: str, is_divided: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As UTF-8 does."""
+    monkeypatch.setattr(content, "PIECE", 1_500)
+    lines = [line for line in lines_of_csv(300) if '"y' not in line] if form == "csv" else lines_of_json(200)
+    lines = [line.replace("x", letter).replace("\xe9", letter) for line in lines]
+    text = ("a,b,c\n" if form == "csv" else "") + "".join(f"{line}\n" for line in lines)
+    name = codecs.lookup("utf-8" if encoding == "utf-8-sig" else encoding).name
+    in_utf8: FileFormat = CsvFiles(header=True) if form == "csv" else JsonLines()
+    reader: FileFormat = CsvFiles(header=True, encoding=name) if form == "csv" else JsonLines(encoding=name)
+    wanted = read(in_utf8, tmp_path / "x", text.encode(), 1 << 30)
+    encoded = text.encode(encoding)
+    for size in (1 << 30, 2_000):
+        assert read(reader, tmp_path / "x", encoded, size) == wanted
+    file = SourceFile(0, str(tmp_path / "x"), "x", len(encoded))
+    assert (len(list(reader.starts(file, 2_000))) > 1) is is_divided
+
+
+def test_encodings_of_several_bytes_are_not_divided(tmp_path: Path) -> None:
+    file = SourceFile(0, str(tmp_path / "x"), "x", 9)
+    assert all(is_divisible(file, name) for name in ("utf-8", "cp1252", "iso8859-1", "koi8-r", "mac-roman"))
+    several = ("utf-16", "utf-32", "shift_jis", "gb18030", "big5", "iso2022_jp", "hz", "utf-7", "cp500", "euc_jp")
+    assert not any(is_divisible(file, name) for name in several)
+
+
 def test_parquet_means_the_same_in_any_row_groups(tmp_path: Path) -> None:
     chance = numbers(3)
     times = chance.choice([0, 1_000, 1_500_000, 1_000_001_000, -1_000], ROWS)
@@ -168,8 +207,8 @@ def test_parquet_means_the_same_in_any_row_groups(tmp_path: Path) -> None:
     reader, found = ParquetFiles(), []
     for size in (ROWS, 7):
         pq.write_table(table, tmp_path / "x.parquet", row_group_size=size)
-        content = (tmp_path / "x.parquet").read_bytes()
-        found += [read(reader, tmp_path / "x", content, bytes_) for bytes_ in (1 << 30, 3000)]
+        written = (tmp_path / "x.parquet").read_bytes()
+        found += [read(reader, tmp_path / "x", written, bytes_) for bytes_ in (1 << 30, 3000)]
     assert found[0] == found[1] == found[2] == found[3]
     alone = [tmp_path / "one.parquet"]
     for number in range(20):

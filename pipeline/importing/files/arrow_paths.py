@@ -16,7 +16,12 @@ _DEPTH: Final = 8
 
 
 def is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    types = pa.types
+    return any(test(kind) for test in (types.is_list, types.is_large_list, types.is_fixed_size_list, _is_list_view))
+
+
+def _is_list_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def is_struct(kind: pa.DataType) -> bool:
@@ -41,7 +46,9 @@ def plain(values: pa.Array) -> pa.Array:
         values = values.dictionary_decode()
     if pa.types.is_float16(values.type):
         return values.cast(pa.float32())
-    if pa.types.is_fixed_size_list(values.type):
+    if pa.types.is_decimal32(values.type) or pa.types.is_decimal64(values.type):
+        return values.cast(pa.decimal128(values.type.precision, values.type.scale))
+    if pa.types.is_fixed_size_list(values.type) or _is_list_view(values.type):
         return values.cast(pa.list_(values.type.value_type))
     if pa.types.is_string_view(values.type):
         return values.cast(pa.large_string())

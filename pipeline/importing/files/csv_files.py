@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +29,14 @@ from adalog.pipeline.importing.files.content import (
     mark_length,
     pieces,
 )
-from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, NestedColumns, Survey
+from adalog.pipeline.importing.files.rows import (
+    NO_ROWS,
+    FileColumn,
+    FileRows,
+    NestedColumns,
+    Survey,
+    no_column,
+)
 
 _LONGEST: Final = 1 << 28
 """Bytes of a row."""
@@ -82,7 +89,7 @@ class CsvFiles:
             return
         if len(own) < len(wanted):
             missing = next(name for name in wanted if name not in names)
-            raise invalid_argument(f"{split.file.name} has no column {missing}; its columns are {', '.join(names)}")
+            raise no_column(split.file.name, missing, names)
         for name in own:
             if names.count(name) > 1:
                 raise invalid_argument(
@@ -123,7 +130,7 @@ class CsvFiles:
             for row in self._scanner.rows(piece, 2):
                 if not self.header:
                     return [f"_c{number}" for number in range(len(row.cells))]
-                return [_text(cell) for cell in row.cells]
+                return ["" if cell is None else cell.decode() for cell in row.cells]
         return []
 
     def _pieces(self, split: FileSplit, *, head: bool = False) -> Iterator[tuple[bytes, bool]]:
@@ -214,7 +221,8 @@ class CsvFiles:
     def _row_starts(self, file: SourceFile, size: int) -> list[int]:
         """Starts of rows by the number of quotes before them, if all quotes are regular."""
         starts, wanted, at = [0], size, mark_length(file)
-        for piece, regular in self._pieces(FileSplit(file), head=True):
+        # Places are counted in the file's own bytes.
+        for piece, regular in replace(self, encoding=UTF8)._pieces(FileSplit(file), head=True):
             if not regular:
                 return [0]
             at += len(piece)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from adalog.pipeline.importing.files.arrow_paths import (
     is_map,
     is_struct,
     paths_of,
+    plain,
     plain_type,
     splits,
     struct_type,
@@ -24,7 +25,7 @@ from adalog.pipeline.importing.files.arrow_paths import (
     values_at,
 )
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
-from adalog.pipeline.importing.files.rows import FileColumn, FileRows, NestedColumns, Survey
+from adalog.pipeline.importing.files.rows import FileColumn, FileRows, NestedColumns, Survey, no_column
 
 _BATCH: Final = 1 << 16
 
@@ -55,7 +56,11 @@ class ParquetFiles:
     ) -> Iterator[FileRows]:
         with pq.ParquetFile(split.file.path) as parquet:
             schema = parquet.schema_arrow
+            cases = {name.lower() for name in schema.names}
             for name in wanted:
+                # A missing column is null, and a misspelt one is not meant so.
+                if name.lower() in cases and not any(_roots(name, schema)):
+                    raise no_column(split.file.name, name, schema.names)
                 _check(split.file, name, schema)
             for each in nested:
                 _check_structs(split.file, each, schema)
@@ -140,7 +145,11 @@ def _roots(path: str, schema: pa.Schema) -> Iterator[str]:
 
 
 def _column(rows: pa.Array, name: str) -> FileColumn | None:
-    return None if type_at(rows.type, name) is None else FileColumn.of(values_at(rows, name))
+    if type_at(rows.type, name) is None:
+        return None
+    found = FileColumn.of(values_at(rows, name))
+    # Items of lists, too.
+    return replace(found, parts=[part._replace(values=plain(part.values)) for part in found.parts])
 
 
 def _survey_type(found: Survey, name: str, kind: pa.DataType, file: SourceFile) -> None:

@@ -12,7 +12,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -66,9 +66,6 @@ def from_file(value_type: str, value: Any, *, rounded: bool = False, zone: tzinf
         return READERS[value_type].file(value) if value_type in READERS else None
     if isinstance(value, datetime):
         value = _in_milliseconds(value, rounded=rounded, zone=zone)
-    elif isinstance(value, date):
-        midnight = datetime(value.year, value.month, value.day, tzinfo=zone)
-        value = _in_milliseconds(midnight, rounded=False, zone=zone)
     elif value_type == "instant" and type(value) is int:
         return instant_of_milliseconds(value) if FIRST_MS <= value <= LAST_MS else None
     elif value_type == "uuid" and isinstance(value, bytes):

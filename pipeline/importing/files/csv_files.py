@@ -29,7 +29,7 @@ from adalog.pipeline.importing.files.content import (
     mark_length,
     pieces,
 )
-from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, Survey
+from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, Survey, no_column
 
 _LONGEST: Final = 1 << 28
 """Bytes of a row."""
@@ -76,7 +76,7 @@ class CsvFiles:
             return
         if len(own) < len(wanted):
             missing = next(name for name in wanted if name not in names)
-            raise invalid_argument(f"{split.file.name} has no column {missing}; its columns are {', '.join(names)}")
+            raise no_column(split.file.name, missing, names)
         for name in own:
             if names.count(name) > 1:
                 raise invalid_argument(

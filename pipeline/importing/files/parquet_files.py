@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
-from adalog.pipeline.importing.files.rows import FileColumn, FileRows, Survey
+from adalog.pipeline.importing.files.rows import FileColumn, FileRows, Survey, no_column
 
 _BATCH: Final = 1 << 16
 
@@ -38,10 +38,15 @@ class ParquetFiles:
         with pq.ParquetFile(split.file.path) as parquet:
             names = parquet.schema_arrow.names
             own = [name for name in wanted if name in names]
+            cases = {name.lower() for name in names}
+            for name in wanted:
+                # A missing column is null, and a misspelt one is not meant so.
+                if name not in names and name.lower() in cases:
+                    raise no_column(split.file.name, name, names)
             for name in own:
                 _check(split.file, name, parquet.schema_arrow)
             for batch in parquet.iter_batches(_BATCH, _groups(parquet, split), own):
-                columns = {name: FileColumn.of(_plain(batch.column(name))) for name in own}
+                columns = {name: _column(batch.column(name)) for name in own}
                 yield FileRows(columns, batch.num_rows)
 
     def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
@@ -98,13 +103,24 @@ def _check(file: SourceFile, name: str, schema: pa.Schema) -> None:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    types = pa.types
+    return any(test(kind) for test in (types.is_list, types.is_large_list, types.is_fixed_size_list, _is_list_view))
+
+
+def _is_list_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _column(values: pa.Array) -> FileColumn:
+    found = FileColumn.of(_plain(values))
+    # Items of lists, too.
+    return replace(found, parts=[part._replace(values=_plain(part.values)) for part in found.parts])
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -115,8 +131,10 @@ def _plain(values: pa.Array) -> pa.Array:
         values = values.dictionary_decode()
     if pa.types.is_float16(values.type):
         return values.cast(pa.float32())
-    if pa.types.is_fixed_size_list(values.type):
+    if pa.types.is_fixed_size_list(values.type) or _is_list_view(values.type):
         return values.cast(pa.list_(values.type.value_type))
+    if pa.types.is_decimal32(values.type) or pa.types.is_decimal64(values.type):
+        return values.cast(pa.decimal128(values.type.precision, values.type.scale))
     if pa.types.is_string_view(values.type):
         return values.cast(pa.large_string())
     return values.cast(pa.large_binary()) if pa.types.is_binary_view(values.type) else values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from adalog.datalog.errors import AdalogError, invalid_argument
+from adalog.datalog.hints import nearest
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -42,7 +45,9 @@ class FileColumn:
         if not (pa.types.is_list(values.type) or pa.types.is_large_list(values.type)):
             return cls((ColumnPart(rows, values),))
         lists = rows[values.is_valid().to_numpy(zero_copy_only=False)]
-        owners = pc.list_parent_indices(values).to_numpy().astype(np.int32)
+        # A null may have items, which flattening leaves out and numbering does not.
+        values = values.drop_null()
+        owners = lists[pc.list_parent_indices(values).to_numpy()]
         return cls((ColumnPart(owners, pc.list_flatten(values)),), lists=lists)
 
     @classmethod
@@ -79,6 +84,12 @@ class FileColumn:
     @property
     def nbytes(self) -> int:
         return sum(part.values.nbytes for part in self.parts)
+
+
+def no_column(place: str, name: str, names: Collection[str]) -> AdalogError:
+    return invalid_argument(
+        f"{place} has no column {name}{nearest(name, names)}; its columns are {', '.join(names)}"
+    )
 
 
 class FileRows(NamedTuple):

@@ -51,6 +51,22 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
     return found
 
 
+def called(clauses: Iterable[ast.Clause]) -> list[str]:
+    """The names of the rules that clauses call, those within a `not` included."""
+    found: list[str] = []
+    for clause in clauses:
+        match clause:
+            case ast.RuleCall():
+                found.append(clause.name)
+            case ast.And() | ast.Not() | ast.NotJoin():
+                found += called(clause.clauses)
+            case ast.Or() | ast.OrJoin():
+                found += called(clause.branches)
+            case _:
+                pass
+    return found
+
+
 def targets(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
     """What a binding binds, blanks included."""
     if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):

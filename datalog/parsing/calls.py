@@ -20,6 +20,7 @@ from adalog.datalog.parsing.forms import (
     is_symbol,
     is_variable,
     shown,
+    unknown,
     unquoted,
 )
 from adalog.datalog.parsing.nested import NAMES
@@ -50,7 +51,7 @@ class CallParser:
             name = _OF_PATTERNS[name]
         known = CONDITIONALS.get(name) if name not in BUILTINS else BUILTINS[name]
         if known is None:
-            raise invalid(head, f"there is no built-in {name}{_prefixed(form) or instead_of_builtin(name)}")
+            raise unknown(head, f"there is no built-in {name}{_prefixed(form) or instead_of_builtin(name)}")
         needs_database = name in BUILTINS and BUILTINS[name].needs_database
         if name == "case":
             args = self._case(form, given)
@@ -59,7 +60,7 @@ class CallParser:
         count = sum(not isinstance(arg, ast.Source) for arg in args)
         most = known.max_args
         if count < known.min_args or (most is not None and count > most):
-            raise invalid(form, f"({name} …) takes {_arity(known.min_args, most)}, not {count}{_usage(name)}")
+            raise unknown(form, f"({name} …) takes {_arity(known.min_args, most)}, not {count}{_usage(name)}")
         if name == "cond" and count % 2:
             raise invalid(given[-1], f"(cond …) takes pairs of a condition and a value{_usage(name)}")
         return ast.Expression(name, args, position=form.position)

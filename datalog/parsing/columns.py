@@ -7,8 +7,9 @@ variables by their labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
@@ -70,7 +71,7 @@ class ColumnReader:
             self.mentioned.setdefault(each.name, (each, self.section))
 
     def aggregate(self, form: Form, *, in_find: bool = True) -> ast.FindAggregate:
-        """`(sum ?x)`, `(max 3 ?x)`, `(sum (* ?x ?y))`. `in_find`: the variables of its argument keep tuples apart."""
+        """`(sum ?x)`, `(max 3 ?x)`, `(sum (* ?x ?y))`. `in_find`: the variables of its argument part tuples."""
         head, *rest = form.items
         name = head.value.name
         known = AGGREGATES.get(name)
@@ -80,6 +81,11 @@ class ColumnReader:
             rest = [*rest[:-1], *rest[-1].items]
         if len(rest) == 2 and is_symbol(rest[0]) and f"{name}-{rest[0].value.name}" in FIND_AGGREGATES:
             raise invalid(form, f"write ({name}-{shown(rest[0])} {shown(rest[1])})")
+        if known.of_pairs:
+            pairs = paired(form)
+            (self.functions[pairs.var.name],) = pair_clauses((pairs,))
+            self._mention(map(variable, rest))
+            return pairs
         if len(rest) == 1 and is_symbol(rest[0]) and rest[0].value.name == "*":
             raise invalid(
                 rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
@@ -101,8 +107,12 @@ class ColumnReader:
             self.apart |= {each.name: each for each in variables_of(call)}
         return ast.FindAggregate(name, args, self._bound(call, rest[-1]), may_be_nil=True, position=form.position)
 
-    def grouped(self, form: Form, columns: dict[str, ast.FindColumn], *, in_find: bool) -> ast.Expression:
-        """A call with aggregates in it. `columns`: takes those that it is computed from, by their labels."""
+    def grouped(
+        self, form: Form, columns: dict[str, ast.FindColumn], find: ast.Find | None = None
+    ) -> ast.Expression:
+        """A call with aggregates in it. `columns`: takes those that it is computed from, by their labels. `find`:
+        the find spec, outside of which it stands."""
+        known = {} if find is None else {each.label: each for each in find.columns}
 
         def column(each: Form) -> ast.Term:
             made: ast.FindColumn
@@ -112,35 +122,37 @@ class ColumnReader:
             elif not is_call(each):
                 return constant(each)
             elif each.items[0].value.name in FIND_AGGREGATES:
-                made = self.aggregate(each, in_find=in_find)
+                made = self.aggregate(each, in_find=find is None)
             else:
-                made = ast.FindVar(self.value(each))
+                made = known[write(each.value)]
             columns.setdefault(made.label, made)
             return ast.Var(made.label, position=each.position)
 
-        return _GroupCalls(self.calls.source, column).call(form)
+        return _GroupCalls(self.calls.source, column, frozenset(known)).call(form)
 
 
 @dataclass(frozen=True)
 class _GroupCalls(CallParser):
-    """Calls over columns of groups: those with aggregates in them are gone through."""
+    """Calls over columns of groups. `known`: the labels of columns."""
+
+    known: frozenset[str]
 
     def within(self, form: Form) -> ast.Argument:
-        if form.items[0].value.name not in FIND_AGGREGATES and is_aggregated(form):
-            return self.call(form)
-        return self.term(form)
+        if form.items[0].value.name in FIND_AGGREGATES or write(form.value) in self.known:
+            return self.term(form)
+        return self.call(form)
 
     def call(self, form: Form) -> ast.Expression:
         name = form.items[0].value.name
         if name in BUILTINS and BUILTINS[name].needs_database:
-            raise invalid(form, f"({name} …) takes no aggregates: it looks into the database; bind it in :where")
+            raise invalid(form, f"({name} …) looks into the database, not into groups; bind its value in :where")
         return super().call(form)
 
 
 def _is_misplaced(name: str, form: Form) -> bool:
     """`(count (distinct ?x))`"""
     inner = form.items[0].value.name
-    return inner not in BUILTINS and (f"{name}-{inner}" in FIND_AGGREGATES or inner in ("distinct", "pull"))
+    return inner not in BUILTINS and f"{name}-{inner}" in FIND_AGGREGATES
 
 
 def variables_of(call: ast.Expression) -> Iterator[ast.Var]:
@@ -160,6 +172,31 @@ def _no_aggregate(form: Form, name: str) -> str:
     return f"there is no aggregate {name}{instead_of_aggregate(name)}"
 
 
+def paired(form: Form) -> ast.FindAggregate:
+    """`(min-by ?cost ?path)`: over a variable that `pair_clauses` binds to pairs."""
+    name, *rest = form.items
+    if len(rest) != 2 or not all(map(is_variable, rest)):
+        example = f"({shown(name)} ?cost ?path)"
+        raise invalid(form, f"{shown(form)}: {shown(name)} takes what it compares and what it gives: {example}")
+    # No symbol has a space in it, so that no variable of the query is meant.
+    pair = ast.Var(" ".join(map(shown, rest)), position=rest[0].position)
+    return ast.FindAggregate(name.value.name, (), pair, position=form.position)
+
+
+def pair_clauses(places: Iterable[object]) -> tuple[ast.Function, ...]:
+    """What binds the pairs of aggregates that take two variables."""
+    pairs = [each.var for each in places if isinstance(each, ast.FindAggregate) and each.known.of_pairs]
+    return tuple(
+        ast.Function(
+            "tuple",
+            tuple(ast.Var(name, position=pair.position) for name in pair.name.split(" ")),
+            ast.ScalarBinding(pair),
+            position=pair.position,
+        )
+        for pair in dict.fromkeys(pairs)
+    )
+
+
 # What :having and :order-by may ask of groups
 
 
@@ -175,7 +212,7 @@ def read_having(
         if is_aggregated(form):
             if form.items[0].value.name in FIND_AGGREGATES:
                 raise invalid(form, f":having takes conditions, such as (> {shown(form)} 1)")
-            conditions.append(reader.grouped(form, columns, in_find=False))
+            conditions.append(reader.grouped(form, columns, find))
         else:
             early.append(_early(form, reader, find, with_))
     return tuple(conditions), tuple(early), with_columns(find, columns, with_, reader)
@@ -197,6 +234,8 @@ def _early(form: Form, reader: ColumnReader, find: ast.Find, with_: Sequence[ast
     known |= {each.var.name: each.var for each in find.columns if isinstance(each, ast.FindPull)}
     if not find.has_aggregates:
         known |= {each.name: each for each in with_}
+    if write(form.value) in known:
+        return ast.Predicate("identity", (known[write(form.value)],), position=form.position)
     call = _KeyCalls(reader.calls.source, reader.calls.term, known).call(form)
     for each in variables_of(call):
         if each.name not in known:
@@ -240,3 +279,15 @@ def with_columns(
         if wrong is not None:
             raise AdalogError(Code.QUERY_INVALID, f"{wrong.name} in {reader.section} {why}", wrong.position)
     return replace(find, hidden=(*find.hidden, *new.values()))
+
+
+def skipping_nil(find: ast.Find, names: Collection[str]) -> ast.Find:
+    """The find spec with aggregates that skip nil among the values of these variables."""
+
+    def skipping(column: Any) -> Any:
+        is_over = isinstance(column, ast.FindAggregate) and column.var.name in names
+        return replace(column, may_be_nil=True) if is_over else column
+
+    if not any(isinstance(each, ast.FindAggregate) and each.var.name in names for each in find.columns):
+        return find
+    return replace(find, elements=tuple(map(skipping, find.elements)), hidden=tuple(map(skipping, find.hidden)))

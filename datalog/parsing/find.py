@@ -55,7 +55,8 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None, r
 
 
 def _is_clause(form: Form) -> bool:
-    return form.kind == "vector" or (form.kind == "list" and not is_known_call(form))
+    calls = is_known_call(form) and not any(each.kind == "vector" for each in form.items)
+    return form.kind == "vector" or (form.kind == "list" and not calls)
 
 
 def _is(name: str, form: Form) -> bool:
@@ -69,11 +70,11 @@ def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]
         name = form.items[0].value.name
         if name == "pull":
             return _pull(form)
-        if name in FIND_AGGREGATES or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
+        if name in FIND_AGGREGATES or len(form.items) == 1 or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
             return reader.aggregate(form)
         if not is_aggregated(form):
             return ast.FindVar(reader.value(form))
-        expression = reader.grouped(form, hidden, in_find=True)
+        expression = reader.grouped(form, hidden)
         return ast.FindExpression(expression, write(form.value), position=form.position)
     wanted = "variables, calls, aggregates and pulls: ?x, (inc ?x), (count ?x) or (pull ?e [*])"
     raise invalid(form, f":find takes {wanted}, not {shown(form)}")

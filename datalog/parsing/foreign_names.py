@@ -13,8 +13,7 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
 
 GROUPS: Final = (
-    "a condition on a group needs a rule with an aggregate: :rules [[(busy ?u (count ?i)) [?i :issue/owner ?u]]], "
-    "then (busy ?u ?n) [(> ?n 1)] in :where"
+    "a condition on a group stands in :having, as in [:find ?u (count ?i) :having [(> (count ?i) 1)] :where …]"
 )
 """What HAVING is here."""
 
@@ -129,7 +128,6 @@ _SECTIONS: Final = {
     "select return project columns": "what is returned stands in :find",
     "from using": "the database is $, which needs no mention; other sources stand in :in",
     "join match": "patterns of :where are joined by the variables that they share",
-    "having": GROUPS,
     "filter and": "conditions stand in :where, as in [(> ?x 3)]",
     "or not": "this is a clause of :where, in round brackets: (or …), (not …)",
     "groupby group": "rows are grouped by the other variables of :find",

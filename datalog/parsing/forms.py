@@ -58,3 +58,12 @@ def unquoted(form: Form) -> Form:
 def invalid(form: Form, message: str) -> AdalogError:
     """A refusal at the form's place."""
     return AdalogError(Code.QUERY_INVALID, message, form.position)
+
+
+class UnknownNameError(AdalogError):
+    """A source, rule or built-in that is not there, or takes other arguments, in a text whose syntax is right."""
+
+
+def unknown(form: Form, message: str) -> UnknownNameError:
+    """The refusal of a name, or of a call by it, at the form's place."""
+    return UnknownNameError(Code.QUERY_INVALID, message, form.position)

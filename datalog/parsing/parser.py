@@ -16,8 +16,15 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
 from adalog.datalog.parsing.calls import CallParser
-from adalog.datalog.parsing.clauses import ClauseParser
-from adalog.datalog.parsing.columns import ColumnReader, is_aggregated, is_known_call, read_having, with_columns
+from adalog.datalog.parsing.clauses import ClauseParser, taken_names
+from adalog.datalog.parsing.columns import (
+    ColumnReader,
+    is_aggregated,
+    is_known_call,
+    read_having,
+    skipping_nil,
+    with_columns,
+)
 from adalog.datalog.parsing.find import check_pulls, parse_find
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
@@ -73,17 +80,27 @@ def _parse(
     complete = not given or given_rules is not None
     # The rules themselves are out of reach of a query within one of them: it would never end.
     of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
-    rule_set, arity = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
+    rule_set = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
-    names = frozenset(rule.name for rule in rule_set) if complete else None
+    names = None if rule_set.arity is None else frozenset(rule_set.arity)
+    using = ("where", "find", "in", "with", "having", "order-by")
+    shown_forms = (each for name in using for each in _forms(sections, name))
     clauses = ClauseParser(
-        sources, lambda form: _inner(form, found if complete else None, refusal, names), arity, outer_rules
+        sources,
+        lambda form: _inner(form, found if complete else None, refusal, names),
+        rule_set.arity,
+        outer_rules,
+        taken_names(tuple(shown_forms), rule_set.arity or {}),
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
     where = [clauses.clause(each) for each in _forms(sections, "where")]
     apart = tuple(each for name, each in reader.apart.items() if name not in {known.name for known in with_})
     having, early, find = read_having(_forms(sections, "having"), reader, find, (*with_, *apart))
     order_by, find = _order_by(sections, find, reader, (*with_, *apart))
+    rule_set.check(where)
+    bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
+    given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
+    find = skipping_nil(find, given_names)
     query = ast.Query(
         find=find,
         with_=(*with_, *apart),
@@ -93,11 +110,11 @@ def _parse(
         limit=_row_number(sections, "limit", inputs),
         offset=_row_number(sections, "offset", inputs) or 0,
         timeout_ms=_number(sections, "timeout"),
-        rules=rule_set,
+        rules=rule_set.rules,
         having=having,
         text=text,
     )
-    _check_bound(query, where, reader.mentioned.values())
+    _check_bound(query, where, reader)
     check_pulls(query.find, query.inputs)
     return query
 
@@ -290,7 +307,7 @@ def _order_key(
             column = reader.aggregate(form, in_find=False)
             columns.setdefault(column.label, column)
             return ast.OrderKey(asked, by=asked)
-        return ast.OrderKey(asked, by=reader.grouped(form, columns, in_find=False))
+        return ast.OrderKey(asked, by=reader.grouped(form, columns, find))
     if is_symbol(form) and form.value.name in _DIRECTION_NAMES:
         raise invalid(form, f"the direction stands after its variable, as in [[?x :{form.value.name}]]")
     asked = _variable(form, ":order-by")
@@ -313,15 +330,13 @@ def _dotted(name: str, known: Collection[str]) -> str:
     return f"; an attribute is bound in :where: [{entity} :…/{attribute} ?{attribute}]"
 
 
-def _check_bound(query: ast.Query, where: Iterable[ast.Clause], mentioned: Iterable[tuple[ast.Var, str]]) -> None:
-    """What :find, :with and :order-by ask for must occur in :where or :in. `where`: as it is written. `mentioned`:
-    by calls, and in which section."""
-    made = {each.var.name for each in query.find.columns} | {each.var.name for each in query.order_by}
+def _check_bound(query: ast.Query, where: Iterable[ast.Clause], reader: ColumnReader) -> None:
+    """What :find, :with and :order-by ask for must occur in :where or :in. `where`: as it is written."""
     given = (targets(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
     known = {each.name for bound in given for each in bound if isinstance(each, ast.Var)}
     known.update(names_in(where, inside_not=True))
-    asking = list(mentioned)
-    known.update(name for name in made if name.startswith("("))
+    asking = list(reader.mentioned.values())
+    known.update(reader.functions)
     asking += [(each.var, ":find") for each in query.find.columns] + [(each, ":with") for each in query.with_]
     asking += [(each.var, ":order-by") for each in query.order_by if each.outside]
     for asked, section in asking:

@@ -91,10 +91,14 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     if element.reduction is Reduction.COUNT:
         return _longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
     if element.reduction is Reduction.COUNT_DISTINCT:
+        if (codes == NIL).any():
+            return _without_nil(element, codes, groups)
         with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
             _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
     quick = _on_longs(element, codes, groups)
+    if quick is None and (codes == NIL).any():
+        return _without_nil(element, codes, groups)
     quick = _on_doubles(element, codes, groups) if quick is None else quick
     return _by_values(element, codes, groups) if quick is None else quick
 

@@ -16,11 +16,14 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
+from adalog.planner.model.paths import PathName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 
 _LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
+
+_IDENT: Final = Keyword("db/ident")
 
 AttributeName = Keyword | int
 # A variable in an entity place, and the database that it is an entity of.
@@ -165,8 +168,13 @@ class _Query:
         entity, attribute, value, *moment = (*pattern.terms, *(ast.Blank(),) * 5)[:5]
         if isinstance(attribute, ast.Const) and isinstance(attribute.value, Keyword | int):
             reads.named.add(attribute.value)
+            path = PathName.of(attribute.value)
+            if path is not None:
+                reads.named.add(path.step)
         else:
             reads.whole = True
+            # The attribute may stand for its entity in another database.
+            self.to.constants.add(_IDENT)
         if not all(isinstance(term, ast.Blank) for term in moment):
             reads.whole = True
         self.constant_terms((entity, value), source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from adalog.datalog import ast
 from adalog.datalog.edn import write
@@ -228,6 +229,7 @@ class Scoping:
         for term in filter(None, terms):
             self.callers.setdefault(term, (clause.name, clause.position))
         if clause.name not in self.rules.inlined:
+            terms = tuple(self.aggregated(clause, terms, nodes))
             name = clause.name if default == "$" else f"{clause.name}@{default}"
             self.called[name] = (clause.name, default)
             return [*nodes, logical.RuleAtom(name, terms, position=clause.position)]
@@ -238,6 +240,19 @@ class Scoping:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}
         return [*nodes, replace(self.disjunction(bodies, required, known, clause.position), rule=clause.name)]
+
+    def aggregated(
+        self, clause: ast.RuleCall, terms: Sequence[str | None], nodes: list[Node]
+    ) -> Iterator[str | None]:
+        """The arguments for all places of a rule's head. What an aggregate of two variables gives is part of a
+        pair."""
+        for place, term in zip_longest(self.rules.branches[clause.name][0].head, terms):
+            if term is None or isinstance(place, ast.Var) or not place.known.of_pairs:
+                yield term
+                continue
+            pair = self.fresh(place.name)
+            nodes.append(logical.FunctionAtom("%nth", (pair, ast.Const(1, ("long", 1))), term, clause.position))
+            yield pair
 
     def passed(self, argument: ast.Term, scope: Scope, source: str, nodes: list[Node]) -> str | None:
         """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.

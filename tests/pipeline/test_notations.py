@@ -130,6 +130,13 @@ def test_local_times(local: str, wanted: datetime) -> None:
     assert values(pa.array([naive], pa.timestamp("us", "UTC")), "instant", zone=zone) == [naive.replace(tzinfo=UTC)]
 
 
+def test_values_that_are_split_have_the_notation() -> None:
+    column = FileColumn.of(pa.array(["1.5.2024; 2.5.2024", "3.5.2024;x"]))
+    found = typed(column, "instant", "instant", ";", notation=Notation("d.M.yyyy"))
+    assert [part.rows.tolist() for part in found.parts] == [[0, 0, 1]]
+    assert found.bad.tolist() == [1]
+
+
 def test_a_date_is_midnight_in_the_zone() -> None:
     assert values([date(2024, 5, 1)], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]
     assert values(["2024-05-01"], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]

@@ -32,6 +32,7 @@ INLINE: Final = 0
 
 _LONG_TEXT: Final = r"^-?[0-9]{1,17}$"
 _DOUBLE_TEXT: Final = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+_SECONDS_OF_A_DAY: Final = 24 * 3600
 _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 
@@ -95,7 +96,11 @@ def _typed(
     if not len(array):
         return TypedColumn([], rows)
     bad = rows[:0]
+    if pa.types.is_date(array.type):
+        array = _midnights(array)
     if pa.types.is_timestamp(array.type):
+        if not read_as == value_type == "instant":
+            return TypedColumn([], np.unique(rows))
         outside = _unreadable(array, rounded=rounded)
         bad = np.unique(rows[outside])
         array, rows = _filtered(array, rows, pa.array(~outside))
@@ -186,6 +191,14 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
 def _instants(array: pa.Array) -> Int64s:
     codes: Int64s = _milliseconds(array) + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
     return codes
+
+
+def _midnights(array: pa.Array) -> pa.Array:
+    """Dates as moments: Python has fewer years."""
+    if pa.types.is_date64(array.type):
+        return array.cast(pa.int64()).cast(pa.timestamp("ms"))
+    days = array.cast(pa.int32()).cast(pa.int64())
+    return pc.multiply(days, _SECONDS_OF_A_DAY).cast(pa.timestamp("s"))
 
 
 def _milliseconds(array: pa.Array) -> Int64s:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,10 @@ _BATCH: Final = 1 << 16
 
 @dataclass(frozen=True)
 class ParquetFiles:
+    """kinds: the types of columns that are texts in the files."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
     def starts(self, file: SourceFile, size: int) -> Iterator[int]:
         """Numbers of row groups, about `size` bytes apart."""
         yield 0
@@ -52,7 +56,8 @@ class ParquetFiles:
                 if _is_list(kind):
                     found.many.add(each.name)
                     kind = kind.value_type
-                found.add(each.name, _kind(kind), f"{each.type} in {split.file.name}")
+                known = self.kinds.get(each.name) or _kind(kind)
+                found.add(each.name, known, f"{each.type} in {split.file.name}")
         return found
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:

@@ -39,6 +39,7 @@ from adalog.pipeline.importing.read.intake import (
 from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, RowSource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
+from adalog.pipeline.importing.sql.marks import last_read, mark_forms
 from adalog.store.database import Database
 from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
@@ -63,12 +64,21 @@ class RowIntake(Intake[RowSource]):
         self._columns: list[Mapping[str, str]] = []
 
     def look(self) -> None:
+        for number, source in enumerate(self._sources):
+            if source.sql is not None and source.sql.since is not None:
+                after = last_read(self._database.snapshot(), source.name, source.sql)
+                self._sources[number] = replace(source, sql=replace(source.sql, after=after))
         super().look()
         # JSON names its columns row by row, and is only read twice if types are needed.
         self._surveys = [
             None if source.format == "jsonl" else files.survey(self._runner, ())
             for source, files in zip(self._sources, self._opened, strict=True)
         ]
+
+    def forms(self) -> list[Any]:
+        pairs = zip(self._sources, self._opened, strict=True)
+        read = [(source.name, source.sql, files.last) for source, files in pairs if source.sql is not None]
+        return mark_forms([(name, sql, last) for name, sql, last in read if last is not None])
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         prepared = self._declared(forms, hold, self._declarations)
@@ -418,6 +428,11 @@ def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schem
 def check_parts(plan: ImportPlan) -> None:
     """Raises ARG_INVALID for a source that cannot come in parts."""
     for source in plan.sources:
+        if source.sql is not None:
+            raise invalid_argument(
+                f"source {source.name} is a table of a SQL database, and a stream follows files: repeat `adalog "
+                "import`, with `since` for new rows alone"
+            )
         if source.sync is not None:
             raise invalid_argument(
                 f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "

@@ -68,7 +68,8 @@ class Aggregate:
     different values there are is what it answers. `better`: -1 where the result is the least value, 1 where it is
     the greatest, so that a recursion may be monotone in it. `idempotent`: the result for some values can stand for
     these, any number of times, so that it may be part of a recursion. `by_chance`: it does not always answer the
-    same, so that no answer with it is cached or maintained, and no stored query may use it.
+    same, so that no answer with it is cached or maintained, and no stored query may use it. `of_pairs`: it takes
+    two variables, whose values come as pairs, and gives the second of the pair that this aggregate chooses.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Aggregate:
     better: int = 0
     idempotent: bool = False
     by_chance: bool = False
+    of_pairs: str = ""
 
     @property
     def is_weighable(self) -> bool:
@@ -297,6 +299,8 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
                 )
                 for name, call, better in (("min", _min, -1), ("max", _max, 1))
             ),
+            Aggregate("min-by", lambda pairs: _min(pairs)[1], of_pairs="min"),
+            Aggregate("max-by", lambda pairs: _max(pairs)[1], of_pairs="max"),
             Aggregate("distinct", EdnSet, items=lambda size, _: size),
             Aggregate("rand", _rand, max_args=1, in_heads=False, items=lambda _, number: number, by_chance=True),
             Aggregate("sample", _sample, min_args=1, max_args=1, in_heads=False, items=min, by_chance=True),
@@ -314,3 +318,5 @@ HEAD_AGGREGATES = tuple(known.name for known in AGGREGATES.values() if known.in_
 IDEMPOTENT = frozenset(known.name for known in AGGREGATES.values() if known.idempotent)
 LEAST, GREATEST = (next(known.name for known in AGGREGATES.values() if known.better == end) for end in (-1, 1))
 """The aggregates that choose one value of a group, from either end."""
+TALLY = next(known.name for known in AGGREGATES.values() if known.reduction is Reduction.COUNT)
+"""The aggregate that counts tuples without reading a value."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from adalog.datalog.aggregates import AGGREGATES, GREATEST, LEAST, Aggregate, Reduction
+from adalog.datalog.aggregates import AGGREGATES, GREATEST, LEAST, TALLY, Aggregate, Reduction
 from adalog.datalog.errors import Position
 from adalog.datalog.pull import PullPattern
+from adalog.datalog.terms import Argument as Argument
 from adalog.datalog.terms import Blank as Blank
 from adalog.datalog.terms import Const as Const
+from adalog.datalog.terms import Expression as Expression
 from adalog.datalog.terms import LookupRef as LookupRef
 from adalog.datalog.terms import Source as Source
 from adalog.datalog.terms import Term as Term
@@ -74,19 +76,20 @@ class Predicate:
     """`[(name arg …)]`: keeps the rows for which the built-in is true."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     """`[(name arg …) binding]`. `query`: what the name `q` calls, its arguments in the order of the query's inputs
-    without `%`, `$` always among them."""
+    without `%`, `$` always among them. `keeps_nil`: a nil result is the value, and does not drop the row."""
 
     name: str
-    args: tuple[Term | Source, ...]
+    args: tuple[Argument, ...]
     binding: Binding
     query: Query | None = None
+    keeps_nil: bool = False
     position: Position | None = position_field()
 
 
@@ -202,24 +205,36 @@ FindElement = FindVar | FindAggregate | FindPull
 class Rule:
     """`[(name [?required …] ?arg (min ?arg) …) clause …]`: one branch of the rule `name`.
 
-    `required` must be bound at a call; they come first among a call's arguments.
+    `required` must be bound at a call; they come first among a call's arguments. `with_`: what keeps rows apart for
+    the aggregates of the head.
     """
 
     name: str
     required: tuple[Var, ...]
     args: tuple[Var | FindAggregate, ...]
     clauses: tuple[Clause, ...]
+    with_: tuple[Var, ...] = ()
     position: Position | None = position_field()
 
     @property
-    def head(self) -> tuple[Var | FindAggregate, ...]:
-        """Every place of the head, the required ones first."""
+    def places(self) -> tuple[Var | FindAggregate, ...]:
+        """What a call has arguments for, the required ones first."""
         return (*self.required, *self.args)
+
+    @property
+    def head(self) -> tuple[Var | FindAggregate, ...]:
+        """The places, and after them one that no call names for each variable that keeps rows apart."""
+        aggregates = (each.known for each in self.args if isinstance(each, FindAggregate))
+        if all(each.idempotent or each.of_pairs for each in aggregates):
+            return self.places
+        return (*self.places, *(FindAggregate(TALLY, (), each) for each in self.with_))
 
     @property
     def aggregates(self) -> tuple[str | None, ...]:
         """Of each place of the head its aggregate, or None."""
-        return tuple(each.name if isinstance(each, FindAggregate) else None for each in self.head)
+        return tuple(
+            (each.known.of_pairs or each.name) if isinstance(each, FindAggregate) else None for each in self.head
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
             found.setdefault(term.name, term.position)
         elif isinstance(term, ast.LookupRef):
             add(term.value)
+        elif isinstance(term, ast.Expression):
+            for argument in term.args:
+                add(argument)
 
     for clause in clauses:
         match clause:
@@ -45,6 +48,22 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
                     add(variable)
             case _:
                 assert_never(clause)
+    return found
+
+
+def called(clauses: Iterable[ast.Clause]) -> list[str]:
+    """The names of the rules that clauses call, those within a `not` included."""
+    found: list[str] = []
+    for clause in clauses:
+        match clause:
+            case ast.RuleCall():
+                found.append(clause.name)
+            case ast.And() | ast.Not() | ast.NotJoin():
+                found += called(clause.clauses)
+            case ast.Or() | ast.OrJoin():
+                found += called(clause.branches)
+            case _:
+                pass
     return found
 
 

@@ -58,3 +58,15 @@ class Source:
 
 
 Term = Var | Blank | Const | LookupRef
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A call whose value is an argument: `(* ?price (- 1 ?discount))`."""
+
+    name: str
+    args: tuple[Argument, ...]
+    position: Position | None = position_field()
+
+
+Argument = Term | Source | Expression

@@ -53,7 +53,9 @@ def context_of(
 
 def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
     """Resolves names, inlines simple rules, plans the queries within."""
-    tree = tree_of(query, context.relations, context.plan_inner, linear=context.options.magic)
+    statistics = context.statistics
+    schemas = statistics.is_ref, statistics.path_of
+    tree = tree_of(query, context.relations, context.plan_inner, *schemas, linear=context.options.magic)
     return ScopedQuery(query, tree)
 
 

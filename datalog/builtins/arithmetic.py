@@ -15,7 +15,7 @@ from decimal import Underflow as DecimalUnderflow
 from functools import reduce
 from typing import Any
 
-from adalog.datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
+from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse, refuse_type, shown, shown_call
 from adalog.datalog.builtins.dates import milliseconds
 from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
@@ -286,7 +286,7 @@ def _exact(name: str, convert: Callable[[Number], Number]) -> Builtin:
     return of_number(name, call)
 
 
-ARITHMETIC = (
+ARITHMETIC = passing_nil(
     Builtin("+", 0, None, _plus),
     Builtin("-", 1, None, _minus),
     Builtin("*", 0, None, _times),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from adalog.datalog.edn.writer import write
@@ -20,7 +20,7 @@ class Builtin:
     `call` takes EDN values, after a `DatabaseAccess` where `needs_database`, and gives one, None being nil. It
     raises `AdalogError(QUERY_INVALID, …)` without a position. `min_args` and `max_args` (None: any number) do not
     count the database. As in Datomic every function may stand as a predicate (true unless nil or false), and every
-    predicate's answer may be bound.
+    predicate's answer may be bound. `nil_gives_nil`: engines do not call it with nil, which gives nil.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Builtin:
     max_args: int | None
     call: Callable[..., Value]
     needs_database: bool = False
+    nil_gives_nil: bool = False
 
 
 class DatabaseAccess(Protocol):
@@ -44,6 +45,11 @@ class DatabaseAccess(Protocol):
 
     def tx_data(self, transaction: int) -> tuple[tuple[Value, ...], ...]:
         """The datoms of one transaction as [e a v tx added]."""
+
+
+def passing_nil(*builtins: Builtin) -> tuple[Builtin, ...]:
+    """The same built-ins, each of which gives nil for nil."""
+    return tuple(replace(each, nil_gives_nil=True) for each in builtins)
 
 
 def refuse(message: str) -> NoReturn:

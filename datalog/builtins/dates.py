@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse_type
 from adalog.datalog.values import Keyword, Value
 
 _WANTED = 'an instant, such as #inst "2024-05-01"'
@@ -72,16 +72,18 @@ def _truncate(*args: Value) -> Value:
 
 
 DATES = (
-    _part("year", lambda moment: moment.year),
-    _part("month", lambda moment: moment.month),
-    _part("day", lambda moment: moment.day),
-    _part("hour", lambda moment: moment.hour),
-    _part("minute", lambda moment: moment.minute),
-    _part("second", lambda moment: moment.second),
-    _part("millisecond", lambda moment: moment.microsecond // 1000),
-    _part("day-of-week", lambda moment: moment.isoweekday()),
-    _part("inst-ms", milliseconds),
-    Builtin("truncate", 2, 2, _truncate),
+    *passing_nil(
+        _part("year", lambda moment: moment.year),
+        _part("month", lambda moment: moment.month),
+        _part("day", lambda moment: moment.day),
+        _part("hour", lambda moment: moment.hour),
+        _part("minute", lambda moment: moment.minute),
+        _part("second", lambda moment: moment.second),
+        _part("millisecond", lambda moment: moment.microsecond // 1000),
+        _part("day-of-week", lambda moment: moment.isoweekday()),
+        _part("inst-ms", milliseconds),
+        Builtin("truncate", 2, 2, _truncate),
+    ),
     _ordered("before?", lambda left, right: left < right),
     _ordered("after?", lambda left, right: left > right),
 )

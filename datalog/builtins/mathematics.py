@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, DecimalException
 
 from adalog.datalog.builtins.arithmetic import EXACT, Number, check_numbers, of_number, of_type, to_double, trimmed
-from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown_call
+from adalog.datalog.builtins.builtin import Builtin, long_of, passing_nil, refuse, refuse_type, shown_call
 from adalog.datalog.values import BigInt, Value
 
 _MOST_DIGITS = 1000
@@ -128,7 +128,7 @@ def _floored(name: str, call: Callable[[int, int], int]) -> Builtin:
     return Builtin(name, 2, 2, checked)
 
 
-MATHEMATICS = (
+MATHEMATICS = passing_nil(
     _whole("floor", ROUND_FLOOR),
     _whole("ceil", ROUND_CEILING),
     _whole("rint", ROUND_HALF_EVEN),

@@ -24,6 +24,7 @@ from adalog.datalog.values import (
     LONG_MIN,
     BigInt,
     Char,
+    EdnList,
     EdnMap,
     Keyword,
     Symbol,
@@ -250,10 +251,18 @@ def uri(text: str) -> Uri:
     return Uri(text)
 
 
-def _db_id(value: Value) -> int:
-    if type_name(value) == "tuple" and len(value) == 2 and type(value[1]) is int and value[1] < 0:
-        return int(value[1])
-    raise Malformed("#db/id takes a partition and a negative number, as in #db/id [:db.part/user -1]")
+DB_ID: Final = Symbol("db/id")
+"""Begins the list that stands for a tag without a number."""
+
+
+def _db_id(value: Value) -> Value:
+    """Datomic's tempids: a negative number, or (db/id :db.part/user) for an entity that nothing else names."""
+    if type(value) is tuple and 1 <= len(value) <= 2 and isinstance(value[0], Keyword):
+        if len(value) == 1 or value[0].name == "db.part/tx":
+            return EdnList((DB_ID, value[0]))
+        if type(value[1]) is int and value[1] < 0:
+            return value[1]
+    raise Malformed("#db/id takes a partition and a negative number or none, as in #db/id [:db.part/user -1]")
 
 
 _TAGS: Mapping[str, Callable[[str], Value]] = {"inst": _inst, "uuid": _uuid, "bytes": _bytes, "uri": uri}

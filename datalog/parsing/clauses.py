@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import FIND_AGGREGATES
-from adalog.datalog.builtins import BUILTINS, Builtin
+from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
-from adalog.datalog.parsing.foreign_names import GROUPS, USAGES, instead_of_builtin, instead_of_operator
+from adalog.datalog.parsing.calls import CallParser
+from adalog.datalog.parsing.foreign_names import instead_of_builtin, instead_of_operator
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
     constant,
     invalid,
+    is_call,
     is_source,
     is_symbol,
     is_variable,
     shown,
+    unknown,
     variable,
 )
 from adalog.datalog.parsing.inputs import parse_binding
@@ -30,24 +33,19 @@ from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
-# In Clojure these take texts and patterns.
-_OF_PATTERNS = {
-    f"{namespace}{name}": f"re-{name}"
-    for namespace in ("", "clojure.string/")
-    for name in ("replace", "replace-first")
-}
 
 
 @dataclass(frozen=True)
 class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
     are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
-    it cannot call; None while they are not known."""
+    it cannot call; None while they are not known. `taken`: the names of rules that are variables here."""
 
     sources: frozenset[str]
     inner: ParseInner
     rules: Mapping[str, int] | None
     outer_rules: frozenset[str] | None = frozenset()
+    taken: frozenset[str] = frozenset()
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -57,7 +55,7 @@ class ClauseParser:
                 raise invalid(form, f"an empty clause; a data pattern is {_PLACES}")
             if form.items[0].kind == "list":
                 return self._call(form)
-            return self._pattern(form)
+            return self._pattern(form) if self._called(form) is None else self._vector_call(form)
         if form.kind == "list" and form.items:
             return self._compound(form)
         if form.kind == "map":
@@ -79,8 +77,33 @@ class ClauseParser:
     def _source(self, form: Form) -> ast.Source:
         if form.value.name not in self.sources:
             hint = nearest(form.value.name, self.sources)
-            raise invalid(form, f"no source {form.value.name} is in :in{hint}; add it there")
+            raise unknown(form, f"no source {form.value.name} is in :in{hint}; add it there")
         return ast.Source(form.value.name, position=form.position)
+
+    def _called(self, form: Form) -> str | None:
+        """The name of the rule that a vector calls, `[parent ?a ?b]`; None for a data pattern."""
+        if not is_called(form, self.rules):
+            return None
+        name: str = form.items[0].value.name
+        if self.rules is None:
+            # With rules that are not known yet it is a pattern as long as it can be one.
+            return None if self._is_pattern(form) else name
+        return None if name in self.taken else name
+
+    def _is_pattern(self, form: Form) -> bool:
+        try:
+            self._pattern(form)
+        except AdalogError:
+            return False
+        return True
+
+    def _vector_call(self, form: Form) -> ast.RuleCall:
+        head, *rest = form.items
+        if self.rules is not None and isinstance(rest[0].value, Keyword):
+            written, name = " ".join(map(shown, form.items)), shown(head)
+            both = f"[{written}] may be a call of the rule {name} and a data pattern"
+            raise invalid(form, f"{both}: write ({written}) for the call, or [?{written}] for the pattern")
+        return self._rule_call(form, head, rest, None)
 
     def _pattern(self, form: Form) -> ast.Pattern:
         items = form.items
@@ -123,12 +146,8 @@ class ClauseParser:
             attribute, value = form.items
             held = variable(value) if is_variable(value) else constant(value)
             return ast.LookupRef(constant(attribute), held, position=form.position)
-        if form.kind == "list" and form.items and is_symbol(form.items[0]):
-            hint = f"bind its value first: [{shown(form)} ?x]"
-            if (name := form.items[0].value.name) in FIND_AGGREGATES and len(form.items) == 2:
-                bound = f"; the built-in's value is bound first: [{shown(form)} ?x]" if name in BUILTINS else ""
-                hint = f"{GROUPS}{bound}"
-            raise invalid(form, f"a call cannot stand here; {hint}")
+        if is_call(form):
+            raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
         return constant(form)
 
     @staticmethod
@@ -151,24 +170,12 @@ class ClauseParser:
             return self._nested(form, call, rest)
         if name in CONNECTIVES and any(each.kind == "vector" and _is_clause(each) for each in arguments):
             raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
-        if name in _OF_PATTERNS and len(arguments) > 1 and arguments[1].is_regex:
-            name = _OF_PATTERNS[name]
-        built_in = BUILTINS.get(name)
-        if built_in is None:
-            if name in (self.rules or ()):
-                raise invalid(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
-            raise invalid(head, f"there is no built-in {name}{_prefixed(call) or instead_of_builtin(name)}")
-        if name in ("and", "or") and any(each.kind == "list" for each in arguments):
-            raise invalid(call, _joined(name, arguments))
-        args = tuple(self._argument(argument, built_in) for argument in arguments)
-        given = sum(not isinstance(arg, ast.Source) for arg in args)
-        most = built_in.max_args
-        if given < built_in.min_args or (most is not None and given > most):
-            usage = f", as in {USAGES[name]}" if name in USAGES else ""
-            raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}{usage}")
+        if name in (self.rules or ()) and name not in BUILTINS:
+            raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
+        read = CallParser(self._source, self._term).call(call)
         if not rest:
-            return ast.Predicate(name, args, position=form.position)
-        return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
+            return ast.Predicate(read.name, read.args, position=form.position)
+        return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
 
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
         if not rest:
@@ -177,15 +184,6 @@ class ClauseParser:
         binding = parse_binding(rest[0], "a binding")
         check_binding(query, binding, rest[0])
         return ast.Function("q", args, binding, query, position=form.position)
-
-    def _argument(self, form: Form, built_in: Builtin) -> ast.Term | ast.Source:
-        if is_source(form):
-            if not built_in.needs_database:
-                raise invalid(form, f"({built_in.name} …) takes no source")
-            return self._source(form)
-        if is_symbol(form) and form.value.name == "_":
-            raise invalid(form, "an argument cannot be _: name a variable")
-        return self._term(form)
 
     # Compound clauses
 
@@ -219,7 +217,7 @@ class ClauseParser:
         if self.rules is not None and name not in self.rules:
             raise self._no_rule(form, head)
         if self.rules is not None and len(rest) != self.rules[name]:
-            raise invalid(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
+            raise unknown(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
         args = tuple(self._term(each, 0) for each in rest)
         return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
 
@@ -228,12 +226,12 @@ class ClauseParser:
         name = head.value.name
         if name.startswith("?"):
             written = " ".join(map(shown, form.items))
-            return invalid(form, f"a data pattern stands in square brackets: [{written}]")
+            return unknown(form, f"a data pattern stands in square brackets: [{written}]")
         if name in FIND_AGGREGATES:
             call = f"; as a built-in it stands in brackets, [{shown(form)} ?x]" if name in BUILTINS else ""
-            return invalid(form, f"{name} is an aggregate, which stands in :find: {shown(form)}{call}")
+            return unknown(form, f"{name} is an aggregate, which stands in :find: {shown(form)}{call}")
         if name in BUILTINS:
-            return invalid(form, f"a call stands in brackets: [{shown(form)}]")
+            return unknown(form, f"a call stands in brackets: [{shown(form)}]")
         known = (*(self.rules or ()), *CONNECTIVES)
         hint = nearest(name, known)
         if (self.outer_rules is None and not hint) or name in (self.outer_rules or ()):
@@ -241,11 +239,11 @@ class ClauseParser:
                 f"the query within has no rule {name}: it takes those of the outer query if its :in has %, "
                 "as in (q [:find ?x :in $ % :where …] $ %)"
             )
-            return invalid(head, message)
+            return unknown(head, message)
         if not hint and any(map(_is_clause, form.items[1:])):
             hint = instead_of_builtin(name)
         hint = hint or "; rules come in :rules, or in :in as %"
-        return invalid(head, f"there is no rule or clause ({name} …){hint}")
+        return unknown(head, f"there is no rule or clause ({name} …){hint}")
 
     def _branch(self, form: Form) -> ast.And:
         clause = self.clause(form)
@@ -314,6 +312,34 @@ class ClauseParser:
         return variable(form)
 
 
+def is_called(form: Form, rules: Mapping[str, int] | None) -> bool:
+    """Whether a vector may be a call of a rule: it has the rule's name and number of arguments."""
+    head, *rest = form.items
+    if not is_variable(head) or head.value.name.startswith("?") or not rest:
+        return False
+    return rules is None or rules.get(head.value.name) == len(rest)
+
+
+def taken_names(forms: Iterable[Form], rules: Mapping[str, int]) -> frozenset[str]:
+    """The names of rules that a scope uses as variables, too: a vector that begins with one is a data pattern."""
+    found: set[str] = set()
+    waiting = list(forms) if rules else []
+    while waiting:
+        form = waiting.pop()
+        items = form.items
+        if is_symbol(form):
+            found.add(form.value.name)
+        elif form.kind == "list" and items:
+            # A query within the query is a scope of its own.
+            within = is_symbol(items[0]) and items[0].value.name in NAMES
+            waiting += items[2:] if within else items[1:]
+        elif form.kind == "vector" and items and is_called(form, rules):
+            waiting += items[1:]
+        else:
+            waiting += items
+    return frozenset(found & rules.keys())
+
+
 def _is_question(form: Form) -> bool:
     """`?x`, and no plain symbol."""
     return is_symbol(form) and form.value.name.startswith("?")
@@ -345,20 +371,6 @@ def _joined(name: str, calls: Sequence[Form]) -> str:
     return f"conditions are clauses: {written if name == 'and' else f'(or {written})'}"
 
 
-def _prefixed(call: Form) -> str:
-    """What to write for `(?x > 3)`, or nothing."""
-    items = call.items
-    if len(items) != 3 or not is_symbol(items[1]) or items[1].value.name not in BUILTINS:
-        return ""
-    return f"; the name of a built-in comes first: [({shown(items[1])} {shown(items[0])} {shown(items[2])})]"
-
-
 def _is_clause(form: Form) -> bool:
     """Whether a form in the place of a term looks like a data pattern or a call."""
     return form.kind == "list" or (form.kind == "vector" and bool(form.items) and is_variable(form.items[0]))
-
-
-def _arity(least: int, most: int | None) -> str:
-    if most is None:
-        return f"at least {arguments(least)}"
-    return arguments(least) if least == most else f"{least} to {most} arguments"

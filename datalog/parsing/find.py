@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -85,6 +85,8 @@ def _aggregate(form: Form) -> ast.FindElement:
         rest = [*rest[:-1], *rest[-1].items]
     if len(rest) == 2 and is_symbol(rest[0]) and f"{name}-{rest[0].value.name}" in FIND_AGGREGATES:
         raise invalid(form, f"write ({name}-{shown(rest[0])} {shown(rest[1])})")
+    if known.of_pairs:
+        return paired(form)
     if len(rest) == 1 and _is("*", rest[0]):
         raise invalid(rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]")
     if not rest or not is_variable(rest[-1]):
@@ -97,6 +99,31 @@ def _aggregate(form: Form) -> ast.FindElement:
         if type(each.value) is not int or each.value < 0 or each.kind != "atom":
             raise invalid(each, f"({name} n ?x) takes a whole number for n, not {shown(each)}")
     return ast.FindAggregate(name, tuple(map(constant, constants)), variable(rest[-1]), position=form.position)
+
+
+def paired(form: Form) -> ast.FindAggregate:
+    """`(min-by ?cost ?path)`: over a variable that `pair_clauses` binds to pairs."""
+    name, *rest = form.items
+    if len(rest) != 2 or not all(map(is_variable, rest)):
+        example = f"({shown(name)} ?cost ?path)"
+        raise invalid(form, f"{shown(form)}: {shown(name)} takes what it compares and what it gives: {example}")
+    # No symbol has a space in it, so that no variable of the query is meant.
+    pair = ast.Var(" ".join(map(shown, rest)), position=rest[0].position)
+    return ast.FindAggregate(name.value.name, (), pair, position=form.position)
+
+
+def pair_clauses(places: Iterable[object]) -> tuple[ast.Function, ...]:
+    """What binds the pairs of aggregates that take two variables."""
+    pairs = [each.var for each in places if isinstance(each, ast.FindAggregate) and each.known.of_pairs]
+    return tuple(
+        ast.Function(
+            "tuple",
+            tuple(ast.Var(name, position=pair.position) for name in pair.name.split(" ")),
+            ast.ScalarBinding(pair),
+            position=pair.position,
+        )
+        for pair in dict.fromkeys(pairs)
+    )
 
 
 def _no_aggregate(form: Form, name: str) -> str:

@@ -29,8 +29,9 @@ _BUILTINS: Final = {
     "isin oneof anyof elementof": "write in, as in [(in ?x [1 2])]",
     "isnull isnil null notnull isnotnull isempty exists notexists has?": "an entity without an attribute is found "
     "with [(missing? $ ?e :person/name)], one that has it with the pattern [?e :person/name]",
-    "coalesce ifnull nvl orelse getorelse getordefault if case cond when iff nullif": "a default is given by "
-    '[(get-else $ ?e :person/name "none") ?name]; alternatives are (or …)',
+    "ifnull nvl orelse getorelse getordefault nullif": "write coalesce, as in (coalesce ?nickname ?name); a default"
+    ' for a missing attribute is given by [(get-else $ ?e :person/name "none") ?name]',
+    "when iff switch decode": "write if, cond or case, as in (if (> ?n 0) ?n 0)",
     "upper ucase uppercase toupper touppercase upcase": "write upper-case",
     "lower lcase lowercase tolower tolowercase downcase": "write lower-case",
     "length len size charlength strlen cardinality": "the length of a text or collection is (count ?x)",
@@ -91,8 +92,7 @@ _BUILTINS: Final = {
     "pull pullmany": "a pull stands in :find: [:find (pull ?e [*]) …]",
     "asof since history": "a past state is the basis of the request, or a second source of :in",
     "random rand-int rand-nth": "(rand ?x) and (sample 3 ?x) choose in :find",
-    "map filter reduce apply fn let some-> -> ->>": "a call has values for arguments; nest no functions, and bind "
-    "each result: [(inc ?x) ?y] [(str ?y) ?z]",
+    "map filter reduce apply fn let some-> -> ->>": "calls take values and calls, and no functions: (str (inc ?x))",
     "regexpreplace replaceall resub gsub": 'write re-replace, as in [(re-replace ?text #"a+" "b") ?new]',
     "stringsplit splitpart": 'write split, as in [(split ?text #",") ?parts]',
 }

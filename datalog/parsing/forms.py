@@ -26,6 +26,11 @@ def is_variable(form: Form) -> bool:
     return is_symbol(form) and form.value.name not in _SPECIAL and form.value.name != "_" and not is_source(form)
 
 
+def is_call(form: Form) -> bool:
+    """A list that begins with a name: `(inc ?x)`."""
+    return form.kind == "list" and bool(form.items) and is_symbol(form.items[0])
+
+
 def shown(form: Form) -> str:
     """The form as text, cut short."""
     return writer.shown(form.value)
@@ -53,3 +58,12 @@ def unquoted(form: Form) -> Form:
 def invalid(form: Form, message: str) -> AdalogError:
     """A refusal at the form's place."""
     return AdalogError(Code.QUERY_INVALID, message, form.position)
+
+
+class UnknownNameError(AdalogError):
+    """A source, rule or built-in that is not there, or takes other arguments, in a text whose syntax is right."""
+
+
+def unknown(form: Form, message: str) -> UnknownNameError:
+    """The refusal of a name, or of a call by it, at the form's place."""
+    return UnknownNameError(Code.QUERY_INVALID, message, form.position)

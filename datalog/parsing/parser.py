@@ -14,8 +14,8 @@ from adalog.datalog.edn import read_form, write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
-from adalog.datalog.parsing.clauses import ClauseParser
-from adalog.datalog.parsing.find import check_pulls, is_aggregate, parse_find
+from adalog.datalog.parsing.clauses import ClauseParser, taken_names
+from adalog.datalog.parsing.find import check_pulls, is_aggregate, pair_clauses, parse_find
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
@@ -67,22 +67,29 @@ def _parse(
     complete = not given or given_rules is not None
     # The rules themselves are out of reach of a query within one of them: it would never end.
     of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
-    rule_set, arity = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
+    rule_set = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
-    names = frozenset(rule.name for rule in rule_set) if complete else None
+    names = None if rule_set.arity is None else frozenset(rule_set.arity)
+    shown_forms = (each for name in ("where", "find", "in", "with", "order-by") for each in _forms(sections, name))
     clauses = ClauseParser(
-        sources, lambda form: _inner(form, found if complete else None, refusal, names), arity, outer_rules
+        sources,
+        lambda form: _inner(form, found if complete else None, refusal, names),
+        rule_set.arity,
+        outer_rules,
+        taken_names(tuple(shown_forms), rule_set.arity or {}),
     )
+    where = (*map(clauses.clause, _forms(sections, "where")), *pair_clauses(find.elements))
+    rule_set.check(where)
     query = ast.Query(
         find=find,
         with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
         inputs=inputs,
-        where=tuple(clauses.clause(each) for each in _forms(sections, "where")),
+        where=where,
         order_by=_order_by(sections, find),
         limit=_row_number(sections, "limit", inputs),
         offset=_row_number(sections, "offset", inputs) or 0,
         timeout_ms=_number(sections, "timeout"),
-        rules=rule_set,
+        rules=rule_set.rules,
         text=text,
     )
     _check_bound(query)

@@ -6,16 +6,22 @@ Heads first, so that bodies may call rules that come later; then the bodies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import FIND_AGGREGATES, HEAD_AGGREGATES
+from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES, HEAD_AGGREGATES
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser
-from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, variable
+from adalog.datalog.names import called, names_in
+from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser, taken_names
+from adalog.datalog.parsing.find import pair_clauses, paired
+from adalog.datalog.parsing.forms import Form, UnknownNameError, invalid, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.nested import ParseInner
+from adalog.datalog.values import Keyword
 
 _SHAPE = "[(rule ?a ?b) clause …]"
+_WITH = Keyword("with")
 
 
 def rule_forms(forms: Sequence[Form]) -> list[Form]:
@@ -24,11 +30,16 @@ def rule_forms(forms: Sequence[Form]) -> list[Form]:
     for form in forms:
         if form.kind not in ("vector", "list") or (form.items and form.items[0].kind not in ("vector", "list")):
             raise invalid(form, f"a rule set is a vector of rules {_SHAPE}, not {shown(form)}{_as_json(form)}")
-        if form.items and form.items[0].kind == "list" and form.kind == "vector":
+        if form.items and form.kind == "vector" and _is_head(form.items[0]):
             found.append(form)
         else:
             found.extend(form.items)
     return found
+
+
+def _is_head(form: Form) -> bool:
+    """`(rule ?a ?b)` or `[rule ?a ?b]`."""
+    return form.kind == "list" or (form.kind == "vector" and bool(form.items) and is_symbol(form.items[0]))
 
 
 def _as_json(form: Form) -> str:
@@ -39,28 +50,58 @@ def _as_json(form: Form) -> str:
     return "; rules are EDN: as JSON, give them as one string" if type(first.value) is str else ""
 
 
-def read_rules(
-    forms: Sequence[Form], sources: frozenset[str], inner: ParseInner, *, complete: bool
-) -> tuple[tuple[ast.Rule, ...], Mapping[str, int] | None]:
-    """(the rules, each name's number of arguments). Unless `complete`, more may come: None for the numbers."""
+@dataclass(frozen=True)
+class RuleSet:
+    """The rules of a query. `arity`: of each name its number of arguments; None where more rules may come.
+    `faults`: what is wrong with a rule besides its syntax, by its name; only a call makes it an error."""
+
+    rules: tuple[ast.Rule, ...]
+    arity: Mapping[str, int] | None
+    faults: Mapping[str, AdalogError]
+
+    def check(self, where: Sequence[ast.Clause]) -> None:
+        """Raises what is wrong with the first rule that clauses reach."""
+        if not self.faults:
+            return
+        bodies: dict[str, list[ast.Clause]] = {}
+        for rule in self.rules:
+            bodies.setdefault(rule.name, []).extend(rule.clauses)
+        reached: dict[str, None] = {}
+        waiting = called(where)
+        while waiting:
+            name = waiting.pop()
+            if name in self.faults:
+                raise self.faults[name]
+            if name not in reached:
+                reached[name] = None
+                waiting.extend(called(bodies.get(name, ())))
+
+
+def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner, *, complete: bool) -> RuleSet:
+    """The rules of these forms. Unless `complete`, more may come."""
     heads = [_head(form) for form in forms]
-    _check_agreement(heads)
-    arity = {head.name: len(head.head) for head in heads} if complete else None
-    parser = ClauseParser(sources, inner, arity)
+    faults = _disagreements(heads)
+    arity = {head.name: len(head.places) for head in heads} if complete else None
     rules = []
     for head, form in zip(heads, forms, strict=True):
-        clauses = tuple(parser.clause(each) for each in form.items[1:])
-        rules.append(ast.Rule(head.name, head.required, head.args, clauses, position=form.position))
-    return tuple(rules), arity
+        try:
+            body = _body(form)
+            parser = ClauseParser(sources, inner, arity, taken=taken_names((form.items[0], *body), arity or {}))
+            clauses = (*map(parser.clause, body), *pair_clauses(head.args))
+            _check_with(head, clauses)
+            rules.append(replace(head, clauses=clauses, position=form.position))
+        except UnknownNameError as error:
+            faults.setdefault(head.name, error)
+    return RuleSet(tuple(rules), arity, faults)
 
 
 def _head(form: Form) -> ast.Rule:
     """A rule without its clauses."""
-    if form.kind not in ("vector", "list") or not form.items or form.items[0].kind != "list":
+    if form.kind not in ("vector", "list") or not form.items or form.items[0].kind not in ("vector", "list"):
         raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}{_as_json(form)}")
     head = form.items[0]
     if not head.items or not is_symbol(head.items[0]):
-        raise invalid(head, f"a rule's head begins with its name: (rule ?a ?b), not {shown(head)}")
+        raise invalid(head, f"a rule's head begins with its name: (rule ?a ?b), not {shown(head)}{_as_json(form)}")
     name = head.items[0].value.name
     if name in CONNECTIVES:
         raise invalid(head.items[0], f"{name} cannot be the name of a rule: it is a clause")
@@ -72,15 +113,49 @@ def _head(form: Form) -> ast.Rule:
     args = tuple(_place(each) for each in places)
     if not required and not args:
         raise invalid(head, f"the rule {name} has no variables; write ({name} ?x)")
-    if len(form.items) < 2:
+    if not _body(form):
         raise invalid(form, f"the rule {name} says nothing: its head is followed by clauses, {_SHAPE}")
-    return ast.Rule(name, required, args, (), position=head.position)
+    return ast.Rule(name, required, args, (), _with(form), position=head.position)
+
+
+def _body(form: Form) -> Sequence[Form]:
+    """The clauses of a rule, after its head and the variables of `:with`."""
+    rest = form.items[1:]
+    if rest and rest[0].value == _WITH:
+        return rest[1 + len(_with_forms(form)) :]
+    return rest
+
+
+def _with_forms(form: Form) -> list[Form]:
+    rest = form.items[1:]
+    return list(takewhile(is_variable, rest[1:])) if rest and rest[0].value == _WITH else []
+
+
+def _with(form: Form) -> tuple[ast.Var, ...]:
+    """The variables of `:with`, where an aggregate of the head counts tuples that they keep apart."""
+    found = tuple(map(variable, _with_forms(form)))
+    if len(form.items) > 1 and form.items[1].value == _WITH and not found:
+        raise invalid(form.items[1], ":with takes variables that keep rows apart: [(rule ?a (sum ?n)) :with ?e …]")
+    return found
+
+
+def _check_with(head: ast.Rule, clauses: Sequence[ast.Clause]) -> None:
+    known = names_in(clauses)
+    for each in head.with_:
+        if not any(isinstance(place, ast.FindAggregate) for place in head.args):
+            message = f":with keeps rows apart for aggregates, and the head of {head.name} has none"
+            raise AdalogError(Code.QUERY_INVALID, message, each.position)
+        if each.name not in known:
+            message = f"{each.name} is in :with, but no clause of the rule binds it{nearest(each.name, known)}"
+            raise AdalogError(Code.UNBOUND_VARIABLE, message, each.position)
 
 
 def _place(form: Form) -> ast.Var | ast.FindAggregate:
     """`?x` or `(min ?x)`."""
     if form.kind != "list":
         return _variable(form)
+    if form.items and is_symbol(form.items[0]) and _is_paired(form.items[0].value.name):
+        return paired(form)
     if len(form.items) != 2 or not is_symbol(form.items[0]) or not is_variable(form.items[1]):
         raise invalid(form, f"a place of a rule's head is ?x or an aggregate such as (min ?x), not {shown(form)}")
     name = form.items[0].value.name
@@ -91,21 +166,30 @@ def _place(form: Form) -> ast.Var | ast.FindAggregate:
     return ast.FindAggregate(name, (), _variable(form.items[1]), position=form.position)
 
 
+def _is_paired(name: str) -> bool:
+    return name in AGGREGATES and bool(AGGREGATES[name].of_pairs)
+
+
 def _variable(form: Form) -> ast.Var:
     if not is_variable(form):
         raise invalid(form, f"a rule's head takes variables such as ?x, not {shown(form)}; bind it in a clause")
     return variable(form)
 
 
-def _check_agreement(heads: Sequence[ast.Rule]) -> None:
-    """All heads of one name have the same places."""
+def _disagreements(heads: Sequence[ast.Rule]) -> dict[str, AdalogError]:
+    """All heads of one name have the same places: what is wrong with those that have others."""
     first: dict[str, ast.Rule] = {}
+    found: dict[str, AdalogError] = {}
     for head in heads:
         other = first.setdefault(head.name, head)
-        if len(other.head) != len(head.head) or len(other.required) != len(head.required):
-            raise _differs(head, f"{_places(other)} elsewhere and {_places(head)} here")
-        if other.aggregates != head.aggregates:
-            raise _differs(head, "other aggregates elsewhere; every head of a rule has the same in the same places")
+        if len(other.places) != len(head.places) or len(other.required) != len(head.required):
+            found.setdefault(head.name, _differs(head, f"{_places(other)} elsewhere and {_places(head)} here"))
+        elif other.aggregates[: len(other.places)] != head.aggregates[: len(head.places)]:
+            what = "other aggregates elsewhere; every head of a rule has the same in the same places"
+            found.setdefault(head.name, _differs(head, what))
+        elif len(other.with_) != len(head.with_):
+            found.setdefault(head.name, _differs(head, "more or fewer variables in :with elsewhere"))
+    return found
 
 
 def _differs(head: ast.Rule, what: str) -> AdalogError:
@@ -113,6 +197,6 @@ def _differs(head: ast.Rule, what: str) -> AdalogError:
 
 
 def _places(head: ast.Rule) -> str:
-    count = len(head.head)
+    count = len(head.places)
     required = f", {len(head.required)} of them required," if head.required else ""
     return f"{count} place{'' if count == 1 else 's'}{required}"

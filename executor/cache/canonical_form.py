@@ -89,7 +89,7 @@ class _Former:
             case _:
                 return (type(binding).__name__, *(self.term(each, scope) for each in binding.targets))
 
-    def term(self, term: ast.Term | ast.Source, scope: Scope) -> Part:
+    def term(self, term: ast.Argument, scope: Scope) -> Part:
         match term:
             case ast.Var():
                 return ("?", scope.get(term.name, term.name))
@@ -101,6 +101,8 @@ class _Former:
                 return ("ref", self.term(term.attribute, scope), self.term(term.value, scope))
             case ast.Source():
                 return repr(term.name)
+            case ast.Expression():
+                return ("call", repr(term.name), *(self.term(each, scope) for each in term.args))
 
     def clause(self, clause: ast.Clause, scope: Scope) -> Part:
         look()
@@ -112,7 +114,8 @@ class _Former:
             case ast.Function():
                 inner = "" if clause.query is None else self.within(clause.query)
                 args = (self.term(each, scope) for each in clause.args)
-                return ("call", repr(clause.name), inner, ("args", *args), self.binding(clause.binding, scope))
+                said = f"{clause.name!r} {clause.keeps_nil}"
+                return ("call", said, inner, ("args", *args), self.binding(clause.binding, scope))
             case ast.RuleCall():
                 args = (self.term(each, scope) for each in clause.args)
                 return ("rule", repr(clause.source.name), repr(clause.name), *args)

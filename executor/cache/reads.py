@@ -13,13 +13,17 @@ from weakref import WeakKeyDictionary
 
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
+from adalog.planner.model.paths import PathName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 
 _LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
+
+_IDENT: Final = Keyword("db/ident")
 
 AttributeName = Keyword | int
 # A variable in an entity place, and the database that it is an entity of.
@@ -164,8 +168,13 @@ class _Query:
         entity, attribute, value, *moment = (*pattern.terms, *(ast.Blank(),) * 5)[:5]
         if isinstance(attribute, ast.Const) and isinstance(attribute.value, Keyword | int):
             reads.named.add(attribute.value)
+            path = PathName.of(attribute.value)
+            if path is not None:
+                reads.named.add(path.step)
         else:
             reads.whole = True
+            # The attribute may stand for its entity in another database.
+            self.to.constants.add(_IDENT)
         if not all(isinstance(term, ast.Blank) for term in moment):
             reads.whole = True
         self.constant_terms((entity, value), source)
@@ -178,13 +187,16 @@ class _Query:
             elif isinstance(term, ast.Const):
                 self.to.constants.update(lookups_in(term.value))
 
-    def call(self, clause: ast.Predicate | ast.Function, source: str, entities: _Entities) -> None:
-        self.constant_terms(clause.args, source)
+    def call(self, clause: ast.Predicate | ast.Function | ast.Expression, source: str, entities: _Entities) -> None:
+        self.constant_terms((each for each in clause.args if not isinstance(each, ast.Expression)), source)
+        for each in clause.args:
+            if isinstance(each, ast.Expression):
+                self.call(each, source, entities)
         if isinstance(clause, ast.Function) and clause.query is not None:
             self.within(clause, clause.query, source, entities)
             return
         built_in = BUILTINS.get(clause.name)
-        if built_in is not None and not built_in.needs_database:
+        if clause.name in CONDITIONALS or (built_in is not None and not built_in.needs_database):
             return
         given = [each.name for each in clause.args if isinstance(each, ast.Source)]
         database = self.name(given[0], source) if given else source
@@ -198,7 +210,8 @@ class _Query:
                 reads.named.add(each.value)
             else:
                 reads.whole = True
-        if isinstance(entity, ast.Var) and (entity.name, database) not in entities:
+        named = isinstance(entity, ast.Var) and (entity.name, database) in entities
+        if not named and isinstance(entity, ast.Var | ast.Expression):
             reads.unique = True
 
     def within(self, clause: ast.Function, inner: ast.Query, source: str, entities: _Entities) -> None:

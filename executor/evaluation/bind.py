@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from adalog.datalog.ast import Const, LookupRef, Source
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
+from adalog.datalog.values import EdnList
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
+from adalog.executor.extenders.calls import Call, Operand, Results
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
+from adalog.executor.extenders.conditionals import Cases, Conditions, ShortCircuit
 from adalog.executor.extenders.database_access import SnapshotAccess
-from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.facts.facts import DerivedRelation, Relations
@@ -37,16 +42,19 @@ from adalog.executor.join.negation import NotExtender
 from adalog.executor.join.protocol import START, Extender
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model import logical
+from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.planner.model.version import Version
 from adalog.planner.scope.comparisons import NARROWING, equated, tied
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import TAG_BOOLEAN, code_of
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, code_of
 
 ABSENT: Final = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""
+
+_CallAtom = logical.PredicateAtom | logical.FunctionAtom
 
 Held = Sequence[Column] | DerivedRelation | MaintainedFacts
 """The rows of a relation: of an input, of what rules derived, of what is kept from moment to moment."""
@@ -137,8 +145,8 @@ class Binding:
             case logical.FunctionAtom():
                 terms = equated(node)
                 if terms is not None and all(isinstance(term, str) for term in terms):
-                    return self._equality(terms, nil_fits=False)
-                return FunctionExtender(self._call(node), node.out, self.rank)
+                    return self._equality(terms, nil_fits=node.keeps_nil)
+                return FunctionExtender(self._call(node), node.out, self.rank, keeps_nil=node.keeps_nil)
             case logical.UnnestAtom():
                 self.lasting = False
                 return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
@@ -220,7 +228,7 @@ class Binding:
         if not call.variables:
             self.lasting = False
             return FilterExtender(call, self.rank).intersect(Batch(1, {}), START).size == 1
-        if node.name in NARROWING and len(call.arguments) == 2:
+        if isinstance(call, Call) and node.name in NARROWING and len(call.arguments) == 2:
             return ComparisonExtender(call, self.rank)
         return FilterExtender(call, self.rank)
 
@@ -231,10 +239,56 @@ class Binding:
         assert isinstance(left, str), "of two constants nothing is left to ask for"
         return EqualityExtender(left, right, self.rank, nil_fits=nil_fits)
 
-    def _call(self, node: logical.PredicateAtom | logical.FunctionAtom) -> Call:
+    def _call(self, node: _CallAtom) -> Results:
+        if node.tree is not None:
+            operand = self._operand(node.tree, node)
+            assert not isinstance(operand, str | int)
+            return operand
         sources = (argument for argument in node.args if isinstance(argument, Source))
-        access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
-        return Call(node.name, self._values(node.args), self._applied(node, access), self, node.position)
+        source = next((each.name for each in sources), "$")
+        return self._built_in(node.name, self._values(node.args), source, node.position, node)
+
+    def _operand(self, tree: int | CallTree, node: _CallAtom) -> Operand:
+        """A part of a tree of calls."""
+        if isinstance(tree, int):
+            (value,) = self._values(node.args[tree : tree + 1])
+            return value
+        if tree.name in CONDITIONALS:
+            return self._conditional(tree, node)
+        source = "$"
+        arguments: list[Operand] = []
+        for each in tree.args:
+            term = node.args[each] if isinstance(each, int) else None
+            if isinstance(term, Source):
+                source = term.name
+            else:
+                arguments.append(self._operand(each, node))
+        return self._built_in(tree.name, tuple(arguments), source, tree.position, node)
+
+    def _conditional(self, tree: CallTree, node: _CallAtom) -> Results:
+        if tree.name == "case":
+            subject, *rest = tree.args
+            default = self._operand(rest.pop(), node) if len(rest) % 2 else NIL
+            cases = [
+                (self._constants(node.args[test]), self._operand(value, node))
+                for test, value in zip(rest[::2], rest[1::2], strict=True)
+                if isinstance(test, int)
+            ]
+            return Cases(self._operand(subject, node), cases, default)
+        operands = [self._operand(each, node) for each in tree.args]
+        if tree.name not in ("if", "cond"):
+            return ShortCircuit(tree.name, operands)
+        default = operands.pop() if len(operands) % 2 else NIL
+        return Conditions(list(zip(operands[::2], operands[1::2], strict=True)), default)
+
+    def _constants(self, term: logical.Term | Source) -> Column:
+        """The codes of the constant of a case, which may be a list of several."""
+        assert isinstance(term, Const)
+        several = isinstance(term.value, EdnList)
+        codes = [self.run.values.intern(value) for value in (term.value if several else (term.value,))]
+        if any(map(Scratch.is_made, codes)):
+            self.lasting = False
+        return np.array(codes, np.int64)
 
     def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
         given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
@@ -246,12 +300,12 @@ class Binding:
             self.lasting = False
         return code
 
-    def _database(self, name: str, node: logical.PredicateAtom | logical.FunctionAtom) -> Snapshot:
+    def _database(self, name: str, node: _CallAtom) -> Snapshot:
         if node.version is not Version.ALL:
             return self.moments[name].at(node.version)
         if name not in self.databases:
             raise invalid_argument(
-                f"({node.name} …) looks into a database, but {name} was given a list of tuples", node.position
+                f"({node.called} …) looks into a database, but {name} was given a list of tuples", node.position
             )
         return self.databases[name]
 
@@ -270,17 +324,18 @@ class Binding:
         inputs = Inputs(None, given, databases)
         return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)
 
-    def _applied(
-        self, node: logical.PredicateAtom | logical.FunctionAtom, access: list[SnapshotAccess]
-    ) -> Callable[..., Any]:
-        if node.name == "%nth":
-            return _nth
-        built_in = BUILTINS[node.name]
-        if not built_in.needs_database:
-            return built_in.call
-        self.lasting = False
-        database = access[0] if access else SnapshotAccess(self._database("$", node))
-        return lambda *arguments: built_in.call(database, *arguments)
+    def _built_in(
+        self, name: str, arguments: tuple[Operand, ...], source: str, position: Position | None, node: _CallAtom
+    ) -> Call:
+        """`source`: the database that it looks into, if it does."""
+        if name == "%nth":
+            return Call(name, arguments, _nth, self, position)
+        built_in = BUILTINS[name]
+        apply = built_in.call
+        if built_in.needs_database:
+            self.lasting = False
+            apply = partial(apply, SnapshotAccess(self._database(source, node)))
+        return Call(name, arguments, apply, self, position, built_in.nil_gives_nil)
 
     # Connectives
 

@@ -12,7 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.extenders.functions import Call, FilterExtender
+from adalog.executor.extenders.calls import Call
+from adalog.executor.extenders.functions import FilterExtender
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
 from adalog.executor.join.batch import Batch, Column, Mask
@@ -63,14 +64,17 @@ class ComparisonExtender(FilterExtender, Narrowing):
 
     def __init__(self, call: Call, rank: dict[str, int]) -> None:
         super().__init__(call, rank)
+        self._running = call.running
         left, right = call.arguments
+        assert isinstance(left, str | int)
+        assert isinstance(right, str | int)
         self._turned = right == self.level
         self._other = left if self._turned else right
         self._name = _TURNED[call.name] if self._turned else call.name
         self.can_narrow = left != right and self.level in (left, right)
 
     def within(self, batch: Batch, variable: str, column: Column) -> Within | None:
-        run, other = self.call.running.run, self._other
+        run, other = self._running.run, self._other
         probes = batch.columns[other] if isinstance(other, str) else np.array([other])
         if self._name == "==":
             found = same_in(column, probes, run)

@@ -7,8 +7,10 @@ only be compared so that it goes on to hold, bettered again, or kept in a place 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from adalog.datalog.aggregates import AGGREGATES
+from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.logical import FunctionAtom, Leaf, PredicateAtom, RelationAtom, everything
 from adalog.planner.model.program import Branch, Stratum
 
@@ -108,10 +110,20 @@ class _Moved:
 
 def _way(leaf: FunctionAtom, goes: dict[str, int]) -> int | None:
     """Which way a function's value goes; None where that is not known."""
-    ways = {goes[a] for a in leaf.args if isinstance(a, str) and a in goes}
-    if leaf.name == "-" and len(leaf.args) == 2:
-        signed = zip(leaf.args, (1, -1), strict=True)
-        ways = {goes[a] * sign for a, sign in signed if isinstance(a, str) and a in goes}
-    elif leaf.name not in _RISING:
-        return None
-    return ways.pop() if len(ways) == 1 else None
+    known = [goes.get(each, 0) if isinstance(each, str) else 0 for each in leaf.args]
+    tree = leaf.tree or CallTree(leaf.name, tuple(range(len(leaf.args))))
+    return _way_of(tree, known) or None
+
+
+def _way_of(tree: int | CallTree, known: Sequence[int]) -> int | None:
+    """The same of a part of a call; 0 where it stays. `known`: of the arguments."""
+    if isinstance(tree, int):
+        return known[tree]
+    ways = [_way_of(each, known) for each in tree.args]
+    if tree.name == "-" and len(ways) == 2 and ways[1] is not None:
+        ways[1] = -ways[1]
+    moved = set(ways) - {0}
+    if not moved:
+        return 0
+    rises = tree.name in _RISING or (tree.name == "-" and len(ways) == 2)
+    return moved.pop() if rises and len(moved) == 1 else None

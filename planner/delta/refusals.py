@@ -54,6 +54,8 @@ def _of(item: Node, moves: Moves, entities: frozenset[str]) -> str | None:
 
 
 def _of_call(call: Call, entities: frozenset[str]) -> str | None:
+    if call.tree is not None:
+        return f"({call.called} …) looks into the database for some of its rows only"
     if call.name not in LOOKUPS:
         return f"({call.name} …) reads the whole database"
     entity, attributes = values_of(call)[0], looked_up_attributes(call)

@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Protocol, Self
 from adalog.datalog.ast import Binding, CollectionBinding, FindPull, Query, RelationBinding, Source
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import Position
+from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.leaf import (
     NOTHING,
     Change,
@@ -184,22 +185,33 @@ class RuleAtom(TermsNode):
         return replace(self, terms=tuple(map(change, self.terms)))
 
 
+COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
+TREE: Final = "%"
+"""The name of an atom that has a tree of calls."""
+
 _SELECTIVITY: Final = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateAtom(LeafNode):
-    """`version`: of the database that it looks into, if it does."""
+    """`version`: of the database that it looks into, if it does. `tree`: the call, where it has calls within it;
+    its name is then TREE, and its arguments are the terms at the leaves."""
 
     kind = "predicate"
     name: str
     args: tuple[Term | Source, ...]
     position: Position | None = field(default=None, compare=False)
     version: Version = Version.ALL
+    tree: CallTree | None = None
 
     @property
     def mentions(self) -> tuple[str, ...]:
         return names_of(self.args)
+
+    @property
+    def called(self) -> str:
+        """The name that it calls."""
+        return self.name if self.tree is None else self.tree.name
 
     @property
     def reads(self) -> frozenset[str]:
@@ -207,7 +219,7 @@ class PredicateAtom(LeafNode):
 
     @property
     def clause(self) -> str:
-        return f"[({self.name} {shown(self.args)})]"
+        return f"[{_shown_call(self)}]"
 
     @property
     def selectivity(self) -> float:
@@ -220,7 +232,8 @@ class PredicateAtom(LeafNode):
 @dataclass(frozen=True, slots=True)
 class FunctionAtom(LeafNode):
     """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`. `version`: of
-    the database that it looks into, if it does."""
+    the database that it looks into, if it does. `tree`: as of a predicate. `keeps_nil`: a row is kept whose result
+    is nil."""
 
     kind = "function"
     selectivity = 1.0
@@ -230,10 +243,17 @@ class FunctionAtom(LeafNode):
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
     version: Version = Version.ALL
+    tree: CallTree | None = None
+    keeps_nil: bool = False
 
     @property
     def mentions(self) -> tuple[str, ...]:
         return (*names_of(self.args), self.out)
+
+    @property
+    def called(self) -> str:
+        """The name that it calls."""
+        return self.name if self.tree is None else self.tree.name
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -249,7 +269,7 @@ class FunctionAtom(LeafNode):
 
     @property
     def clause(self) -> str:
-        called = f"({self.name} {shown(self.args)})" if self.subquery is None else self.subquery.call(self.args)
+        called = _shown_call(self) if self.subquery is None else self.subquery.call(self.args)
         return f"[{called} {self.out}]"
 
     def with_terms(self, change: Change) -> Self:
@@ -284,8 +304,14 @@ class UnnestAtom(LeafNode):
         return replace(self, collection=new_name(change, self.collection), out=new_name(change, self.out))
 
 
+def _shown_call(call: PredicateAtom | FunctionAtom) -> str:
+    return f"({call.name} {shown(call.args)})" if call.tree is None else call.tree.shown(call.args)
+
+
 def _read_by(name: str, args: Iterable[Term | Source]) -> frozenset[str]:
-    """The database that a call of a built-in names, the default one where it names none."""
+    """The database that a call of a built-in names, the default one where it names none; all that a tree names."""
+    if name == TREE:
+        return frozenset(each.name for each in args if isinstance(each, Source))
     if name not in BUILTINS or not BUILTINS[name].needs_database:
         return NOTHING
     return frozenset((next((each.name for each in args if isinstance(each, Source)), "$"),))

@@ -29,7 +29,7 @@ def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Sub
             assert isinstance(argument, ast.Source)
             sources.append((each.name, source if argument.name == "$" else argument.name))
         else:
-            assert not isinstance(argument, ast.Source)
+            assert not isinstance(argument, ast.Source | ast.Expression)
             values.append(argument)
     flat = with_scalar_inputs(clause.query)
     bound = (targets(each.binding) for each in flat.inputs if isinstance(each, ast.BindingInput))

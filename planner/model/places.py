@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from adalog.planner.model.paths import path_in
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
 
@@ -46,6 +47,8 @@ class VariablePlace:
             return self.kind
         database = None if isinstance(self.attribute, AttributeVariable) else databases.get(self.source)
         attribute = None if database is None else database.attribute(self.attribute)
+        if attribute is None and database is not None and path_in(database, self.attribute) is not None:
+            return PlaceKind.ENTITY
         if attribute is None or attribute.kind.value_type is None:
             return None
         return PlaceKind.ENTITY if attribute.is_ref else attribute

@@ -12,8 +12,10 @@ from math import prod
 
 from adalog.datalog.ast import Const, LookupRef
 from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Node, variables
+from adalog.planner.model.paths import PathName, path_in
 from adalog.planner.scope.comparisons import equates, narrows
 from adalog.planner.scope.resolve import attribute_of, entity_code, value_code
 from adalog.store.snapshot.snapshot import Snapshot
@@ -56,6 +58,15 @@ class Statistics:
     relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     check: Callable[[], None] = _go_on
     _sizes: dict[logical.DatomAtom, PatternSize] = field(default_factory=dict)
+
+    def is_ref(self, source: str, attribute: object) -> bool:
+        """Whether an attribute of a source holds refs."""
+        found = self.databases[source].attribute(attribute) if isinstance(attribute, Keyword) else None
+        return found is not None and found.is_ref
+
+    def path_of(self, source: str, attribute: object) -> PathName | None:
+        """What a name that no attribute has is as a path over refs of a source, if it is one."""
+        return path_in(self.databases[source], attribute)
 
     def size(self, atom: logical.DatomAtom) -> PatternSize:
         """The size of a data pattern; of all attributes together where the attribute is a variable."""

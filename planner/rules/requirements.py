@@ -110,10 +110,10 @@ def _reason(body: AndNode, name: str, bound: frozenset[str], tree: Tree) -> str:
         if isinstance(leaf, logical.FunctionAtom) and leaf.out == name:
             missing = ", ".join(sorted(map(tree.written, variables(leaf) - {name} - bound)))
             if missing:
-                return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
+                return f"({leaf.called} …) computes it from {missing}, which nothing binds first"
     for leaf in leaves(body):
         if isinstance(leaf, logical.PredicateAtom | logical.FunctionAtom) and name in variables(leaf):
-            return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
+            return f"it is an argument of ({leaf.called} …); add a data pattern, a function or an :in that binds it"
     if any(isinstance(item, logical.OrNode) and name in variables(item) for item in body.items):
         return "every branch of the or must bind it, or a clause outside must"
     if any(name in variables(node) for node in negations(body)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from adalog.datalog import ast
 from adalog.datalog.edn import write
@@ -12,10 +13,11 @@ from adalog.datalog.names import names_in, targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import AndNode, Node, Term, everything, variables
+from adalog.planner.model.logical import COMPARISONS, AndNode, Node, Term, everything, variables
 from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
+from adalog.planner.scope.calls import CallScoping
 from adalog.planner.scope.resolve import plain_value
 from adalog.planner.scope.rulebook import RuleBook
 
@@ -72,9 +74,7 @@ class Scoping:
             case ast.Pattern():
                 return self.pattern(clause, scope, source)
             case ast.Predicate():
-                extra: list[Node] = []
-                args = tuple(self.argument(a, scope, source, extra) for a in clause.args)
-                return [*extra, logical.PredicateAtom(clause.name, args, clause.position)]
+                return self.predicate(clause, scope, source)
             case ast.Function():
                 return self.function(clause, scope, source)
             case ast.And():
@@ -129,6 +129,20 @@ class Scoping:
             raise AdalogError(Code.QUERY_INVALID, "an argument cannot be _: name a variable", argument.position)
         return self.term(argument, scope, source, extra)
 
+    def calls(self, scope: Scope, source: str, extra: list[Node]) -> CallScoping:
+        return CallScoping(lambda each: self.argument(each, scope, source, extra), self.fresh, extra)
+
+    def predicate(self, clause: ast.Predicate, scope: Scope, source: str) -> list[Node]:
+        extra: list[Node] = []
+        calls = self.calls(scope, source, extra)
+        if clause.name in COMPARISONS:
+            # What compares variables finds their values.
+            args, tree = calls.flat(clause.args), None
+        else:
+            args, tree = calls.arguments(clause)
+        name = clause.name if tree is None else logical.TREE
+        return [*extra, logical.PredicateAtom(name, args, clause.position, tree=tree)]
+
     def pattern(self, clause: ast.Pattern, scope: Scope, source: str) -> list[Node]:
         name = source if clause.source.name == "$" else clause.source.name
         extra: list[Node] = []
@@ -143,19 +157,21 @@ class Scoping:
         subquery, given = None, clause.args
         if clause.query is not None:
             subquery, given = subquery_of(clause, source, self.plan_inner)
-        args = tuple(self.argument(a, scope, source, nodes) for a in given)
+        args, tree = self.calls(scope, source, nodes).arguments(replace(clause, args=given))
+        name = clause.name if tree is None else logical.TREE
         binding = clause.binding
         if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
             outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
             called = replace(subquery, given=args)
             return [*nodes, logical.RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
-            return [
-                *nodes,
-                logical.FunctionAtom(clause.name, args, scope[binding.target.name], clause.position, subquery),
-            ]
+            out = scope[binding.target.name]
+            atom = logical.FunctionAtom(
+                name, args, out, clause.position, subquery, tree=tree, keeps_nil=clause.keeps_nil
+            )
+            return [*nodes, atom]
         result = self.fresh(clause.name)
-        nodes.append(logical.FunctionAtom(clause.name, args, result, clause.position, subquery))
+        nodes.append(logical.FunctionAtom(name, args, result, clause.position, subquery, tree=tree))
         if isinstance(binding, ast.CollectionBinding):
             target = binding.target
             out = scope[target.name] if isinstance(target, ast.Var) else self.fresh("_")
@@ -213,6 +229,7 @@ class Scoping:
         for term in filter(None, terms):
             self.callers.setdefault(term, (clause.name, clause.position))
         if clause.name not in self.rules.inlined:
+            terms = tuple(self.aggregated(clause, terms, nodes))
             name = clause.name if default == "$" else f"{clause.name}@{default}"
             self.called[name] = (clause.name, default)
             return [*nodes, logical.RuleAtom(name, terms, position=clause.position)]
@@ -223,6 +240,19 @@ class Scoping:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}
         return [*nodes, replace(self.disjunction(bodies, required, known, clause.position), rule=clause.name)]
+
+    def aggregated(
+        self, clause: ast.RuleCall, terms: Sequence[str | None], nodes: list[Node]
+    ) -> Iterator[str | None]:
+        """The arguments for all places of a rule's head. What an aggregate of two variables gives is part of a
+        pair."""
+        for place, term in zip_longest(self.rules.branches[clause.name][0].head, terms):
+            if term is None or isinstance(place, ast.Var) or not place.known.of_pairs:
+                yield term
+                continue
+            pair = self.fresh(place.name)
+            nodes.append(logical.FunctionAtom("%nth", (pair, ast.Const(1, ("long", 1))), term, clause.position))
+            yield pair
 
     def passed(self, argument: ast.Term, scope: Scope, source: str, nodes: list[Node]) -> str | None:
         """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.

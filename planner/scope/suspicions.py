@@ -23,14 +23,14 @@ from adalog.datalog.pull import DB_ID, PullPattern
 from adalog.datalog.values import NUMERIC, Keyword, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import AndNode, Leaf, conjuncts, everything
+from adalog.planner.model.logical import COMPARISONS, AndNode, Leaf, conjuncts, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
+from adalog.planner.model.paths import PathName, path_in
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.symbols import SymbolUse, is_plain, variable_uses
-from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
@@ -129,7 +129,14 @@ class _Finder:
         look()
         database = self.databases.get(source)
         name = term.value
-        if database is None or not isinstance(name, Keyword | int) or database.attribute(name) is not None:
+        if database is None or not isinstance(name, Keyword | int) or path_in(database, name) is not None:
+            return
+        if database.attribute(name) is not None:
+            path = PathName.of(name)
+            step = None if path is None else database.attribute(path.step)
+            if path is not None and step is not None and step.is_ref:
+                message = f"{name} is read as the attribute of that name, not as a path along {path.step}"
+                self.say(Suspicion.AMBIGUOUS_ARGUMENT, message, term.position)
             return
         if isinstance(name, Keyword):
             self.undeclared(name, database, term.position)
@@ -191,10 +198,13 @@ class _Finder:
         """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
         known = dict(outside)
         items = list(conjuncts(node.items))
+        attributes = {item.attribute for item in items if isinstance(item, logical.DatomAtom)}
         for item in items:
             look()
             if isinstance(item, logical.DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
+                    if held is PlaceKind.ENTITY and name == item.value and name in attributes:
+                        continue  # as the value of a ref it stands for the attribute's entity
                     before = known.setdefault(name, held)
                     if type_of(before) != type_of(held):
                         self.unequal(name, before, held, "", item.position)

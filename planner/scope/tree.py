@@ -11,6 +11,8 @@ from adalog.datalog.names import names_in, targets
 from adalog.planner.model.logical import AndNode, Node, RelationAtom
 from adalog.planner.model.nested import PlanInner
 from adalog.planner.model.program import RulePredicate
+from adalog.planner.scope.attribute_entities import IsRef, with_attribute_entities
+from adalog.planner.scope.closures import PathOf, with_closures
 from adalog.planner.scope.rulebook import RuleBook
 from adalog.planner.scope.scoping import Scope, Scoping
 
@@ -39,8 +41,18 @@ class Tree:
         return self.names.get(variable, variable)
 
 
-def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
-    """Resolves the scopes of a query and of the rules it reaches."""
+def tree_of(
+    query: ast.Query,
+    relations: frozenset[str],
+    plan_inner: PlanInner,
+    is_ref: IsRef = lambda source, attribute: False,
+    path_of: PathOf = lambda source, attribute: None,
+    *,
+    linear: bool = True,
+) -> Tree:
+    """Resolves the scopes of a query and of the rules it reaches. `is_ref`, `path_of`: as far as the schemas are
+    known."""
+    query = with_attribute_entities(with_closures(query, relations, path_of), relations, is_ref)
     scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
     given: list[str] = []
     atoms: list[Node] = []

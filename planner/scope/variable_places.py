@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import Leaf, everything
+from adalog.planner.model.logical import COMPARISONS, Leaf, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, source_of, values_of
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
 from adalog.planner.scope.tree import Tree
-
-COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
 
 
 def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:

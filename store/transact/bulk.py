@@ -19,7 +19,7 @@ from adalog.store.tries.signed import run_starts
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import SCHEMA_BASE, Attribute
 from adalog.store.values.changes import BulkColumn
-from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.coercion import asserted, coerced_tuple
 from adalog.store.values.schema import item_types
 
 # Per attribute the entities, and their values: numpy or Arrow columns, or a sequence of EDN values.
@@ -101,7 +101,9 @@ def _codes_of(attribute: Attribute, values: Any, head: Head) -> Int64s:
 
 def _code(attribute: Attribute, value: Any, head: Head) -> int:
     types = item_types(attribute, len(value), head.schema.by_ident) if type(value) is tuple else None
-    converted = coerced(str(attribute.kind.value_type), value) if types is None else coerced_tuple(types, value)
+    converted = (
+        asserted(str(attribute.kind.value_type), value) if types is None else coerced_tuple(types, value, asserted)
+    )
     if converted is None:
         raise ValueError(f"{write(value)} among them")
     return head.codes.intern(converted)

@@ -211,6 +211,8 @@ class Declarations:
             return
         if key == bootstrap.PRINCIPAL_IDENT:
             raise invalid(f"{key} is built in: {bootstrap.WRITTEN_BY_SERVERS}", path)
+        if key.name in _NOT_HERE:
+            raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}: {_NOT_HERE[key.name]}", path)
         meant = _OTHER_NAMES.get(key.name)
         hint = self._state.schema.names.hint(key) if meant is None else proposed(meant)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
@@ -240,6 +242,16 @@ class Declarations:
         assert attribute is not None
         return attribute
 
+
+_NOT_HERE: Final = {
+    "db/fulltext": 'there is no index of words; leave it out, and search by [(includes? ?text "word")]',
+    "db/excise": "nothing is taken out of the log; :db/noHistory drops the past of an attribute",
+    "db/lang": "a function is a stored query: :db/fn is its text",
+    "db/code": "a function is a stored query: :db/fn is its text",
+    "db.install/attribute": "leave it out, or write :db.part/db for its partition",
+    "db.alter/attribute": "leave it out, or write :db.part/db for its partition",
+}
+"""What Datomic has, and what to write here."""
 
 _OTHER_NAMES: Final = {
     "db/type": ":db/valueType",
@@ -273,7 +285,7 @@ def implied_type(value: Any) -> str | None:
         return None
     if type(value) is tuple and any(isinstance(item, EdnMap) for item in value):
         return None
-    name = "ref" if isinstance(value, EdnMap) else type_name(value)
+    name = "ref" if isinstance(value, EdnMap | Tempid) else type_name(value)
     return name if name in VALUE_TYPES else None
 
 

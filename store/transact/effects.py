@@ -21,7 +21,7 @@ from adalog.store.transact.operations import Operation, Path, RefusedTransaction
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
-from adalog.store.values.coercion import added, coerced
+from adalog.store.values.coercion import added, asserted
 
 _Pair = tuple[int, int, int]  # attribute, entity, value code
 
@@ -125,7 +125,7 @@ class Effects:
             new: Any = not old
         else:
             total = added(old, operation.operand)
-            new = None if total is None else coerced(str(attribute.kind.value_type), total)
+            new = None if total is None else asserted(str(attribute.kind.value_type), total)
             if new is None:
                 raise invalid(
                     f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "

@@ -5,6 +5,7 @@ Reads the database as it was before the transaction and knows nothing of tempids
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -19,16 +20,18 @@ from adalog.store.transact.declarations import Declarations, as_keyword, unnamed
 from adalog.store.transact.functions import OPERATIONS, shown
 from adalog.store.transact.multiple_values import MultipleValues
 from adalog.store.transact.operations import CURRENT_TX, Operation, Path, RefusedTransaction, Tempid, Term, invalid
+from adalog.store.transact.partitions import is_installation
 from adalog.store.transact.plain_values import PlainReaders
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
-from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.coercion import FIRST_ROUNDED, WHOLE, asserted, coerced_tuple
 from adalog.store.values.scalars import READERS, WRITTEN, from_file, from_json, keyword, lookup_ref_meant
 from adalog.store.values.schema import item_types
 
 _ID: Final = Keyword("db/id")
 _ADD: Final = Keyword("db/add")
 _TYPES: Final = " ".join(sorted(VALUE_TYPES))
+_TX_INSTANT: Final = Keyword("db/txInstant")
 _CURRENT_TX: Final = Keyword("db/current-tx")
 
 
@@ -52,7 +55,8 @@ class Expansion:
             elif isinstance(form, EdnMap):
                 yield from self._map(form, path, self._tempid(unnamed(path)))
             elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
-                yield from self._list(form, path)
+                if not (form[0] == _ADD and len(form) == 4 and is_installation(form[2], form[1])):
+                    yield from self._list(form, path)
             else:
                 raise invalid(_no_form(form), path)
         yield from self._declarations.implied
@@ -154,13 +158,15 @@ class Expansion:
 
     def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
         e, entries = unnamed, []
+        if _ID not in form and _TX_INSTANT in form:
+            e = self._tempid(CURRENT_TX)
         for place, (key, value) in enumerate(form.items()):
             if key == _ID:
                 plain = self._plain.entity(value)
                 e = self._entity(value, (*path, 2 * place + 1)) if plain is None else plain
-            else:
+            elif not is_installation(key, value):
                 entries.append((2 * place, key, value))
-        if not entries:
+        if not entries and len(form) < 2:
             raise invalid(f"{shown(form)} says nothing of its entity; add an attribute", path)
         for place, key, value in entries:
             known = self._plain.attribute(key)
@@ -194,7 +200,8 @@ class Expansion:
         for item, item_path in self._several.of(attribute, value, path, several=True):
             if isinstance(item, EdnMap):
                 other: Term = self._nested_id(item, item_path)
-                yield from self._map(item, item_path, other)
+                if len(item) > 1 or _ID not in item:
+                    yield from self._map(item, item_path, other)
             else:
                 other = self._entity(item, item_path)
             yield ops.Add(other, attribute, e, path)
@@ -205,6 +212,8 @@ class Expansion:
             if isinstance(spec, Tempid):
                 raise invalid(f"{shown(value)} is no entity spec yet; transact it before", path)
             yield ops.Ensure(e, spec, path)
+        elif isinstance(value, EdnMap) and attribute.is_ref and len(value) == 1 and _ID in value:
+            yield ops.Add(e, attribute, self._entity(value[_ID], path), path)
         elif isinstance(value, EdnMap) and attribute.is_ref:
             self._check_reachable(attribute, value, path)
             nested = self._nested_id(value, path)
@@ -245,8 +254,10 @@ class Expansion:
         return attribute
 
     def _entity(self, value: Any, path: Path) -> Term:
+        if isinstance(value, Tempid):
+            return self._tempid(value)
         if type(value) is str:
-            if value and not value.startswith("\0"):
+            if not value.startswith("\0"):
                 return self._tempid(value)
             raise invalid(f'a tempid is a name such as "ada", not {shown(value)}', path)
         if type(value) is int:
@@ -273,7 +284,8 @@ class Expansion:
     def _tempid(self, name: str) -> Term:
         if name == CURRENT_TX:
             return TX_BASE + self._t
-        return self._declarations.ids.get(Tempid(name)) or Tempid(name)
+        known = self._declarations.ids.get(Tempid(name))
+        return Tempid(name) if known is None else known
 
     def _known_id(self, e: int, path: Path) -> int:
         if e >= SCHEMA_BASE and not self._declarations.exists(e) and not TX_BASE < e <= TX_BASE + self._t:
@@ -307,7 +319,7 @@ class Expansion:
         ]
         if any(isinstance(item, Tempid) for item in items):
             raise invalid(f"{shown(value)}: a tempid cannot be in a tuple", path)
-        return coerced_tuple(types, tuple(items)) if len(types) == len(value) else None
+        return coerced_tuple(types, tuple(items), asserted) if len(types) == len(value) else None
 
     def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
         """A value's code, or for a ref the entity."""
@@ -323,7 +335,7 @@ class Expansion:
         else:
             if type(value) is Keyword and attribute.id in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS):
                 value = Symbol(value.name)
-            converted = coerced(attribute.kind.value_type, value)
+            converted = asserted(attribute.kind.value_type, value)
         if converted is None:
             raise invalid(
                 f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
@@ -402,6 +414,10 @@ def _hint(attribute: Attribute, value: Any) -> str:
     if written is None:
         return ""
     kind = str(attribute.kind.value_type)
+    if kind in WHOLE and isinstance(value, float) and FIRST_ROUNDED <= abs(value) < math.inf:
+        return (
+            "; a double from 2^53 on stands for several whole numbers: write all digits, and no point or exponent"
+        )
     if isinstance(value, Symbol) and value.name.lower() in ("null", "none", "undefined"):
         return f"; {value.name} is nil in EDN, and no value: leave the attribute out, or retract"
     probably = from_json(kind, value)

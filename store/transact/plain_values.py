@@ -61,7 +61,7 @@ class PlainReaders:
         if kind is int:
             if 0 <= value < SCHEMA_BASE:
                 return int(value)
-        elif kind is not str or not value or value[0] == "\0":
+        elif kind is not str or value[:1] == "\0":
             return None
         term = self._named.get(value)
         if term is None and (kind is str or value < 0):

@@ -25,6 +25,7 @@ from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
 from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, RefusedTransaction, invalid
+from adalog.store.transact.partitions import with_own_tempids
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import resolved
@@ -140,7 +141,7 @@ def _resolved_at_length(
     """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
     suspects, before = Suspicions(), state.schema
-    forms = expanded(transaction.forms, state, evaluation, suspects)
+    forms = with_own_tempids(expanded(transaction.forms, state, evaluation, suspects))
     declarations = Declarations(state, policy, suspects)
     declarations.scan(forms)
     operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))

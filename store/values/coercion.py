@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, type_name
 
+WHOLE: Final = frozenset({"long", "bigint"})
+FIRST_ROUNDED: Final = 2.0**53
+"""The first double that stands for several whole numbers."""
 _MAX_DIGITS: Final = 20_000
 _EXACT: Final = Context(prec=_MAX_DIGITS, traps=[Inexact, Overflow, InvalidOperation])
 
@@ -28,6 +31,14 @@ def coerced(value_type: str, value: Any) -> Any | None:
     return None if convert is None else convert(value)
 
 
+def asserted(value_type: str, value: Any) -> Any | None:
+    """The same for a value that is written. A double from 2^53 on is no whole number then: it may have been another
+    one that was rounded."""
+    if isinstance(value, float) and value_type in WHOLE and abs(value) >= FIRST_ROUNDED:
+        return None
+    return coerced(value_type, value)
+
+
 def added(old: Any, more: Any) -> Any | None:
     """The sum of two numbers of whatever types; a missing one counts as nothing. None for more digits than a bigdec
     may have."""
@@ -42,13 +53,16 @@ def added(old: Any, more: Any) -> Any | None:
     return BigInt(total) if isinstance(old, BigInt) and isinstance(total, int) else total
 
 
-def coerced_tuple(types: Sequence[str], value: Any) -> tuple[Any, ...] | None:
-    """A tuple with each item as its type, a ref being an entity id; None where it does not fit. nil always fits."""
+def coerced_tuple(
+    types: Sequence[str], value: Any, read: Callable[[str, Any], Any | None] = coerced
+) -> tuple[Any, ...] | None:
+    """A tuple with each item as its type, a ref being an entity id; None where it does not fit. nil always fits.
+    read: `coerced` or `asserted`."""
     if type(value) is not tuple or len(value) != len(types):
         return None
     items = []
     for name, item in zip(types, value, strict=True):
-        converted = None if item is None else coerced("long" if name == "ref" else name, item)
+        converted = None if item is None else read("long" if name == "ref" else name, item)
         if converted is None and item is not None:
             return None
         items.append(converted)

@@ -12,7 +12,7 @@ import base64
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -22,7 +22,7 @@ from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt, EdnMap, Keyword, Symbol, instant
 from adalog.store.files.packing import instant as instant_of_milliseconds
-from adalog.store.values.coercion import coerced
+from adalog.store.values.coercion import asserted, coerced
 
 FIRST_MS: Final = -62_135_596_800_000
 """The first millisecond since 1970 that a datetime can be."""
@@ -66,17 +66,17 @@ def from_file(value_type: str, value: Any, *, rounded: bool = False, zone: tzinf
         return READERS[value_type].file(value) if value_type in READERS else None
     if isinstance(value, datetime):
         value = _in_milliseconds(value, rounded=rounded, zone=zone)
-    elif isinstance(value, date):
-        midnight = datetime(value.year, value.month, value.day, tzinfo=zone)
-        value = _in_milliseconds(midnight, rounded=False, zone=zone)
     elif value_type == "instant" and type(value) is int:
         return instant_of_milliseconds(value) if FIRST_MS <= value <= LAST_MS else None
     elif value_type == "uuid" and isinstance(value, bytes):
         # As Parquet has them.
         return UUID(bytes=value) if len(value) == 16 else None
+    elif isinstance(value, Decimal) and value_type in ("double", "float"):
+        # As a text of the same digits.
+        return READERS[value_type].file(str(value))
     if not isinstance(value, bool | int | float | Decimal | bytes | datetime):
         return None
-    return coerced(value_type, value)
+    return asserted(value_type, value)
 
 
 def from_digits(value_type: str, text: str) -> Any | None:

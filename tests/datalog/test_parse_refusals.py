@@ -101,17 +101,14 @@ REFUSED = [
     ("[:find ?x :where [?x :a] (not-join [?x])]", 26, "not-join needs at least one clause"),
     ("[:find ?x :where [?x :a] (not-join [?z] [?x :b])]", 37, "not-join lists ?z"),
     # order and limits
-    ("[:find ?x :where [?x :a ?y] :order-by ?y]", 39, ":order-by can only use what :find returns, and ?y is not"),
-    ("[:find ?x :where [?x :a] :order-by [?x :desc]]", 40, "write the direction with its variable: [[?x :desc]]"),
     ("[:find ?x :where [?x :a] :order-by [[?x :down]]]", 41, "a direction is :asc or :desc, not :down"),
-    ("[:find ?x :where [?x :a] :order-by [[?x]]]", 37, "an :order-by entry is ?x or [?x :asc] or [?x :desc]"),
-    ("[:find ?x :where [?x :a] :order-by [5]]", 37, ":order-by takes variables such as ?x, not 5"),
+    ("[:find ?x :where [?x :a] :order-by [5]]", 37, ":order-by 5: :find has 1 column, counted from 1"),
     ("[:find ?x :where [?x :a] :limit -1]", 33, ":limit takes one non-negative whole number, not -1"),
     ("[:find ?x :where [?x :a] :limit 1 2]", 33, "not 1 2"),
     ("[:find ?x :where [?x :a] :limit 1.0]", 33, "not 1.0"),
     ("[:find ?x :where [?x :a] :limit true]", 33, "not true"),
     ("[:find ?x :where [?x :a] :limit]", 26, ":limit is empty"),
-    ("[:find ?x :where [?x :a] :offset ?n]", 34, ":offset takes one non-negative whole number, not ?n"),
+    ("[:find ?x :where [?x :a] :offset ?n]", 34, ":offset takes a whole number, or a variable of :in"),
     ("[:find ?x :where [?x :a] :timeout 0]", 35, ":timeout takes one positive whole number, not 0"),
 ]
 

@@ -26,6 +26,7 @@ ENTITIES = '[[:db/add %d :group "%s"] [:db/add %d :number %d]]'
 
 # How ?v comes from the number ?n, where an aggregate takes no longs.
 CLAUSES = {"and": "[(odd? ?n) ?v]", "or": "[(odd? ?n) ?v]", "union": "[(vector ?n 1) ?t] [(set ?t) ?v]"}
+CLAUSES |= {each.name: "[(tuple ?n ?e) ?v]" for each in AGGREGATES.values() if each.of_pairs}
 
 REPEATABLE = [each for each in AGGREGATES.values() if not each.by_chance]
 
@@ -37,9 +38,10 @@ def ways(known: Aggregate) -> list[tuple[str, str, tuple[int, ...]]]:
     for number in range(known.min_args, known.max_args + 1) if known.in_find else ():
         call = " ".join([known.name, *["2"] * number])
         tuples = f"[:find ?g ?v ?e :where {where}]"
-        found.append((f"[:find ?g ({call} ?v) :with ?e :where {where}]", tuples, (2,) * number))
+        value = "?n ?e" if known.of_pairs else "?v"
+        found.append((f"[:find ?g ({call} {value}) :with ?e :where {where}]", tuples, (2,) * number))
     if known.in_heads and not known.min_args:
-        rules = f":rules [[(r ?g ({known.name} ?v)) {where}]]"
+        rules = f":rules [[(r ?g ({known.name} {'?n ?e' if known.of_pairs else '?v'})) {where}]]"
         found.append((f"[:find ?g ?r :where (r ?g ?r) {rules}]", f"[:find ?g ?v :where {where}]", ()))
     return found
 

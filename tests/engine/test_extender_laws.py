@@ -25,9 +25,10 @@ from adalog.datalog.values import EdnSet, Keyword, identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.attributes import AttributesExtender
+from adalog.executor.extenders.calls import Call
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
-from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender

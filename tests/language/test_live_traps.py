@@ -11,7 +11,7 @@ import pytest
 
 from adalog.datalog.edn import read, write
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.values import identity
+from adalog.datalog.values import identity, sort_key
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView
@@ -58,7 +58,8 @@ class Live:
         assert {tuple(map(identity, row)) for row in added} == self.rows - before
         assert {tuple(map(identity, row)) for row in removed} == before - self.rows
         assert len(added) + len(removed) == len(self.rows ^ before)
-        return " ".join(sign + write(row) for sign, rows in (("+", added), ("-", removed)) for row in sorted(rows))
+        signed = (("+", sorted(added, key=sort_key)), ("-", sorted(removed, key=sort_key)))
+        return " ".join(sign + write(row) for sign, rows in signed for row in rows)
 
 
 @pytest.fixture

@@ -66,10 +66,6 @@ def test_wrong_number_of_arguments(people):
     people.refuses("QUERY_INVALID", "[:find ?e :where [?e :name ?n] [(<)]]")
 
 
-def test_nested_calls_are_refused(people):
-    people.refuses("QUERY_INVALID", "[:find ?e :where [?e :age ?a] [(< ‸(inc ?a) 10)]]")
-
-
 def test_a_predicate_on_the_entity(people):
     assert people.q("[:find ?e :where [?e :age] [(odd? ?e)]]") == "#{[1] [3]}"
 

@@ -338,8 +338,8 @@ def test_an_unknown_rule_with_rules_as_an_argument(people):
     people.refuses("QUERY_INVALID", query, GRANDPARENT, says="grandparent")
 
 
-def test_an_unknown_rule_inside_a_rule_that_nobody_calls(people):
-    query = "[:find ?x :where [?x :age] :rules [[(a ?x) (‸nothing ?x)]]]"
+def test_an_unknown_rule_inside_a_rule(people):
+    query = "[:find ?x :where (a ?x) :rules [[(a ?x) (‸nothing ?x)]]]"
     people.refuses("QUERY_INVALID", query, says="nothing")
 
 
@@ -351,7 +351,7 @@ def test_too_many_and_too_few_arguments(people):
 
 
 def test_heads_of_different_widths(people):
-    query = "[:find ?x :where (r ?x) :rules [[(r ?x) [?x :age]] [‸(r ?x ?y) [?x :parent ?y]]]]"
+    query = "[:find ?x :where (r ?x ?y) :rules [[(r ?x) [?x :age]] [‸(r ?x ?y) [?x :parent ?y]]]]"
     people.refuses("QUERY_INVALID", query, says="r has")
 
 
@@ -366,7 +366,6 @@ def test_heads_with_different_requirements(people):
         "[‸[(r)]]",
         "[[‸(r) [1 :age 36]]]",
         "[‸[(r ?x)]]",
-        "[‸[[r ?x] [?x :age]]]",
         "[[(r ‸1) [?x :age]]]",
         "[[(r ‸_) [?x :age]]]",
         "[[‸(1 ?x) [?x :age]]]",
@@ -374,7 +373,6 @@ def test_heads_with_different_requirements(people):
         "[[(‸or-join ?x) [?x :age]]]",
         "[[(r ?x) ‸17]]",
         "[[(r ?x) (or [?x :age 1] ‸?x)]]",
-        "[[(r ?x) [‸$other ?x :age]]]",
     ],
 )
 def test_grammar(people, rules):

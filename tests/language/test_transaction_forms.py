@@ -229,7 +229,6 @@ def test_an_empty_transaction_is_a_transaction(db):
         "[‸[:db/add 1 :name]]",
         '[‸[:db/add 1 :name "a" "b"]]',
         '[[‸:db/ad 1 :name "a"]]',
-        '[[:db/add ‸"" :name "a"]]',
         '[[:db/add ‸1.5 :name "a"]]',
         '[[:db/add 1 ‸"name" "a"]]',
         "[[:db/add 1 :name ‸nil]]",

@@ -88,6 +88,8 @@ def test_refuses(db, line):
         ("keyword", '":open"', "did you mean :open?"),
         ("keyword", '"open"', "did you mean :open?"),
         ("long", "null", "null is nil in EDN, and no value"),
+        ("long", "9007199254740993.0", "a double from 2^53 on stands for several whole numbers: write all digits"),
+        ("bigint", "1e30", "is not a bigint, as :v wants; a double from 2^53 on"),
         ("ref", '"ada@example.org"', "an ident or a lookup ref such as [:user/email"),
     ],
 )

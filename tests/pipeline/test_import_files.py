@@ -177,13 +177,66 @@ def test_times_as_pandas_has_them(database: Database, tmp_path: Path) -> None:
     }
 
 
+def test_files_of_a_folder_may_differ(database: Database, tmp_path: Path) -> None:
+    """In columns, in the width of numbers, in how texts are stored; columns that are not mapped do not matter."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    times = pa.array([1], pa.time64("us"))
+    tables: list[dict[str, Any]] = [
+        {"id": ["a"], "long": pa.array([1], pa.int32()), "double": pa.array([0.5], pa.float32()), "odd": times},
+        {"long": pa.array([2**40], pa.int64()), "id": pa.array(["b"]).dictionary_encode(), "name": ["B"]},
+        {"id": ["c"], "double": pa.array([2], pa.uint16()), "long": pa.array([Decimal(3)]), "odd": ["x"]},
+        {"id": ["d"], "long": pa.nulls(1), "name": pa.nulls(1), "double": pa.array([0.25], pa.float64())},
+        {"id": ["e"], "long": ["5"], "odd": pa.array([{"x": 1}])},
+    ]
+    for number, columns in enumerate(tables):
+        pq.write_table(pa.table(columns), folder / f"{number}.parquet")
+    database.transact("[{:db/ident :p/double :db/valueType :db.type/double}]")
+    outcome = imported(database, tmp_path, {"x": source("in", "long", "double", "name", format="parquet")})
+    assert outcome.rejected == 0
+    assert facts(database) == {
+        "a": {"long": 1, "double": 0.5},
+        "b": {"long": 2**40, "name": "B"},
+        "c": {"long": 3, "double": 2.0},
+        "d": {"double": 0.25},
+        "e": {"long": 5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"ID": ["a"]}, "2.parquet has no column id (did you mean ID?)"),
+        ({"id": ["a"], "name": pa.array([1], pa.time32("s"))}, "column name of"),
+        (
+            {"id": ["a"], "name": pa.array([1], pa.duration("s"))},
+            "holds durations (duration[s]), which no attribute",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_read_are_named(
+    database: Database, tmp_path: Path, columns: dict[str, Any], why: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"id": ["z"], "name": ["Z"]}), tmp_path / "in" / "1.parquet")
+    pq.write_table(pa.table(columns), tmp_path / "in" / "2.parquet")
+    with pytest.raises(AdalogError) as caught:
+        imported(database, tmp_path, {"x": source("in", "name", format="parquet")})
+    assert why in caught.value.message
+    twice = pa.table([["a"], ["A"], ["B"]], names=["id", "name", "name"])
+    pq.write_table(twice, tmp_path / "in" / "2.parquet")
+    with pytest.raises(AdalogError, match="has several columns name; give them names of their own"):
+        imported(database, tmp_path, {"x": source("in", "name", format="parquet")})
+    assert imported(database, tmp_path, {"x": source("in", format="parquet")}).rejected == 0
+
+
 @pytest.mark.parametrize(
     ("files", "options", "why"),
     [
         (
             {"1.csv": b"id,name\na,A\n", "2.csv": b"id,nam\nB,b\n"},
             HEADER,
-            "2.csv has no column name; its columns are",
+            "2.csv has no column name (did you mean nam?); its columns are id, nam",
         ),
         ({"1.csv": b"id,name,name\na,A,B\n"}, HEADER, "1.csv has several columns name"),
         (
@@ -196,7 +249,22 @@ def test_times_as_pandas_has_them(database: Database, tmp_path: Path) -> None:
             {},
             "its columns are _c0, _c1; if the first line has the names, write options: {header: true}",
         ),
+        (
+            {"1.csv": b"id,name\na,A\n", "2.csv": b"ID,name\nB,b\n"},
+            HEADER,
+            "2.csv has no column id (did you mean ID?); its columns are ID, name",
+        ),
         ({"1.csv": "id,name\na,ä\n".encode("latin-1")}, HEADER, "1.csv is not UTF-8; say how it is encoded"),
+        (
+            {"1.csv": "id,name\na,ä\n".encode("utf-16")},
+            HEADER,
+            "say how it is encoded, as `options: {encoding: utf-16}`",
+        ),
+        (
+            {"1.csv": b"id,name\na,\x81\n"},
+            {**HEADER, "encoding": "windows-1252"},
+            "1.csv is not cp1252; say how it is encoded",
+        ),
         ({"1.csv.gz": b"\x1f\x8b\x08garbage"}, HEADER, "1.csv.gz cannot be read"),
         ({"1.jsonl": b'[{"id": "a",\n"name": "A"}]\n'}, {}, "say `options: {multiLine: true}`"),
         ({"1.parquet": b"PAR1garbagePAR1"}, {}, "1.parquet cannot be read"),

@@ -130,6 +130,23 @@ def test_local_times(local: str, wanted: datetime) -> None:
     assert values(pa.array([naive], pa.timestamp("us", "UTC")), "instant", zone=zone) == [naive.replace(tzinfo=UTC)]
 
 
+def test_values_that_are_split_have_the_notation() -> None:
+    column = FileColumn.of(pa.array(["1.5.2024; 2.5.2024", "3.5.2024;x"]))
+    found = typed(column, "instant", "instant", ";", notation=Notation("d.M.yyyy"))
+    assert [part.rows.tolist() for part in found.parts] == [[0, 0, 1]]
+    assert found.bad.tolist() == [1]
+
+
+def test_the_first_and_last_local_times() -> None:
+    ends = pa.array([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59)], pa.timestamp("ms"))  # noqa: DTZ001
+    assert values(ends, "instant", zone="America/New_York") == [at(1, 1, 1, 4, 56, 2), None]
+    assert values(ends, "instant", zone="Asia/Tokyo") == [None, at(9999, 12, 31, 14, 59)]
+    texts = ["0001-01-01", "9999-12-31 23:59"]
+    for given in ({}, {"pattern": "yyyy-MM-dd[ HH:mm]"}):
+        assert values(texts, "instant", zone="America/New_York", **given) == [at(1, 1, 1, 4, 56, 2), None]
+        assert values(texts, "instant", zone="Asia/Tokyo", **given) == [None, at(9999, 12, 31, 14, 59)]
+
+
 def test_a_date_is_midnight_in_the_zone() -> None:
     assert values([date(2024, 5, 1)], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]
     assert values(["2024-05-01"], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]

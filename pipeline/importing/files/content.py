@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -37,8 +38,22 @@ class FileSplit(NamedTuple):
 
 
 def is_divisible(file: SourceFile, encoding: str) -> bool:
-    """Whether bytes of the middle can be read alone."""
-    return encoding == UTF8 and not file.path.lower().endswith(COMPRESSED)
+    """Whether bytes of the middle can be read alone, and separators are bytes of their own."""
+    return (encoding == UTF8 or _is_single_byte(encoding)) and not file.path.lower().endswith(COMPRESSED)
+
+
+@lru_cache
+def _is_single_byte(encoding: str) -> bool:
+    """Whether each byte is a letter, and the first 128 are ASCII's."""
+    # With an escape to another character set, which only single bytes do not have.
+    ascii_bytes = b"\x1b$B" + bytes(range(128))
+    try:
+        if ascii_bytes.decode(encoding) != ascii_bytes.decode("ascii"):
+            return False
+    except UnicodeDecodeError:
+        return False
+    others = bytes(range(128, 256)).decode(encoding, "replace")
+    return len(others) == 128 and not any(letter.isascii() for letter in others)
 
 
 @contextmanager
@@ -49,9 +64,11 @@ def reading(file: SourceFile) -> Iterator[None]:
     except (OSError, EOFError, UnicodeDecodeError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         if isinstance(error, UnicodeDecodeError) or "invalid utf" in why.lower():
-            encoding = getattr(error, "encoding", "UTF-8")
+            encoding, meant = getattr(error, "encoding", "UTF-8"), "windows-1252"
+            with open(file.path, "rb") as content:
+                meant = "utf-16" if content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else meant
             raise invalid_argument(
-                f"{file.name} is not {encoding}; say how it is encoded, as `options: {{encoding: windows-1252}}`"
+                f"{file.name} is not {encoding}; say how it is encoded, as `options: {{encoding: {meant}}}`"
             ) from None
         raise invalid_argument(f"{file.name} cannot be read: {why}") from None
 
@@ -60,13 +77,18 @@ def pieces(split: FileSplit, encoding: str) -> Iterator[bytes]:
     """The bytes of a split as UTF-8, without a byte order mark."""
     decoder = None if encoding == UTF8 else codecs.getincrementaldecoder(encoding)()
     is_first = split.start == 0
-    for raw in _raw(split):
-        piece = raw if decoder is None else decoder.decode(raw).encode()
-        if is_first and piece:
-            piece, is_first = piece.removeprefix(_BOM), False
-        yield piece
-    if decoder is not None and (piece := decoder.decode(b"", final=True).encode()):
-        yield piece
+    try:
+        for raw in _raw(split):
+            piece = raw if decoder is None else decoder.decode(raw).encode()
+            if is_first and piece:
+                piece, is_first = piece.removeprefix(_BOM), False
+            yield piece
+        if decoder is not None and (piece := decoder.decode(b"", final=True).encode()):
+            yield piece
+    except UnicodeDecodeError as error:
+        # Codecs of single bytes call themselves charmap.
+        error.encoding = encoding
+        raise
 
 
 def _raw(split: FileSplit) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +29,14 @@ from adalog.pipeline.importing.files.content import (
     mark_length,
     pieces,
 )
-from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, Survey
+from adalog.pipeline.importing.files.rows import (
+    NO_ROWS,
+    FileColumn,
+    FileRows,
+    NestedColumns,
+    Survey,
+    no_column,
+)
 
 _LONGEST: Final = 1 << 28
 """Bytes of a row."""
@@ -69,14 +76,20 @@ class CsvFiles:
             return line_starts(file, size)
         return iter(self._row_starts(file, size))
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
         names = self._names(split.file)
         own = [name for name in wanted if name in names]
         if not names:
             return
         if len(own) < len(wanted):
             missing = next(name for name in wanted if name not in names)
-            raise invalid_argument(f"{split.file.name} has no column {missing}; its columns are {', '.join(names)}")
+            raise no_column(split.file.name, missing, names)
         for name in own:
             if names.count(name) > 1:
                 raise invalid_argument(
@@ -85,7 +98,7 @@ class CsvFiles:
         for piece, regular in self._pieces(split):
             yield self._fast(piece, names, own) if regular else self._slow(piece, names, own)
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
         if split.start == 0:
             for name in self._names(split.file):
@@ -117,7 +130,7 @@ class CsvFiles:
             for row in self._scanner.rows(piece, 2):
                 if not self.header:
                     return [f"_c{number}" for number in range(len(row.cells))]
-                return [_text(cell) for cell in row.cells]
+                return ["" if cell is None else cell.decode() for cell in row.cells]
         return []
 
     def _pieces(self, split: FileSplit, *, head: bool = False) -> Iterator[tuple[bytes, bool]]:
@@ -208,7 +221,8 @@ class CsvFiles:
     def _row_starts(self, file: SourceFile, size: int) -> list[int]:
         """Starts of rows by the number of quotes before them, if all quotes are regular."""
         starts, wanted, at = [0], size, mark_length(file)
-        for piece, regular in self._pieces(FileSplit(file), head=True):
+        # Places are counted in the file's own bytes.
+        for piece, regular in replace(self, encoding=UTF8)._pieces(FileSplit(file), head=True):
             if not regular:
                 return [0]
             at += len(piece)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from adalog.datalog.errors import AdalogError, invalid_argument
+from adalog.datalog.hints import nearest
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -42,7 +46,9 @@ class FileColumn:
         if not (pa.types.is_list(values.type) or pa.types.is_large_list(values.type)):
             return cls((ColumnPart(rows, values),))
         lists = rows[values.is_valid().to_numpy(zero_copy_only=False)]
-        owners = pc.list_parent_indices(values).to_numpy().astype(np.int32)
+        # A null may have items, which flattening leaves out and numbering does not.
+        values = values.drop_null()
+        owners = lists[pc.list_parent_indices(values).to_numpy()]
         return cls((ColumnPart(owners, pc.list_flatten(values)),), lists=lists)
 
     @classmethod
@@ -81,22 +87,78 @@ class FileColumn:
         return sum(part.values.nbytes for part in self.parts)
 
 
+def no_column(place: str, name: str, names: Collection[str]) -> AdalogError:
+    return invalid_argument(
+        f"{place} has no column {name}{nearest(name, names)}; its columns are {', '.join(names)}"
+    )
+
+
+@dataclass(frozen=True)
+class NestedColumns:
+    """The wanted columns of the structs in a column. key: their name in batches. columns: names in structs by names
+    in batches. exact: those whose numbers a double might change. entries: the column is a map, and its entries are
+    the structs, with `key` and `value`."""
+
+    key: str
+    column: str
+    columns: Mapping[str, str]
+    exact: frozenset[str] = frozenset()
+    entries: bool = False
+    nested: tuple[NestedColumns, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.columns.values()))
+
+    def within(self, name: str) -> str:
+        """What a survey calls a column of the structs."""
+        return f"{self.column}[].{name}"
+
+
+class FileStructs(NamedTuple):
+    """The structs of a column. owners: the row of each, or the struct that it is in. bad: owners with what is no
+    struct. lists: owners with a list, which may be empty."""
+
+    owners: Int32s
+    columns: Mapping[str, FileColumn]
+    bad: Int32s
+    lists: Int32s
+    nested: Mapping[str, FileStructs]
+
+
+NO_STRUCTS: Final = FileStructs(NO_ROWS, MappingProxyType({}), NO_ROWS, NO_ROWS, MappingProxyType({}))
+
+
 class FileRows(NamedTuple):
-    """Some rows of a file. malformed: those that break their format."""
+    """Some rows of a file. malformed: those that break their format. structs: by key."""
 
     columns: Mapping[str, FileColumn]
     size: int
     malformed: Int32s = NO_ROWS
+    structs: Mapping[str, FileStructs] = MappingProxyType({})
+
+
+class StructRows(NamedTuple):
+    """Structs of a batch, as `FileStructs`. outer: the key of the structs that they are in, "" for rows. columns:
+    the keys of theirs."""
+
+    outer: str
+    columns: tuple[str, ...]
+    owners: Int32s
+    bad: Int32s
+    lists: Int32s
 
 
 class RowBatch(NamedTuple):
-    """Some rows of a source, with the number of each one's file and the start of its split."""
+    """Some rows of a source, with the number of each one's file and the start of its split. Columns of structs
+    number these, which are by key, the outer ones first."""
 
     columns: Mapping[str, FileColumn]
     size: int
     file: Int64s
     block: Int64s
     malformed: Int32s = NO_ROWS
+    structs: Mapping[str, StructRows] = MappingProxyType({})
 
 
 @dataclass

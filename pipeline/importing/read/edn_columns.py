@@ -28,7 +28,7 @@ from adalog.pipeline.importing.read.typed_columns import (
     spelt_key,
 )
 from adalog.store.values import layout
-from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.coercion import asserted, coerced_tuple
 
 LIMITS: Final = edn.Limits(size=1 << 30)
 
@@ -84,7 +84,7 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape,
 
 def spelt_of(value: Any, value_type: str, shape: TupleShape, entity: Entity) -> SpeltKey | None:
     """The key of a value as this type; None if it cannot be one."""
-    value = _tuple_of(value, shape, entity) if value_type == "tuple" else coerced(value_type, value)
+    value = _tuple_of(value, shape, entity) if value_type == "tuple" else asserted(value_type, value)
     if value is None:
         return None
     try:
@@ -124,7 +124,7 @@ def _tuple_of(value: Any, shape: TupleShape, entity: Entity) -> tuple[Any, ...] 
             items[place] = entity(item) if type(item) is int else None
             if items[place] is None:
                 return None
-    return coerced_tuple(types, tuple(items))
+    return coerced_tuple(types, tuple(items), asserted)
 
 
 def bigint(text: str) -> BigInt | None:

@@ -1,0 +1,276 @@
+"""Calls of built-ins over columns of codes.
+
+Values are decoded only here, a column at a time and once for each distinct tuple of arguments. Arithmetic and
+comparisons of longs, and of doubles, are done on columns of numbers, also where they stand within each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adalog.datalog.errors import AdalogError, Position
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import QueryRun
+from adalog.executor.join.batch import Batch, Column, Mask, stack
+from adalog.executor.kernels import group_kernels
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, TAG_DOUBLE, TRUE, tag_of, tags_of
+
+# Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
+_WORK = 1 << 16
+_CALL = 1 << 10
+# Rows of arguments that are decoded at once.
+_DECODED = 1 << 14
+# Every integer up to here is a double.
+_DOUBLE = 1 << 53
+
+_COMPARE: dict[str, Callable[[Any, Any], Mask]] = {
+    "<": np.less,
+    ">": np.greater,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "==": np.equal,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+Numbers = NDArray[np.int64] | NDArray[np.float64]
+"""Longs or doubles, one for each row or one for all."""
+
+
+class Running(Protocol):
+    """What has a run: the one that is under way, where it is bound once and run several times."""
+
+    @property
+    def run(self) -> QueryRun: ...
+
+
+class Results(Protocol):
+    """What gives a value for each row: a built-in applied to arguments, or a query within the query."""
+
+    @property
+    def variables(self) -> frozenset[str]: ...
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the code of the result for each row; NIL where it is nil."""
+
+
+Argument = str | int
+"""A variable's name, or a constant's code."""
+Operand = Argument | Results
+"""An argument, or what gives its value."""
+_Leaf = str | Results
+
+
+def variables_of(operands: Sequence[Operand]) -> frozenset[str]:
+    found: set[str] = set()
+    for each in operands:
+        if isinstance(each, str):
+            found.add(each)
+        elif not isinstance(each, int):
+            found |= each.variables
+    return frozenset(found)
+
+
+def column_of(operand: Operand, batch: Batch) -> Column:
+    """int64[n]: the codes of an argument."""
+    if isinstance(operand, str):
+        return batch.columns[operand]
+    return np.full(batch.size, operand, np.int64) if isinstance(operand, int) else operand.results(batch)
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A built-in applied to arguments. `apply` takes EDN values and gives one, None for nil. `nil_gives_nil`: it is
+    not applied to nil."""
+
+    name: str
+    arguments: tuple[Operand, ...]
+    apply: Callable[..., Any]
+    running: Running
+    position: Position | None
+    nil_gives_nil: bool = False
+
+    @property
+    def values(self) -> Scratch:
+        return self.running.run.values
+
+    @property
+    def cancel(self) -> Cancel:
+        return self.running.run.cancel
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return variables_of(self.arguments)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no argument is a call."""
+        return not any(isinstance(each, Call) for each in self.arguments)
+
+    def leaves(self) -> dict[_Leaf, None]:
+        """The variables and conditionals that it is computed from, by way of the calls within it."""
+        found: dict[_Leaf, None] = {}
+        for each in self.arguments:
+            if isinstance(each, Call):
+                found |= each.leaves()
+            elif not isinstance(each, int):
+                found[each] = None
+        return found
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the code of the result for each row; NIL where it is nil."""
+        if not batch.size:
+            return np.empty(0, np.int64)
+        columns = {leaf: column_of(leaf, batch) for leaf in self.leaves()}
+        quick = self._quick(columns)
+        if quick is not None:
+            return quick
+        row = self._row_function(list(columns))
+        if not columns:
+            with watching(self.cancel.check):
+                value = row(())
+            return np.full(batch.size, self.values.intern(value), np.int64)
+        group, first = group_kernels.group_rows(stack(columns.values()), self.cancel.check)
+        codes = np.empty(len(first), np.int64)
+        for start in range(0, len(first), _DECODED):
+            piece = first[start : start + _DECODED]
+            decoded = [self.values.decode_many(column[piece]) for column in columns.values()]
+            self._call(codes[start : start + _DECODED], decoded, row)
+        return codes[group]
+
+    def _call(self, codes: Column, decoded: Sequence[Sequence[Any]], row: Callable[[Any], Any]) -> None:
+        """Writes the code of the result for each row of values."""
+        longest = sum(max(map(len, column)) for column in decoded if type(column[0]) is str and _all_texts(column))
+        every = max(1, _WORK // (_CALL + longest))
+        with watching(self.cancel.check):
+            for i, given in enumerate(zip(*decoded, strict=True)):
+                if i % every == 0:
+                    self.cancel.check()
+                codes[i] = self.values.intern(row(given))
+
+    # By the row
+
+    def _row_function(self, leaves: Sequence[_Leaf]) -> Callable[[Any], Any]:
+        """From the values of the leaves to the result."""
+        if self.arguments == tuple(leaves) and not self.nil_gives_nil:
+            return self._apply
+        return self._over({leaf: place for place, leaf in enumerate(leaves)})
+
+    def _over(self, places: Mapping[_Leaf, int]) -> Callable[[Any], Any]:
+        getters = [self._getter(each, places) for each in self.arguments]
+        apply, nil_gives_nil = self._apply, self.nil_gives_nil
+
+        def result(row: Any) -> Any:
+            given = [getter(row) for getter in getters]
+            return None if nil_gives_nil and None in given else apply(given)
+
+        return result
+
+    def _getter(self, operand: Operand, places: Mapping[_Leaf, int]) -> Callable[[Any], Any]:
+        if isinstance(operand, Call):
+            return operand._over(places)
+        if isinstance(operand, int):
+            value = self.values.decode(operand)
+            return lambda row: value
+        return itemgetter(places[operand])
+
+    def _apply(self, arguments: Sequence[Any]) -> Any:
+        try:
+            return self.apply(*arguments)
+        except AdalogError as error:
+            if error.position is None:
+                raise AdalogError(error.code, error.message, self.position) from error
+            raise
+
+    # By the column
+
+    def _quick(self, columns: Mapping[_Leaf, Column]) -> Column | None:
+        """The results on columns of codes or numbers; None where they take the values."""
+        if not columns:
+            return None
+        if self.name in ("=", "not=", "!=") and len(self.arguments) == 2 and self.is_plain:
+            a, b = (each if isinstance(each, int) else columns[each] for each in self.arguments)
+            return np.where((a == b) == (self.name == "="), TRUE, FALSE)
+        if self.name in _COMPARE and len(self.arguments) == 2:
+            pair = [self._numbers_of(each, columns) for each in self.arguments]
+            if pair[0] is None or pair[1] is None or not _comparable(pair[0], pair[1]):
+                return None
+            size = len(next(iter(columns.values())))
+            return np.broadcast_to(np.where(_COMPARE[self.name](*pair), TRUE, FALSE), size)
+        numbers = self._numbers(columns)
+        if numbers is None:
+            return None
+        if numbers.dtype == np.int64:
+            return numbers.astype(np.int64, copy=False)
+        each, where = np.unique(numbers, return_inverse=True)
+        return self.values.intern_many(each.tolist())[where]
+
+    def _numbers(self, columns: Mapping[_Leaf, Column]) -> Numbers | None:
+        """The results of arithmetic as numbers; None where they are others, or might not fit."""
+        if self.name not in _ARITHMETIC or not self.arguments:
+            return None
+        found: Numbers | None = np.array(0) if len(self.arguments) == 1 and self.name == "-" else None
+        if found is None and len(self.arguments) < 2:
+            return None
+        for operand in self.arguments:
+            number = self._numbers_of(operand, columns)
+            if number is None:
+                return None
+            found = number if found is None else _computed(self.name, found, number)
+            if found is None:
+                return None
+        return found
+
+    def _numbers_of(self, operand: Operand, columns: Mapping[_Leaf, Column]) -> Numbers | None:
+        if isinstance(operand, Call):
+            return operand._numbers(columns)
+        if isinstance(operand, int):
+            tag = tag_of(operand)
+            if tag == 0:
+                return np.array(operand)
+            return np.array(self.values.decode(operand)) if tag == TAG_DOUBLE else None
+        codes = columns[operand]
+        if codes.min() >= LONG_MIN and codes.max() <= LONG_MAX:
+            return codes
+        return self.values.doubles(codes) if (tags_of(codes) == TAG_DOUBLE).all() else None
+
+
+def _computed(name: str, left: Numbers, right: Numbers) -> Numbers | None:
+    """None where a long might not fit into its code, or the quotient is no double."""
+    if left.dtype == np.int64 and right.dtype == np.int64:
+        most, other = _largest(left), _largest(right)
+        if name == "/" or (most * other if name == "*" else most + other) > LONG_MAX:
+            return None
+    elif name == "/" and not np.all(right):
+        return None
+    with np.errstate(all="ignore"):
+        found: Numbers = np.asarray(_ARITHMETIC[name](left, right))
+        return found
+
+
+def _comparable(left: Numbers, right: Numbers) -> bool:
+    """Whether comparing them as they are rounds none."""
+    return (
+        left.dtype == right.dtype
+        or max(_largest(each) for each in (left, right) if each.dtype == np.int64) <= _DOUBLE
+    )
+
+
+def _largest(numbers: Numbers) -> int:
+    return max(-int(numbers.min()), int(numbers.max()))
+
+
+def _all_texts(values: Sequence[Any]) -> bool:
+    return set(map(type, values)) == {str}

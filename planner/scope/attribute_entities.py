@@ -1,0 +1,133 @@
+"""Variables of attributes in the places of entities: `[?e ?a ?v] [?a :db/doc ?d]`.
+
+Such a variable is the attribute's keyword throughout its scope, so that each pattern that has it in the place of an
+entity gets a variable of its own, and the scope one pattern that ties the two: `[(entid ?a) :db/ident ?a]`. A scope
+is a query's `:where`, a rule's body, a branch of an `or-join`, a `not-join`: what passes a variable on by a list
+passes the keyword on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from adalog.datalog import ast
+from adalog.datalog.values import Keyword, identity
+
+IsRef = Callable[[str, object], bool]
+"""Whether a source has refs under an attribute's name."""
+
+_IDENT = Keyword("db/ident")
+
+
+def with_attribute_entities(query: ast.Query, relations: Set[str], is_ref: IsRef) -> ast.Query:
+    """`relations`: the sources that are lists of tuples, whose places mean nothing."""
+    where = _Scope.of(query.where, frozenset(), "$", relations, is_ref)
+    rules = tuple(
+        replace(rule, clauses=_Scope.of(rule.clauses, frozenset(), "$", relations, is_ref)) for rule in query.rules
+    )
+    return replace(query, where=where, rules=rules)
+
+
+@dataclass
+class _Scope:
+    """`attributes`: the variables that stand for attributes. `entities`: the patterns that tie their entities."""
+
+    attributes: frozenset[str]
+    relations: Set[str]
+    is_ref: IsRef
+    entities: dict[str, ast.Pattern] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        clauses: Sequence[ast.Clause], outside: frozenset[str], source: str, relations: Set[str], is_ref: IsRef
+    ) -> tuple[ast.Clause, ...]:
+        """`outside`: the variables that stand for attributes where the scope's list has them from."""
+        attributes = outside.union(_attributes(clauses, source, relations))
+        scope = _Scope(attributes, relations, is_ref)
+        changed = tuple(scope.clause(each, source) for each in clauses)
+        return (*scope.entities.values(), *changed)
+
+    def clause(self, clause: ast.Clause, source: str) -> ast.Clause:
+        match clause:
+            case ast.Pattern():
+                return self.pattern(clause, source)
+            case ast.And():
+                return replace(clause, clauses=self.clauses(clause.clauses, source))
+            case ast.Not():
+                return replace(clause, clauses=self.clauses(clause.clauses, _within(clause, source)))
+            case ast.Or():
+                inner = _within(clause, source)
+                branches = (replace(each, clauses=self.clauses(each.clauses, inner)) for each in clause.branches)
+                return replace(clause, branches=tuple(branches))
+            case ast.OrJoin():
+                listed, inner = (*clause.required, *clause.variables), _within(clause, source)
+                branches = (
+                    replace(each, clauses=self.scope(each.clauses, listed, inner)) for each in clause.branches
+                )
+                return replace(clause, branches=tuple(branches))
+            case ast.NotJoin():
+                inner = _within(clause, source)
+                return replace(clause, clauses=self.scope(clause.clauses, clause.variables, inner))
+            case _:
+                return clause
+
+    def clauses(self, clauses: Sequence[ast.Clause], source: str) -> tuple[ast.Clause, ...]:
+        return tuple(self.clause(each, source) for each in clauses)
+
+    def scope(
+        self, clauses: Sequence[ast.Clause], listed: Sequence[ast.Var], source: str
+    ) -> tuple[ast.Clause, ...]:
+        outside = self.attributes.intersection(each.name for each in listed)
+        return _Scope.of(clauses, outside, source, self.relations, self.is_ref)
+
+    def pattern(self, clause: ast.Pattern, source: str) -> ast.Pattern:
+        name = source if clause.source.name == "$" else clause.source.name
+        if name in self.relations:
+            return clause
+        terms = list(clause.terms)
+        terms[0] = self.entity(terms[0], clause.source, name)
+        if len(terms) > 2 and isinstance(terms[1], ast.Const) and self.is_ref(name, terms[1].value):
+            terms[2] = self.entity(terms[2], clause.source, name)
+        return replace(clause, terms=tuple(terms))
+
+    def entity(self, term: ast.Term, written: ast.Source, source: str) -> ast.Term:
+        if not isinstance(term, ast.Var) or term.name not in self.attributes:
+            return term
+        # No symbol has a space in it, so that no variable of the query is meant.
+        name = f"(entid {term.name})" if source == "$" else f"(entid {source} {term.name})"
+        entity = ast.Var(name, position=term.position)
+        tie = (entity, ast.Const(_IDENT, identity(_IDENT)), term)
+        self.entities[name] = ast.Pattern(ast.Source(source), tie, position=term.position)
+        return entity
+
+
+def _within(clause: ast.Not | ast.NotJoin | ast.Or | ast.OrJoin, source: str) -> str:
+    return source if clause.source is None else clause.source.name
+
+
+def _attributes(clauses: Sequence[ast.Clause], source: str, relations: Set[str]) -> Iterator[str]:
+    """The variables of a scope that stand in the place of an attribute."""
+    for clause in clauses:
+        match clause:
+            case ast.Pattern():
+                name = source if clause.source.name == "$" else clause.source.name
+                if len(clause.terms) > 1 and isinstance(clause.terms[1], ast.Var) and name not in relations:
+                    yield clause.terms[1].name
+            case ast.And():
+                yield from _attributes(clause.clauses, source, relations)
+            case ast.Not():
+                yield from _attributes(clause.clauses, _within(clause, source), relations)
+            case ast.Or():
+                for branch in clause.branches:
+                    yield from _attributes(branch.clauses, _within(clause, source), relations)
+            case ast.OrJoin():
+                listed = {each.name for each in (*clause.required, *clause.variables)}
+                for branch in clause.branches:
+                    found = _attributes(branch.clauses, _within(clause, source), relations)
+                    yield from listed.intersection(found)
+            case ast.NotJoin():
+                found = _attributes(clause.clauses, _within(clause, source), relations)
+                yield from {each.name for each in clause.variables}.intersection(found)
+            case _:
+                pass

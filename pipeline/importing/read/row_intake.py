@@ -206,7 +206,7 @@ class RowIntake(Intake[RowSource]):
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
-            if wanted.read_as == "instant" and not wanted.rounded:
+            if wanted.read_as == "instant" and not wanted.rounded and wanted.notation.may_be_fine:
                 kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [

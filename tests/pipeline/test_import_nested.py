@@ -68,8 +68,12 @@ def reasons(folder: Path) -> list[str]:
 
 
 def trees(database: Database) -> dict[str, Tree]:
-    """By :o/id, the attributes of each entity, those of its components in their place. No component is without an
-    owner."""
+    return trees_by(database, "o/id")
+
+
+def trees_by(database: Database, identity: str) -> dict[Any, Tree]:
+    """By an identity, the attributes of each entity, those of its components in their place. No component is
+    without an owner."""
     snapshot, found, used = database.snapshot(), {}, set()
     own: dict[int, list[tuple[str, Any]]] = {}
     refs = {str(each.ident) for each in snapshot.attributes() if each.is_ref}
@@ -82,7 +86,7 @@ def trees(database: Database) -> dict[str, Tree]:
         return tuple(sorted(((a, tree(v) if f":{a}" in refs else v) for a, v in own[entity]), key=repr))
 
     for entity, pairs in own.items():
-        key = dict(pairs).get("o/id")
+        key = dict(pairs).get(identity)
         if key is not None:
             found[key] = tree(entity)
     assert used == own.keys()

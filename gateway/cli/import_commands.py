@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import Decorator, data_option, format_option, option
-from adalog.gateway.cli.target import Target, present_settings, where_options
+from adalog.gateway.cli.target import Target, is_typed, present_settings, where_options
 from adalog.store.files.gc_pause import uncollected
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
@@ -53,7 +52,7 @@ def import_(
         adalog import --propose people.csv places.jsonl --output family.yaml
     """
     if propose:
-        if _is_typed("mapping") or not paths:
+        if is_typed("mapping") or not paths:
             raise click.UsageError("--propose writes a mapping for files: name these, and leave out --mapping")
         with told():
             from adalog.gateway.cli.proposing import write_proposal
@@ -62,7 +61,7 @@ def import_(
         return
     if mapping is None:
         raise click.UsageError("Missing option '--mapping'; `--propose FILE` writes one.")
-    if _is_typed("output"):
+    if is_typed("output"):
         raise click.UsageError("--output goes with --propose")
     named = {}
     for text in paths:
@@ -84,11 +83,6 @@ def import_(
             else:
                 accepted = run_import(place, plan, **given)
     end_unless(accepted)
-
-
-def _is_typed(name: str) -> bool:
-    """Whether the command line has a parameter, which the environment may have for other commands."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 @click.command()

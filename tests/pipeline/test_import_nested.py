@@ -68,12 +68,8 @@ def reasons(folder: Path) -> list[str]:
 
 
 def trees(database: Database) -> dict[str, Tree]:
-    return trees_by(database, "o/id")
-
-
-def trees_by(database: Database, identity: str) -> dict[Any, Tree]:
-    """By an identity, the attributes of each entity, those of its components in their place. No component is
-    without an owner."""
+    """By :o/id, the attributes of each entity, those of its components in their place. No component is without an
+    owner."""
     snapshot, found, used = database.snapshot(), {}, set()
     own: dict[int, list[tuple[str, Any]]] = {}
     refs = {str(each.ident) for each in snapshot.attributes() if each.is_ref}
@@ -86,7 +82,7 @@ def trees_by(database: Database, identity: str) -> dict[Any, Tree]:
         return tuple(sorted(((a, tree(v) if f":{a}" in refs else v) for a, v in own[entity]), key=repr))
 
     for entity, pairs in own.items():
-        key = dict(pairs).get(identity)
+        key = dict(pairs).get("o/id")
         if key is not None:
             found[key] = tree(entity)
     assert used == own.keys()

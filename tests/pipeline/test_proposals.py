@@ -24,7 +24,6 @@ from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from tests.pipeline.pipeline_in_process import InProcess
-from tests.pipeline.test_import_nested import trees_by
 
 
 def proposed(folder: Path, *paths: str) -> str:
@@ -38,6 +37,10 @@ def imported(folder: Path) -> Database:
     outcome = load(database, InProcess(), read_mapping(folder / "proposed.yaml", {}), quarantine=folder / "q")
     assert outcome.rejected == 0, [path.read_text() for path in (folder / "q").iterdir()]
     return database
+
+
+def count(database: Database, attribute: str) -> int:
+    return sum(str(datom.a) == attribute for datom in database.snapshot().datoms("AEVT"))
 
 
 def test_each_guess_has_its_evidence(tmp_path: Path) -> None:
@@ -73,7 +76,7 @@ def test_each_guess_has_its_evidence(tmp_path: Path) -> None:
         # Nothing would come a second time.
         plan = read_mapping(tmp_path / "proposed.yaml", {})
         assert load(database, InProcess(), plan).datoms == 0
-        assert len(trees_by(database, "people/id")) == 3
+        assert count(database, ":people/id") == 3
 
 
 def test_the_command_writes_a_file_and_no_other(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_keys_of_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.Mon
     text = proposed(tmp_path, "large")
     assert "    entity: {attribute: large/id, column: id}  # unique in the first 1,000 rows" in text.splitlines()
     with imported(tmp_path) as database:
-        assert len(trees_by(database, "large/id")) == 3000
+        assert count(database, ":large/id") == 3000
 
 
 NAMES = ("a", "b c", "on", "x: y", "#n", "größe", "x.y", "1st", "'q'", "a/b", "{", "é", "no", "tab\tle")

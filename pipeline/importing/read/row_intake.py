@@ -16,7 +16,6 @@ from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.files.notation import NUMBERS
 from adalog.pipeline.importing.files.rows import NestedColumns, Survey
 from adalog.pipeline.importing.read.chunks import (
     DELETED,
@@ -39,6 +38,7 @@ from adalog.pipeline.importing.read.intake import (
     with_article,
 )
 from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, PlacedColumn, RowSource
+from adalog.pipeline.importing.read.row_checks import check_attribute, check_notation, wrong
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.pipeline.importing.read.wanted_columns import (
@@ -50,9 +50,9 @@ from adalog.pipeline.importing.read.wanted_columns import (
     structs_key,
     surveyed,
 )
+from adalog.pipeline.importing.sql.marks import last_read, mark_forms
 from adalog.store.database import Database
 from adalog.store.transact.suspicions import misspelling
-from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
 
@@ -72,12 +72,21 @@ class RowIntake(Intake[RowSource]):
         self._columns: list[WantedColumns] = []
 
     def look(self) -> None:
+        for number, source in enumerate(self._sources):
+            if source.sql is not None and source.sql.since is not None:
+                after = last_read(self._database.snapshot(), source.name, source.sql)
+                self._sources[number] = replace(source, sql=replace(source.sql, after=after))
         super().look()
         # JSON names its columns row by row, and is only read twice if types are needed.
         self._surveys = [
             None if source.format == "jsonl" else files.survey(self._runner, *surveyed(source))
             for source, files in zip(self._sources, self._opened, strict=True)
         ]
+
+    def forms(self) -> list[Any]:
+        pairs = zip(self._sources, self._opened, strict=True)
+        read = [(source.name, source.sql, files.last) for source, files in pairs if source.sql is not None]
+        return mark_forms([(name, sql, last) for name, sql, last in read if last is not None])
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         prepared = self._declared(forms, hold, self._declarations)
@@ -145,7 +154,7 @@ class RowIntake(Intake[RowSource]):
                 kind, many = _implied(source, each, survey)
                 other = kinds.setdefault(column.attribute, (kind, many))
                 if other[0] != kind:
-                    raise _wrong(
+                    raise wrong(
                         source,
                         column,
                         f"has values of type {kind} here and of type {other[0]} in another source: give its "
@@ -207,7 +216,7 @@ class RowIntake(Intake[RowSource]):
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
-            if wanted.read_as == "instant" and not wanted.rounded:
+            if wanted.read_as == "instant" and not wanted.rounded and wanted.notation.may_be_fine:
                 kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [
@@ -279,7 +288,7 @@ def _implied(source: RowSource, placed: PlacedColumn, survey: Survey) -> tuple[s
     if len(kinds) == 1:
         return next(iter(kinds)), many
     examples = ", ".join(f"{kind} ({example})" for kind, example in sorted(kinds.items()))
-    raise _wrong(
+    raise wrong(
         source,
         column,
         f"is not declared, and column {name} has values of several types: {examples}; give its `type`, or "
@@ -336,7 +345,7 @@ def _resolved(
             continue
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
-        _check(source, column, attribute, schema, entity=number == 0)
+        check_attribute(source, column, attribute, schema, entity=number == 0)
         meant = attribute if column.ref is None else schema.get(column.ref)
         assert meant is not None
         for name in said_names(each):
@@ -351,7 +360,7 @@ def _resolved(
             rounded=naming(column).round,
             notation=naming(column).notation,
         )
-        _check_notation(source, naming(column), read_as)
+        check_notation(source, naming(column), read_as)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
         if column.structs is not None:
@@ -367,7 +376,7 @@ def _resolved(
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
-                raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
+                raise wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
     if source.delete is not None:
@@ -411,64 +420,14 @@ def _check_parts(source: RowSource, placed: PlacedColumn, survey: Survey | None)
             )
 
 
-def _check_notation(source: RowSource, column: ColumnMapping, read_as: str) -> None:
-    """Raises ARG_INVALID for a notation of another type's values."""
-    notation = column.notation
-    for entry, given, types in (
-        ("round", column.round, "instants"),
-        ("format", notation.pattern, "instants"),
-        ("zone", notation.zone, "instants"),
-        ("decimal", notation.decimal != ".", "numbers"),
-        ("grouping", notation.grouping, "numbers"),
-    ):
-        if given and read_as not in (NUMBERS if types == "numbers" else {"instant"}):
-            raise _wrong(
-                source,
-                column,
-                f"has `{entry}`, which goes with {types}, and is {with_article(read_as)}; give the `type` that its "
-                "texts are read as",
-            )
-
-
-def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
-    """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
-    if entity and attribute.kind.unique != "identity":
-        raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
-    if attribute.id < FIRST_OWN_IDENT:
-        raise _wrong(source, column, "is adalog's own; it is given in the mapping's `schema`")
-    if attribute.kind.preds:
-        raise _wrong(source, column, "has :db.attr/preds, which an import does not run; transact these values")
-    if attribute.kind.value_type == "tuple":
-        raise _wrong(source, column, "has tuples as values, which an import does not read")
-    for composite in schema.composites:
-        if attribute.ident in (composite.kind.tuple_attrs or ()):
-            raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
-    text = attribute if column.ref is None else schema.get(column.ref)
-    if naming(column).columns and text is not None and text.kind.value_type != "string":
-        raise _wrong(source, column, "is given by several columns, and has to be a :db.type/string for that")
-    if column.replaces and not attribute.is_many:
-        raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
-    if column.structs is not None and not attribute.is_ref:
-        raise _wrong(source, column, f"has entities as values, but is declared as {attribute.kind.value_type}")
-    if column.ref is not None:
-        if not attribute.is_ref:
-            raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
-        meant = schema.get(column.ref)
-        if meant is None or meant.kind.unique is None:
-            raise _wrong(source, column, f"means entities by {column.ref}, which is not unique")
-        if column.create and (meant.id < FIRST_OWN_IDENT or meant.kind.preds):
-            raise _wrong(source, column, f"cannot create entities by their {column.ref}; transact them first")
-        if meant.kind.value_type in ("ref", "tuple", None):
-            raise _wrong(source, column, f"means entities by {column.ref}, whose values are no plain ones")
-        if column.structs is not None and meant.kind.unique != "identity":
-            raise _wrong(source, column, f"names entities by {column.ref}, which has to be :db.unique/identity")
-    elif attribute.is_ref and column.structs is None:
-        raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
-
-
 def check_parts(plan: ImportPlan) -> None:
     """Raises ARG_INVALID for a source that cannot come in parts."""
     for source in plan.sources:
+        if source.sql is not None:
+            raise invalid_argument(
+                f"source {source.name} is a table of a SQL database, and a stream follows files: repeat `adalog "
+                "import`, with `since` for new rows alone"
+            )
         if source.sync is not None:
             raise invalid_argument(
                 f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "
@@ -487,12 +446,8 @@ def check_alone(plan: ImportPlan) -> None:
     for source in plan.sources:
         for column in (each.mapping for each in source.placed[1:]):
             if column.attribute in named | meant:
-                raise _wrong(
+                raise wrong(
                     source,
                     column,
                     "is also what entities are named or meant by in this mapping; import it with another command",
                 )
-
-
-def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return invalid_argument(f"{column.place}: source {source.name}: {column.attribute} {why}")

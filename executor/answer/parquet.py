@@ -89,7 +89,7 @@ def write_part(
 
 
 def _kind(codes: Column, values: Scratch) -> str:
-    kind = type_of(codes)
+    kind = type_of(codes[codes != NIL])
     if kind != _DECIMAL:
         return kind
     distinct = np.unique(codes)

@@ -130,12 +130,8 @@ def type_of(codes: Codes) -> str:
     if len(codes) == 1:
         return _TYPES.get(first, "any") if codes[0] != NIL else "any"
     tags = tags_of(codes)
-    if first == TAG_BOOLEAN or TAG_BOOLEAN in tags:
-        there = codes != NIL
-        if not there.all():
-            return type_of(codes[there])
     if (tags == first).all():
-        return _TYPES.get(first, "any")
+        return "any" if first == TAG_BOOLEAN and (codes == NIL).any() else _TYPES.get(first, "any")
     if np.isin(tags, (0, layout.TAG_LONG)).all():
         return "long"
     return "any"

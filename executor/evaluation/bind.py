@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import ref
 
 import numpy as np
 
@@ -115,6 +116,16 @@ class Binding:
     @property
     def _check(self) -> Callable[[], None]:
         return self.run.cancel.check
+
+    def _check_under_way(self) -> Callable[[], None]:
+        """The check of the run that is under way, where the binding outlives the run that it was made for."""
+        binding, own = ref(self), self._check
+
+        def check() -> None:
+            held = binding()
+            (own if held is None else held._check)()
+
+        return check
 
     def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
         parts: list[Extender] = []
@@ -298,7 +309,7 @@ class Binding:
             return bound is HOLDS
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = frozenset(name for name, _ in node.local_to)
-        return OrExtender(nest, branches, local, self.rank, self._check)
+        return OrExtender(nest, branches, local, self.rank, self._check_under_way())
 
     def _negation(self, node: logical.NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
@@ -312,7 +323,7 @@ class Binding:
         def matches(batch: Batch) -> Mask:
             return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
 
-        return NotExtender(node.shared, matches, self.rank, self._check, distinct=bool(inner.levels))
+        return NotExtender(node.shared, matches, self.rank, self._check_under_way(), distinct=bool(inner.levels))
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""

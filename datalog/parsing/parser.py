@@ -14,6 +14,7 @@ from adalog.datalog.edn import read_form, write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
+from adalog.datalog.parsing.calls import log_variables
 from adalog.datalog.parsing.clauses import ClauseParser, taken_names
 from adalog.datalog.parsing.find import check_pulls, is_aggregate, pair_clauses, parse_find
 from adalog.datalog.parsing.foreign_names import instead_of_section
@@ -60,7 +61,8 @@ def _parse(
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
     find = parse_find(sections["find"].forms, _keys(sections))
-    inputs = parse_inputs(_forms(sections, "in"))
+    logs = log_variables(_forms(sections, "where"))
+    inputs = parse_inputs(_forms(sections, "in"), logs)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
@@ -77,6 +79,7 @@ def _parse(
         rule_set.arity,
         outer_rules,
         taken_names(tuple(shown_forms), rule_set.arity or {}),
+        logs,
     )
     where = (*map(clauses.clause, _forms(sections, "where")), *pair_clauses(find.elements))
     rule_set.check(where)
@@ -101,7 +104,8 @@ def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
     gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)
-    written = written_inputs(_forms(_sections(form), "in"))
+    sections = _sections(form)
+    written = written_inputs(_forms(sections, "in"), log_variables(_forms(sections, "where")))
     asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
     if asked is not None and refusal:
         raise AdalogError(Code.QUERY_INVALID, refusal, asked.position)

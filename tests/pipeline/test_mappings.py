@@ -69,6 +69,12 @@ def test_paths_of_the_command_line_win(tmp_path: Path) -> None:
         read_mapping(written(tmp_path, WHOLE), {"peopel": "x.csv"})
 
 
+NESTED = """sources:
+  s:
+    path: x.jsonl
+    entity: {{attribute: a/id, column: id}}
+    attributes:
+      a/b: {{column: x, attributes: {{c/d: d}}, {}}}"""
 ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id}\n"
 
 
@@ -168,6 +174,16 @@ ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id
             ONE.replace("{attribute: a/id, column: id}", "new") + "    sync: true",
             "line 5, column 11: `sync` needs an",
         ),
+        (
+            ONE + "    attributes: {a/b: {column: x, attributes: {}}}",
+            "line 5, column 23: columns of CSV have no structs",
+        ),
+        (NESTED.format("entries: 1"), "line 6, column 55: `entries` is true if the column is a map"),
+        (ONE + "    attributes: {a/b: {column: x, atributes: {}}}", "(did you mean attributes?)"),
+        (NESTED.format("split: x"), "line 6, column 46: a/b, whose values are entities, has no `split`"),
+        (NESTED.format("entity: old"), "line 6, column 54: `entity` is an attribute and a column"),
+        (NESTED.format("entity: {attribute: c/d, column: d}"), "line 6, column 36: :c/d is given by `entity`"),
+        (NESTED.replace("column: x, ", "").format("mode: add"), "a/b, whose values are entities, has no `column`"),
         (ONE + "    delete: D", "line 5, column 13: `delete` is true, or has `when`"),
         (ONE + "    delete: {when: {column: op}}", "line 5, column 20: `when` has no `equals`"),
         (ONE + "    delete: {when: {column: op, equals: [D]}}", "`equals` is a text, a number, true or false"),

@@ -137,6 +137,16 @@ def test_values_that_are_split_have_the_notation() -> None:
     assert found.bad.tolist() == [1]
 
 
+def test_the_first_and_last_local_times() -> None:
+    ends = pa.array([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59)], pa.timestamp("ms"))  # noqa: DTZ001
+    assert values(ends, "instant", zone="America/New_York") == [at(1, 1, 1, 4, 56, 2), None]
+    assert values(ends, "instant", zone="Asia/Tokyo") == [None, at(9999, 12, 31, 14, 59)]
+    texts = ["0001-01-01", "9999-12-31 23:59"]
+    for given in ({}, {"pattern": "yyyy-MM-dd[ HH:mm]"}):
+        assert values(texts, "instant", zone="America/New_York", **given) == [at(1, 1, 1, 4, 56, 2), None]
+        assert values(texts, "instant", zone="Asia/Tokyo", **given) == [None, at(9999, 12, 31, 14, 59)]
+
+
 def test_a_date_is_midnight_in_the_zone() -> None:
     assert values([date(2024, 5, 1)], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]
     assert values(["2024-05-01"], "instant", zone="America/New_York") == [at(2024, 5, 1, 4)]

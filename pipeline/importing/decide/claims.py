@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys, Numbering
-from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk
+from adalog.pipeline.importing.read.chunks import OWNERS, TOPS, ColumnPlan, RowChunk, tops_of
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.tries.signed import run_starts
@@ -137,13 +137,17 @@ def claims_of(
             continue
         values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
         names = ChunkKeys(at, values, keys, job.numbering, buckets)
-        whose = entities_of(chunk, columns[0], values, names, ids=ids)
+        whose = {
+            outer: entities_of(chunk, columns[outer], values, names, ids=ids, number=outer)
+            for outer in {columns[number].outer for number in wanted}
+        }
         found = [
-            (number, rows, whose[rows], codes)
+            (number, rows, whose[columns[number].outer][owners_of(columns[number], number, rows, values)], codes)
             for number in wanted
-            for rows, codes in _values(number, columns[number], values, names, dead)
+            for rows, codes in values_of(number, columns[number], values, names, dead)
         ]
         found += [(number, *each) for number in made for each in _made(number, columns[number], values, names)]
+        found = [(number, tops_of(columns, number, rows, values), e, codes) for number, rows, e, codes in found]
         parts += [
             Claims(e, codes, np.full(len(e), at, np.int32), rows, np.full(len(e), number, np.int16))
             for number, rows, e, codes in found
@@ -189,9 +193,10 @@ def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[ColumnPlan
 def entities_of(
     chunk: RowChunk, entity: ColumnPlan, values: Arrays, names: ChunkKeys, *, ids: bool = False, number: int = 0
 ) -> Int64s:
-    """The entity of each row, by the column with a number; with `ids` what rows call it."""
+    """The entity of each row or struct, by the column with a number; with `ids` what rows call it."""
     assert entity.identity is not None
-    whose = np.full(chunk.rows, MISSING, np.int64)
+    size = len(values[f"{TOPS}{number}"]) if entity.structs else chunk.rows
+    whose = np.full(size, MISSING, np.int64)
     for domain in _domains(number, values):
         rows = values[f"{number}.{domain}.rows"]
         every = names.codes(INLINE) if ids else names.entities(int(domain), entity.identity)
@@ -199,11 +204,16 @@ def entities_of(
     return whose
 
 
-def _values(
+def owners_of(column: ColumnPlan, number: int, places: Int32s, values: Arrays) -> Int32s:
+    """The rows or structs whose entities have the values at places of a column."""
+    return values[f"{OWNERS}{number}"][places] if column.structs else places
+
+
+def values_of(
     number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys, dead: Int64s
 ) -> list[tuple[Int32s, Int64s]]:
-    """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none. dead: entities
-    that go."""
+    """(rows or structs, codes) of a column by domain: of refs the entities meant, MISSING where there is none.
+    dead: entities that go."""
     found = []
     for domain in _domains(number, values):
         rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
@@ -227,7 +237,7 @@ def within(values: Int64s, ordered: Int64s) -> Bools:
 
 
 def _made(number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys) -> list[tuple[Int32s, Int64s, Int64s]]:
-    """(rows, entities, codes) of refs and of the values by which they mean their entities."""
+    """(rows or structs, entities, codes) of refs and of the values by which they mean their entities."""
     assert column.identity is not None
     found = []
     for domain in _domains(number, values):

@@ -18,6 +18,7 @@ from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.datalog.errors import limit_exceeded
 from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
+from adalog.pipeline.importing.decide.components import same_components
 from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
 from adalog.pipeline.importing.decide.narrowing import narrowed
 from adalog.pipeline.importing.decide.ranges import is_large, write_in_ranges
@@ -104,10 +105,11 @@ class Decider:
                 self.folder, database, tuple(found.identities), tuple(chunks), found.ids, removes=found.removes
             )
             buckets, numbering = self._numbered(keys, prepared)
-            if found.upserts:
+            if found.upserts or found.unnamed:
                 # Existing entities are known once the values have codes.
                 job = self.job(found, chunks, database, numbering, {})
                 meant = self.runner.each("entities", partial(ids_meant, job), found.upserts)
+                meant += self.runner.each("components", partial(same_components, job), found.unnamed)
                 if any(meant):
                     keys = replace(keys, meant=tuple(filter(None, meant)))
                     buckets, numbering = self._numbered(keys, prepared)

@@ -36,8 +36,10 @@ def ending_entities(job: AttributesJob, attribute: int) -> Int64s:
         if wanted[source]:
             values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
             names = ChunkKeys(at, values, keys, job.numbering, buckets)
-            whose = entities_of(chunk, job.sources[source][0], values, names)
-            found += [whose[values[f"{ENDING}{number}"]] for number in wanted[source]]
+            for number in wanted[source]:
+                outer = job.sources[source][number].outer
+                whose = entities_of(chunk, job.sources[source][outer], values, names, number=outer)
+                found.append(whose[values[f"{ENDING}{number}"]])
     return distinct(np.concatenate(found))
 
 

@@ -12,12 +12,14 @@ from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.read.chunks import (
     ENDING,
     PRESENT,
+    TOPS,
     ColumnPlan,
     Rejects,
     RowChunk,
     SourceJob,
     binary_arrays,
     binary_of,
+    tops_of,
 )
 from adalog.pipeline.importing.read.typed_columns import INLINE
 
@@ -28,10 +30,13 @@ def narrowed(chunk: RowChunk, columns: Sequence[ColumnPlan], job: SourceJob, rej
     gone[rejects.rows] = True
     values = {name: array for name, array in old.items() if not name[0].isdigit()}
     for name in [name for name in old if name.startswith(ENDING)]:
-        values[name] = old[name][~gone[old[name]]]
+        outer = columns[int(name.removeprefix(ENDING))].outer
+        tops = old[f"{TOPS}{outer}"][old[name]] if outer else old[name]
+        values[name] = old[name][~gone[tops]]
     for name in [name.removesuffix(".rows") for name in old if name.endswith(".rows")]:
-        which = ~gone[old[f"{name}.rows"]]
-        if columns[int(name.split(".")[0])].removal == PRESENT:
+        number = int(name.split(".")[0])
+        which = ~gone[tops_of(columns, number, old[f"{name}.rows"], old)]
+        if columns[number].removal == PRESENT:
             which[:] = True
         values[f"{name}.rows"] = old[f"{name}.rows"][which]
         values[f"{name}.values"] = old[f"{name}.values"][which]

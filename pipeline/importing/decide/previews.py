@@ -80,7 +80,11 @@ class _Names:
         at = int(self._claims.e.searchsorted(entity))
         if at == len(self._claims.e) or self._claims.e[at] != entity:
             return "a new entity"
-        return self._key(int(self._claims.chunk[at]), int(self._claims.row[at]))
+        key = self._key(int(self._claims.chunk[at]), int(self._claims.row[at]))
+        column = self._job.sources[self._job.chunks[int(self._claims.chunk[at])].order[0]][
+            int(self._claims.column[at])
+        ]
+        return f"in {key}" if column.outer else key
 
     def _known(self, entity: int) -> str:
         """An entity of the database by its identity, if it has one."""

@@ -14,12 +14,21 @@ import numpy as np
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.decide.attributes import write_faults
-from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, entities_of, within
+from adalog.pipeline.importing.decide.claims import (
+    NOTHING,
+    AttributesJob,
+    Claims,
+    claims_of,
+    entities_of,
+    within,
+)
+from adalog.pipeline.importing.decide.endings import ending_entities
 from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys
 from adalog.pipeline.importing.read.chunks import DELETED
 from adalog.pipeline.importing.read.intake import SyncedTable
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.signed import among, order_of, run_starts
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.attribute import FIRST_OWN_IDENT
@@ -39,6 +48,8 @@ def removal(job: AttributesJob, tables: Sequence[SyncedTable]) -> Removal:
     snapshot = job.database.open()
     files = [read_arrays(bucket.path) for bucket in job.numbering.buckets]
     alive, missing, sizes = _together(files, "alive"), [_together(files, "deleted")], []
+    replaced = distinct(np.concatenate([NOTHING, *(_replaced(job, id_, snapshot) for id_ in _owning(job))]))
+    missing.append(replaced[~within(replaced, alive)])
     for table in tables:
         members = _members(snapshot, job.identities[table.identity], table)
         gone = members[~within(members, _together(files, f"present.{table.identity}"))]
@@ -47,6 +58,26 @@ def removal(job: AttributesJob, tables: Sequence[SyncedTable]) -> Removal:
     gone = _with_components(snapshot, distinct(np.concatenate(missing)))
     path = write_arrays(job.folder, "removal", {"gone": gone, "dead": gone[~within(gone, alive)]})
     return Removal(path, len(gone), _touched(snapshot, gone) if len(gone) else (), tuple(sizes))
+
+
+def _owning(job: AttributesJob) -> set[int]:
+    """The attributes whose replaced values go as entities."""
+    return {column.attribute for columns in job.sources for column in columns if column.owns}
+
+
+def _replaced(job: AttributesJob, attribute: int, snapshot: Snapshot) -> Int64s:
+    """The components that an attribute loses."""
+    if not snapshot.has_data(attribute):
+        return NOTHING
+    claims = [claims_of(job, attribute, chunks=(at,)).claims for at in range(len(job.chunks))]
+    e, v = (np.concatenate([NOTHING, *(part[which] for part in claims)]) for which in (0, 1))
+    ending = ending_entities(job, attribute)
+    whose = ending if job.attributes[attribute].is_many else distinct(np.sort(np.concatenate((ending, e))))
+    order = order_of(e, v)
+    e, v = e[order], v[order]
+    once = run_starts(e, v)
+    had_e, had_v = snapshot.trie(attribute, inverse=False).pairs_of(whose)
+    return distinct(np.sort(had_v[~among(had_e, had_v, e[once], v[once])]))
 
 
 def _together(files: Sequence[Arrays], name: str) -> Int64s:

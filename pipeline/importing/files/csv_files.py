@@ -29,7 +29,14 @@ from adalog.pipeline.importing.files.content import (
     mark_length,
     pieces,
 )
-from adalog.pipeline.importing.files.rows import NO_ROWS, FileColumn, FileRows, Survey, no_column
+from adalog.pipeline.importing.files.rows import (
+    NO_ROWS,
+    FileColumn,
+    FileRows,
+    NestedColumns,
+    Survey,
+    no_column,
+)
 
 _LONGEST: Final = 1 << 28
 """Bytes of a row."""
@@ -69,7 +76,13 @@ class CsvFiles:
             return line_starts(file, size)
         return iter(self._row_starts(file, size))
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
         names = self._names(split.file)
         own = [name for name in wanted if name in names]
         if not names:
@@ -85,7 +98,7 @@ class CsvFiles:
         for piece, regular in self._pieces(split):
             yield self._fast(piece, names, own) if regular else self._slow(piece, names, own)
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
         if split.start == 0:
             for name in self._names(split.file):

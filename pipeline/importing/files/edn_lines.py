@@ -18,7 +18,7 @@ from adalog.pipeline.importing.files.content import (
     line_starts,
     lines_before,
 )
-from adalog.pipeline.importing.files.rows import FileColumn, FileRows, Survey
+from adalog.pipeline.importing.files.rows import FileColumn, FileRows, NestedColumns, Survey
 
 LINE: Final = "line"
 """The column of lines."""
@@ -31,13 +31,19 @@ class EdnLines:
     def starts(self, file: SourceFile, size: int) -> Iterator[int]:
         return line_starts(file, size) if is_divisible(file, self.encoding) else iter((0,))
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
         for lines in line_batches(split, self.encoding):
             texts = [line for line in lines if _is_row(line)]
             values = pa.array(texts, pa.large_binary()).cast(pa.large_string())
             yield FileRows({LINE: FileColumn.of(values)}, len(texts))
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         return Survey({LINE: {"string": ""}})
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:

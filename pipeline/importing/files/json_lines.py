@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 import orjson
-import pyarrow as pa
 
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.files.content import (
@@ -24,20 +23,11 @@ from adalog.pipeline.importing.files.content import (
     lines_before,
     pieces,
 )
-from adalog.pipeline.importing.files.rows import NO_ROWS, ColumnPart, FileColumn, FileRows, Int32s, Survey
+from adalog.pipeline.importing.files.json_objects import Digits, JsonObjects
+from adalog.pipeline.importing.files.rows import NO_ROWS, FileRows, Int32s, NestedColumns, Survey
 
 _ROWS: Final = 1 << 14
-# From here on whole numbers are doubles for the fast reader.
-_ROUGH: Final = 2.0**63
-_LONGS: Final = range(-(1 << 63), 1 << 63)
 _BLANKS: Final = " \t\r\n"
-_NONE: Final = type(None)
-
-
-class Digits(str):
-    """A number as it stands in the file."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -50,26 +40,27 @@ class JsonLines:
             return line_starts(file, size)
         return iter((0,))
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
         for texts in self._texts(split):
             objects, malformed = _objects(texts)
-            columns = {name: _column(name, objects, texts, name in exact) for name in wanted}
-            yield FileRows(columns, len(texts), malformed)
+            every = JsonObjects(objects, lru_cache(1)(partial(_exact_object, texts)))
+            columns = {name: every.column(name, name in exact) for name in wanted}
+            structs = {each.key: every.structs(each) for each in nested}
+            yield FileRows(columns, len(texts), malformed, structs)
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey()
         for texts in self._texts(split):
             objects, malformed = _objects(texts)
             found.rows |= len(malformed) < len(texts)
-            for name in dict.fromkeys(chain.from_iterable(objects)):
-                found.add(name)
-                if name not in wanted:
-                    continue
-                if any(type(row.get(name)) is list for row in objects):
-                    found.many.add(name)
-                column = _column(name, objects, texts, exact=False)
-                for part in column.parts:
-                    _survey_part(found, name, part)
+            every = JsonObjects(objects, lru_cache(1)(partial(_exact_object, texts)))
+            every.survey(found, wanted, nested)
         return found
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
@@ -151,6 +142,10 @@ def _object(text: bytes) -> Any:
         return _exactly(text)
 
 
+def _exact_object(texts: Sequence[bytes], place: int) -> Any:
+    return _exactly(texts[place])
+
+
 def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
@@ -164,92 +159,6 @@ def _exactly(text: bytes) -> Any:
     except (ValueError, RecursionError, orjson.JSONEncodeError):
         return None
     return value
-
-
-def _column(name: str, objects: Sequence[Mapping[str, Any]], texts: Sequence[bytes], exact: bool) -> FileColumn:
-    try:
-        values: list[Any] = list(map(itemgetter(name), objects))
-    except KeyError:
-        values = [row.get(name) for row in objects]
-    kinds = set(map(type, values))
-    if list in kinds or (float in kinds and (exact or _any_rough(values))):
-        for place, value in enumerate(values):
-            if _is_rough(value, exact):
-                values[place] = _exactly(texts[place])[name]
-                kinds.add(type(values[place]))
-    if list not in kinds and len(kinds - {_NONE}) == 1:
-        [kind] = kinds - {_NONE}
-        if kind in _ARROW:
-            return _whole(values, np.arange(len(values), dtype=np.int32), kind)
-    rows: dict[type, list[int]] = {}
-    found: dict[type, list[Any]] = {}
-    bad = []
-    lists = [place for place, value in enumerate(values) if type(value) is list]
-    for place, value in enumerate(values):
-        for each in value if type(value) is list else (value,):
-            if each is None:
-                continue
-            kind = type(each)
-            if kind not in _ARROW:
-                bad.append(place)
-                break
-            rows.setdefault(kind, []).append(place)
-            found.setdefault(kind, []).append(each)
-    parts = [
-        part for kind, own in found.items() for part in _whole(own, np.array(rows[kind], np.int32), kind).parts
-    ]
-    return FileColumn(parts, np.unique(np.array(bad, np.int32)), np.array(lists, np.int32))
-
-
-def _any_rough(values: Sequence[Any]) -> bool:
-    floats = [value for value in values if type(value) is float]
-    return max(floats) >= _ROUGH or min(floats) <= -_ROUGH
-
-
-def _is_rough(value: Any, exact: bool) -> bool:
-    """Whether a value's text is to be read, since a double might differ from it."""
-    if type(value) is float:
-        return exact or abs(value) >= _ROUGH
-    return type(value) is list and any(_is_rough(each, exact) for each in value)
-
-
-def _whole(values: Sequence[Any], rows: Int32s, kind: type) -> FileColumn:
-    """Values of one type, or None."""
-    if kind is not int:
-        return FileColumn([ColumnPart(rows, pa.array(values, _ARROW[kind]), kind is Digits)])
-    try:
-        return FileColumn([ColumnPart(rows, pa.array(values, pa.int64()))])
-    except OverflowError:
-        texts = [None if value is None else str(value) for value in values]
-        return FileColumn([ColumnPart(rows, pa.array(texts, pa.string()), digits=True)])
-
-
-_ARROW: Final[Mapping[type, pa.DataType]] = {
-    str: pa.string(),
-    bool: pa.bool_(),
-    int: pa.int64(),
-    float: pa.float64(),
-    Digits: pa.string(),
-}
-_KINDS: Final[Mapping[pa.DataType, str]] = {
-    pa.string(): "string",
-    pa.bool_(): "boolean",
-    pa.int64(): "long",
-    pa.float64(): "double",
-}
-
-
-def _survey_part(found: Survey, name: str, part: ColumnPart) -> None:
-    values = part.values.drop_null()
-    if not len(values):
-        return
-    if not part.digits:
-        found.add(name, _KINDS[part.values.type], orjson.dumps(values[0].as_py()).decode())
-        return
-    for text in values.to_pylist():
-        is_whole = text.removeprefix("-").isdecimal()
-        kind = ("long" if int(text) in _LONGS else "bigint") if is_whole else "bigdec"
-        found.add(name, kind, text)
 
 
 def _shown(text: bytes) -> Any:

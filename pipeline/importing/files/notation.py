@@ -13,15 +13,18 @@ from functools import cached_property
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adalog.datalog.hints import nearest, proposed
 from adalog.datalog.values import instant
+from adalog.pipeline.importing.files.rows import Int64s
 
 NUMBERS: Final = frozenset({"long", "bigint", "double", "float", "bigdec"})
 """The types that `decimal` and `grouping` go with."""
 
+_DAY: Final = 24 * 3600 * 1000
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -89,6 +92,22 @@ class Notation:
     def tz(self) -> tzinfo:
         """A local time in a gap moves forward, and one in an overlap is the earlier."""
         return UTC if self.zone is None else ZoneInfo(self.zone)
+
+    def in_utc(self, local: Int64s) -> Int64s:
+        """Local times as instants, both in milliseconds since 1970. By days, in most of which the clock goes on."""
+        days, index = np.unique(local // _DAY, return_inverse=True)
+        first = np.array([self._offset(day * _DAY) for day in days.tolist()], np.int64)
+        last = np.array([self._offset(day * _DAY + _DAY - 1) for day in days.tolist()], np.int64)
+        instants = local - first[index]
+        for at in np.flatnonzero((first != last)[index]).tolist():
+            instants[at] = local[at] - self._offset(int(local[at]))
+        return instants
+
+    def _offset(self, local: int) -> int:
+        # A sum of local times ignores the zone.
+        offset = (datetime(1970, 1, 1, tzinfo=self.tz) + timedelta(milliseconds=local)).utcoffset()
+        assert offset is not None
+        return offset // timedelta(milliseconds=1)
 
     def plain_numbers(self, texts: pa.Array) -> pa.Array:
         """Numbers with a point, and no grouping; null for what is no number in this notation."""

@@ -12,7 +12,7 @@ from adalog.pipeline.importing.files.csv_files import CsvFiles
 from adalog.pipeline.importing.files.edn_lines import EdnLines
 from adalog.pipeline.importing.files.json_lines import JsonLines
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
-from adalog.pipeline.importing.files.rows import FileRows, Survey
+from adalog.pipeline.importing.files.rows import FileRows, NestedColumns, Survey
 
 
 class FileFormat(Protocol):
@@ -21,11 +21,17 @@ class FileFormat(Protocol):
     def starts(self, file: SourceFile, size: int) -> Iterator[int]:
         """Where a file may be divided, about every `size` bytes; the first place is 0."""
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
-        """The rows of a split, of which some columns are wanted. exact: columns whose numbers a double might
-        change."""
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
+        """The rows of a split, of which some columns are wanted, and some structs. exact: columns whose numbers a
+        double might change."""
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         """The columns of a split, with the types of the wanted ones."""
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,8 +11,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.datalog.errors import invalid_argument
+from adalog.pipeline.importing.files.arrow_paths import (
+    is_list,
+    is_map,
+    is_struct,
+    paths_of,
+    plain,
+    plain_type,
+    splits,
+    struct_type,
+    structs_of,
+    type_at,
+    values_at,
+)
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
-from adalog.pipeline.importing.files.rows import FileColumn, FileRows, Survey, no_column
+from adalog.pipeline.importing.files.rows import FileColumn, FileRows, NestedColumns, Survey, no_column
 
 _BATCH: Final = 1 << 16
 
@@ -34,31 +47,68 @@ class ParquetFiles:
                 held = 0.0
             held += group.total_byte_size * packed
 
-    def rows(self, split: FileSplit, wanted: Sequence[str], exact: Collection[str]) -> Iterator[FileRows]:
+    def rows(
+        self,
+        split: FileSplit,
+        wanted: Sequence[str],
+        exact: Collection[str],
+        nested: Sequence[NestedColumns] = (),
+    ) -> Iterator[FileRows]:
         with pq.ParquetFile(split.file.path) as parquet:
-            names = parquet.schema_arrow.names
-            own = [name for name in wanted if name in names]
-            cases = {name.lower() for name in names}
+            schema = parquet.schema_arrow
+            cases = {name.lower() for name in schema.names}
             for name in wanted:
                 # A missing column is null, and a misspelt one is not meant so.
-                if name not in names and name.lower() in cases:
-                    raise no_column(split.file.name, name, names)
-            for name in own:
-                _check(split.file, name, parquet.schema_arrow)
-            for batch in parquet.iter_batches(_BATCH, _groups(parquet, split), own):
-                columns = {name: _column(batch.column(name)) for name in own}
-                yield FileRows(columns, batch.num_rows)
+                if name.lower() in cases and not any(_roots(name, schema)):
+                    raise no_column(split.file.name, name, schema.names)
+                _check(split.file, name, schema)
+            for each in nested:
+                _check_structs(split.file, each, schema)
+            roots = {root for name in (*wanted, *(each.column for each in nested)) for root in _roots(name, schema)}
+            for batch in parquet.iter_batches(_BATCH, _groups(parquet, split), sorted(roots)):
+                rows = batch.to_struct_array()
+                found = {name: _column(rows, name) for name in wanted}
+                structs = {
+                    each.key: structs_of(values_at(rows, each.column), each, _column)
+                    for each in nested
+                    if type_at(rows.type, each.column) is not None
+                }
+                columns = {name: column for name, column in found.items() if column is not None}
+                yield FileRows(columns, batch.num_rows, structs=structs)
 
-    def survey(self, split: FileSplit, wanted: Collection[str]) -> Survey:
+    def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
         with pq.ParquetFile(split.file.path) as parquet:
-            for each in parquet.schema_arrow:
-                kind = _plain_type(each.type)
-                if _is_list(kind):
-                    found.many.add(each.name)
-                    kind = kind.value_type
-                found.add(each.name, _kind(kind), f"{each.type} in {split.file.name}")
+            schema = parquet.schema_arrow
+            for each in schema:
+                _survey_type(found, each.name, each.type, split.file)
+                for path, kind in paths_of(each.type, each.name):
+                    _survey_type(found, path, kind, split.file)
+            for name in wanted:
+                self._survey_key(found, name, pa.struct(list(schema)), name, split.file)
+            for nest in nested:
+                self._survey_keys(found, nest, pa.struct(list(schema)), str, split.file)
         return found
+
+    def _survey_keys(
+        self,
+        found: Survey,
+        nested: NestedColumns,
+        kind: pa.DataType,
+        said: Callable[[str], str],
+        file: SourceFile,
+    ) -> None:
+        inner = struct_type(type_at(kind, nested.column), entries=nested.entries)
+        for name in nested.names if inner is not None else ():
+            self._survey_key(found, name, inner, said(nested.within(name)), file)
+        for each in nested.nested if inner is not None else ():
+            self._survey_keys(found, each, inner, lambda name: said(nested.within(name)), file)
+
+    def _survey_key(self, found: Survey, name: str, kind: pa.DataType, said: str, file: SourceFile) -> None:
+        """A path that ends with a key of a map, which no type names."""
+        inner = type_at(kind, name)
+        if inner is not None and said not in found.columns:
+            _survey_type(found, said, inner, file)
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
         at = 0
@@ -86,58 +136,76 @@ def _groups(parquet: pq.ParquetFile, split: FileSplit) -> range:
     return range(split.start, parquet.num_row_groups if split.stop is None else split.stop)
 
 
-def _check(file: SourceFile, name: str, schema: pa.Schema) -> None:
-    """Raises ARG_INVALID for a column that cannot be read."""
-    if len(schema.get_all_field_indices(name)) > 1:
-        raise invalid_argument(f"{file.name} has several columns {name}; give them names of their own")
-    kind = _plain_type(schema.field(name).type)
-    kind = _plain_type(kind.value_type) if _is_list(kind) else kind
-    if pa.types.is_duration(kind):
-        raise invalid_argument(
-            f"column {name} of {file.name} holds durations ({kind}), which no attribute has; write them as numbers"
-        )
-    if pa.types.is_nested(kind):
-        raise invalid_argument(f"column {name} of {file.name} holds maps or lists of lists")
-    if _kind(kind) is None and not pa.types.is_null(kind):
-        raise invalid_argument(f"column {name} of {file.name} holds {kind}, which no attribute has")
+def _roots(path: str, schema: pa.Schema) -> Iterator[str]:
+    """The column that a path begins with."""
+    for name, _ in splits(path):
+        if name in schema.names:
+            yield name
+            return
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    types = pa.types
-    return any(test(kind) for test in (types.is_list, types.is_large_list, types.is_fixed_size_list, _is_list_view))
-
-
-def _is_list_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _column(values: pa.Array) -> FileColumn:
-    found = FileColumn.of(_plain(values))
+def _column(rows: pa.Array, name: str) -> FileColumn | None:
+    if type_at(rows.type, name) is None:
+        return None
+    found = FileColumn.of(values_at(rows, name))
     # Items of lists, too.
-    return replace(found, parts=[part._replace(values=_plain(part.values)) for part in found.parts])
+    return replace(found, parts=[part._replace(values=plain(part.values)) for part in found.parts])
 
 
-def _plain(values: pa.Array) -> pa.Array:
-    """The same without what only says how values are stored."""
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if pa.types.is_float16(values.type):
-        return values.cast(pa.float32())
-    if pa.types.is_fixed_size_list(values.type) or _is_list_view(values.type):
-        return values.cast(pa.list_(values.type.value_type))
-    if pa.types.is_decimal32(values.type) or pa.types.is_decimal64(values.type):
-        return values.cast(pa.decimal128(values.type.precision, values.type.scale))
-    if pa.types.is_string_view(values.type):
-        return values.cast(pa.large_string())
-    return values.cast(pa.large_binary()) if pa.types.is_binary_view(values.type) else values
+def _survey_type(found: Survey, name: str, kind: pa.DataType, file: SourceFile) -> None:
+    inner = plain_type(kind)
+    if is_list(inner) or is_map(inner):
+        found.many.add(name)
+    if is_list(inner):
+        inner = plain_type(inner.value_type)
+    found.add(name, _kind(inner), f"{kind} in {file.name}")
+
+
+def _check(file: SourceFile, name: str, schema: pa.Schema, kind: pa.DataType | None = None, of: str = "") -> None:
+    """Raises ARG_INVALID for a column that cannot be read. kind: of structs with it, in place of the rows."""
+    if kind is None and len(schema.get_all_field_indices(name)) > 1:
+        raise invalid_argument(f"{file.name} has several columns {name}; give them names of their own")
+    if kind is None and not any(_roots(name, schema)):
+        return
+    found = type_at(pa.struct(list(schema)) if kind is None else kind, name)
+    name = of + name
+    if found is None:
+        # Fields may be missing, as columns may.
+        return
+    found = plain_type(found.value_type) if is_list(found) else found
+    if pa.types.is_duration(found):
+        raise invalid_argument(
+            f"column {name} of {file.name} holds durations ({found}), which no attribute has; write them as numbers"
+        )
+    if is_struct(found) or is_map(found):
+        raise invalid_argument(
+            f"column {name} of {file.name} holds {'structs' if is_struct(found) else 'maps'}; map the columns in "
+            f"them, as `column: {name}.x`, or make them entities of their own with `attributes`"
+        )
+    if pa.types.is_nested(found):
+        raise invalid_argument(f"column {name} of {file.name} holds lists of lists")
+    if _kind(found) is None and not pa.types.is_null(found):
+        raise invalid_argument(f"column {name} of {file.name} holds {found}, which no attribute has")
+
+
+def _check_structs(
+    file: SourceFile, wanted: NestedColumns, schema: pa.Schema, kind: pa.DataType | None = None, of: str = ""
+) -> None:
+    """Raises ARG_INVALID for a column without structs, and for columns in them that cannot be read."""
+    found = type_at(pa.struct(list(schema)) if kind is None else kind, wanted.column)
+    if found is None:
+        return
+    inner = struct_type(found, entries=wanted.entries)
+    if inner is None:
+        what = "a map" if wanted.entries else "a struct, or a list of them"
+        more = ""
+        if not wanted.entries and is_map(found):
+            more = "; with `entries: true` each entry is an entity, with the columns key and value"
+        raise invalid_argument(f"column {of}{wanted.column} of {file.name} holds {found}, and not {what}{more}")
+    for name in wanted.names:
+        _check(file, name, schema, inner, f"{of}{wanted.within('')}")
+    for each in wanted.nested:
+        _check_structs(file, each, schema, inner, f"{of}{wanted.within('')}")
 
 
 def _kind(kind: pa.DataType) -> str | None:

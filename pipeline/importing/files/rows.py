@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -92,22 +93,72 @@ def no_column(place: str, name: str, names: Collection[str]) -> AdalogError:
     )
 
 
+@dataclass(frozen=True)
+class NestedColumns:
+    """The wanted columns of the structs in a column. key: their name in batches. columns: names in structs by names
+    in batches. exact: those whose numbers a double might change. entries: the column is a map, and its entries are
+    the structs, with `key` and `value`."""
+
+    key: str
+    column: str
+    columns: Mapping[str, str]
+    exact: frozenset[str] = frozenset()
+    entries: bool = False
+    nested: tuple[NestedColumns, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.columns.values()))
+
+    def within(self, name: str) -> str:
+        """What a survey calls a column of the structs."""
+        return f"{self.column}[].{name}"
+
+
+class FileStructs(NamedTuple):
+    """The structs of a column. owners: the row of each, or the struct that it is in. bad: owners with what is no
+    struct. lists: owners with a list, which may be empty."""
+
+    owners: Int32s
+    columns: Mapping[str, FileColumn]
+    bad: Int32s
+    lists: Int32s
+    nested: Mapping[str, FileStructs]
+
+
+NO_STRUCTS: Final = FileStructs(NO_ROWS, MappingProxyType({}), NO_ROWS, NO_ROWS, MappingProxyType({}))
+
+
 class FileRows(NamedTuple):
-    """Some rows of a file. malformed: those that break their format."""
+    """Some rows of a file. malformed: those that break their format. structs: by key."""
 
     columns: Mapping[str, FileColumn]
     size: int
     malformed: Int32s = NO_ROWS
+    structs: Mapping[str, FileStructs] = MappingProxyType({})
+
+
+class StructRows(NamedTuple):
+    """Structs of a batch, as `FileStructs`. outer: the key of the structs that they are in, "" for rows. columns:
+    the keys of theirs."""
+
+    outer: str
+    columns: tuple[str, ...]
+    owners: Int32s
+    bad: Int32s
+    lists: Int32s
 
 
 class RowBatch(NamedTuple):
-    """Some rows of a source, with the number of each one's file and the start of its split."""
+    """Some rows of a source, with the number of each one's file and the start of its split. Columns of structs
+    number these, which are by key, the outer ones first."""
 
     columns: Mapping[str, FileColumn]
     size: int
     file: Int64s
     block: Int64s
     malformed: Int32s = NO_ROWS
+    structs: Mapping[str, StructRows] = MappingProxyType({})
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.files.notation import PLAIN, Notation
-from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch
+from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch, StructRows
 from adalog.pipeline.importing.read.typed_columns import INLINE, ValuePart, united
 from adalog.store.tries.signed import run_starts
 from adalog.store.values.dictionary import hashes_of
@@ -47,6 +47,12 @@ _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 ENDING: Final = "ending-"
 """Begins the names of arrays of rows: whatever their entities have of the column's attribute ends."""
+OWNERS: Final = "owners-"
+"""Begins the names of arrays, by the column of the structs' entities: the row, or the struct, that has each."""
+TOPS: Final = "tops-"
+"""The same: the row that each struct is in, however deep."""
+# Structs of a chunk, and chunks of a partition, in the numbers of structs that are new entities.
+_STRUCT_BITS: Final = (28, 9, 16)
 
 
 class Reason(IntEnum):
@@ -67,7 +73,10 @@ class ColumnPlan:
     number of the identity attribute whose values name entities: the row's own in the first column of a source, in
     others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
     without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
-    column, or of all. rounded: instants are rounded to milliseconds. notation: how texts are written."""
+    column, or of all. rounded: instants are rounded to milliseconds. notation: how texts are written. structs: the
+    column has the entities of structs; their key in batches. outer: the column with the entity that has the values:
+    that of the row (0), or of the structs that the column is in. owns: entities of structs go with the values that
+    a row replaces. new: the first part of the numbers of structs that are new entities."""
 
     name: str | None
     attribute: int
@@ -84,6 +93,15 @@ class ColumnPlan:
     joined: tuple[str, ...] = ()
     rounded: bool = False
     notation: Notation = PLAIN
+    structs: str = ""
+    outer: int = 0
+    owns: bool = False
+    new: int = 0
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it has the entities of structs without a key."""
+        return bool(self.structs) and self.domain == NO_DOMAIN
 
     def usage(self, number: int) -> int:
         """What the keys of the column with this number are used for."""
@@ -174,27 +192,52 @@ def _gathered(batches: Iterator[RowBatch], wanted: int) -> Iterator[RowBatch]:
 def _joined(parts: Sequence[RowBatch]) -> RowBatch:
     sizes = [part.size for part in parts]
     starts = np.cumsum([0, *sizes], dtype=np.int32)
+    inner = {key: [len(part.structs[key].owners) for part in parts] for key in parts[0].structs}
+    within = {name: key for key, own in parts[0].structs.items() for name in own.columns}
     return RowBatch(
-        {name: FileColumn.concat([part.columns[name] for part in parts], sizes) for name in parts[0].columns},
+        {
+            name: FileColumn.concat([part.columns[name] for part in parts], inner.get(within.get(name, ""), sizes))
+            for name in parts[0].columns
+        },
         sum(sizes),
         np.concatenate([part.file for part in parts]),
         np.concatenate([part.block for part in parts]),
         np.concatenate([part.malformed + start for part, start in zip(parts, starts, strict=False)]),
+        {
+            key: _joined_structs([part.structs[key] for part in parts], inner.get(own.outer, sizes))
+            for key, own in parts[0].structs.items()
+        },
     )
+
+
+def _joined_structs(parts: Sequence[StructRows], sizes: Sequence[int]) -> StructRows:
+    """sizes: how many owners the parts have."""
+    starts = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
+    owners, bad, lists = (
+        np.concatenate([array + start for array, start in zip(own, starts, strict=True)])
+        for own in zip(*(part[2:] for part in parts), strict=True)
+    )
+    return StructRows(*parts[0][:2], owners, bad, lists)
 
 
 def _written(
     rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> RowChunk:
     parts, rejects, more = job.reader.read(rows, job.columns)
+    accepted = accepted_rows(rows.size, rejects)
+    parts = [(number, _renumbered(job.columns[number], part, order)) for number, part in parts]
     if len(rejects.rows):
-        accepted = accepted_rows(rows.size, rejects)
         parts = [
-            (number, part if job.columns[number].removal == PRESENT else part.kept(accepted[part.rows]))
+            (
+                number,
+                part
+                if job.columns[number].removal == PRESENT
+                else part.kept(accepted[tops_of(job.columns, number, part.rows, more)]),
+            )
             for number, part in parts
         ]
     if job.columns[0].domain == NO_DOMAIN:
-        parts = [(0, _own_numbers(rows.size, order).kept(accepted_rows(rows.size, rejects))), *parts]
+        parts = [(0, _own_numbers(rows.size, order).kept(accepted)), *parts]
     stem = "-".join(map(str, order))
     values, keys = _numbered(parts, job)
     values |= _places(rows, ordinals) | more
@@ -225,6 +268,26 @@ def _own_numbers(count: int, order: tuple[int, int, int]) -> ValuePart:
     codes = (number << _BITS[0]) + np.arange(count, dtype=np.int64)
     every = np.arange(count, dtype=np.int32)
     return ValuePart(INLINE, every, every, codes)
+
+
+def _renumbered(column: ColumnPlan, part: ValuePart, order: tuple[int, int, int]) -> ValuePart:
+    """Numbers of structs of a chunk that are new entities as numbers that no row of the import has, and no other
+    struct."""
+    if not column.is_unnamed:
+        return part
+    within, chunk, partition = _STRUCT_BITS
+    assert len(part.keys) <= 1 << within
+    assert order[2] < 1 << chunk
+    assert order[1] < 1 << partition
+    first = (((column.new << partition) | order[1]) << chunk | order[2]) << within
+    return replace(part, keys=first + part.keys)
+
+
+def tops_of(columns: Sequence[ColumnPlan], number: int, places: Int32s, arrays: Arrays) -> Int32s:
+    """The rows that places of a column's values are in: places are rows already, or structs."""
+    column = columns[number]
+    within = number if column.structs else column.outer
+    return arrays[f"{TOPS}{within}"][places] if within else places
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:

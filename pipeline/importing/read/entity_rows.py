@@ -10,18 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from adalog.cluster.array_files import Arrays
 from adalog.pipeline.importing.files.rows import FileColumn, Int32s, RowBatch
 from adalog.pipeline.importing.read.chunks import (
     DELETED,
     ENDING,
     NO_DOMAIN,
+    OWNERS,
     PRESENT,
+    TOPS,
     ColumnPlan,
     Reason,
     Rejects,
     RowValues,
     rejects_for,
     rejects_of,
+    tops_of,
 )
 from adalog.pipeline.importing.read.typed_columns import INLINE, TypedColumn, ValuePart, typed
 from adalog.store.values import layout
@@ -39,9 +43,19 @@ class EntityReader:
 
 
 def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
-    read = [_read(column, rows) for column in columns if not column.removal]
+    places = _places(rows, columns)
+    read = [
+        _read(column, rows, _size(rows, column.structs or columns[column.outer].structs))
+        for column in columns
+        if not column.removal
+    ]
+    read = _without_empty_structs(rows, columns, read)
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
-    rejected = [rejects_for(column.bad, number, Reason.UNREADABLE) for number, column in enumerate(read)]
+    rejected = [
+        rejects_for(tops_of(columns, number, column.bad, places), number, Reason.UNREADABLE)
+        for number, column in enumerate(read)
+    ]
+    rejected += _unreadable_structs(rows, columns, read, places)
     has_entity = _with_entity(read[0], rows.size)
     if columns[0].domain == NO_DOMAIN:
         has_entity[:] = True
@@ -50,18 +64,73 @@ def _values(rows: RowBatch, columns: Sequence[ColumnPlan]) -> RowValues:
         if column.removal == DELETED:
             describes, bad = _not_deleted(column, rows)
             rejected.append(rejects_for(bad, number, Reason.UNREADABLE))
-            parts = [(own, part.kept(describes[part.rows])) for own, part in parts]
+            parts = [(own, part.kept(describes[tops_of(columns, own, part.rows, places)])) for own, part in parts]
             parts += [(number, part.kept(~describes[part.rows])) for part in read[0].parts]
         elif column.removal == PRESENT:
             parts += [(number, part.kept(has_entity[part.rows])) for part in read[0].parts]
     rejects = _unreadable(rejected, has_entity, read[0].bad, rows.malformed)
     describes[rejects.rows] = False
-    ending = {
-        f"{ENDING}{number}": np.flatnonzero(_ending(column, rows, read[number]) & describes).astype(np.int32)
-        for number, column in enumerate(columns)
-        if column.replaces or column.retracts
-    }
-    return RowValues(parts, rejects, ending)
+    for number, column in enumerate(columns):
+        if column.replaces or column.retracts:
+            within = np.flatnonzero(_ending(column, rows, read[number], _size(rows, columns[column.outer].structs)))
+            tops = places[f"{TOPS}{column.outer}"][within] if column.outer else within
+            places[f"{ENDING}{number}"] = within[describes[tops]].astype(np.int32)
+    return RowValues(parts, rejects, places)
+
+
+def _size(rows: RowBatch, structs: str) -> int:
+    """The number of structs by their key; without one, of rows."""
+    return len(rows.structs[structs].owners) if structs else rows.size
+
+
+def _places(rows: RowBatch, columns: Sequence[ColumnPlan]) -> Arrays:
+    """The owners of all structs, and the rows that they are in, by the columns with their entities."""
+    arrays: Arrays = {}
+    for number, column in enumerate(columns):
+        if column.structs:
+            owners = rows.structs[column.structs].owners
+            arrays[f"{OWNERS}{number}"] = owners
+            arrays[f"{TOPS}{number}"] = arrays[f"{TOPS}{column.outer}"][owners] if column.outer else owners
+    return arrays
+
+
+def _without_empty_structs(
+    rows: RowBatch, columns: Sequence[ColumnPlan], read: Sequence[TypedColumn]
+) -> list[TypedColumn]:
+    """The columns without structs that have neither a key nor values, which are no entities."""
+    found = list(read)
+    # Inner structs, which come after those around them, are values of these.
+    for number in reversed([number for number, column in enumerate(columns) if column.is_unnamed]):
+        has_values = np.zeros(_size(rows, columns[number].structs), np.bool_)
+        inner = [at for at, column in enumerate(columns) if column.outer == number and not column.removal]
+        for at in inner:
+            owners = rows.structs[columns[at].structs].owners if columns[at].structs else None
+            for part in found[at].parts if columns[at].structs or columns[at].name is not None else ():
+                has_values[part.rows if owners is None else owners[part.rows]] = True
+        constant = [at for at in inner if not columns[at].structs and columns[at].name is None]
+        for at in (number, *constant):
+            parts = [part.kept(has_values[part.rows]) for part in found[at].parts]
+            found[at] = TypedColumn(parts, found[at].bad)
+    return found
+
+
+def _unreadable_structs(
+    rows: RowBatch, columns: Sequence[ColumnPlan], read: Sequence[TypedColumn], places: Arrays
+) -> list[Rejects]:
+    """The rows with something else than structs, and with structs that do not name their entities."""
+    rejected = []
+    for number, (column, own) in enumerate(zip(columns, read, strict=False)):
+        if not column.structs:
+            continue
+        bad = rows.structs[column.structs].bad
+        bad = places[f"{TOPS}{column.outer}"][bad] if column.outer else bad
+        rejected.append(rejects_for(np.unique(bad).astype(np.int32), number, Reason.MALFORMED))
+        if column.domain != NO_DOMAIN:
+            missing = ~_with_entity(own, _size(rows, column.structs))
+            missing[own.bad] = False
+            tops = places[f"{TOPS}{number}"][missing]
+            rejected.append(rejects_for(np.unique(tops).astype(np.int32), number, Reason.NO_ENTITY))
+    return rejected
 
 
 def joined(columns: Sequence[FileColumn], size: int) -> FileColumn:
@@ -110,7 +179,7 @@ def _not_deleted(column: ColumnPlan, rows: RowBatch) -> tuple[NDArray[np.bool_],
     if column.name is None:
         return np.zeros(rows.size, np.bool_), np.empty(0, np.int32)
     found = np.ones(rows.size, np.bool_)
-    read = _read(column, rows)
+    read = _read(column, rows, rows.size)
     for part in read.parts:
         if part.domain == column.domain:
             keys = part.keys.tolist() if part.domain == INLINE else part.keys.to_pylist()
@@ -119,32 +188,38 @@ def _not_deleted(column: ColumnPlan, rows: RowBatch) -> tuple[NDArray[np.bool_],
     return found, read.bad
 
 
-def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn) -> NDArray[np.bool_]:
-    """The rows that retract what their entities have of a column's attribute, unless rows assert it."""
-    has_values = np.zeros(rows.size, np.bool_)
+def _ending(column: ColumnPlan, rows: RowBatch, read: TypedColumn, size: int) -> NDArray[np.bool_]:
+    """The rows or structs that retract what their entities have of a column's attribute, unless rows assert it.
+    size: how many there are."""
+    structs = rows.structs[column.structs] if column.structs else None
+    has_values = np.zeros(size, np.bool_)
     for part in read.parts:
-        has_values[part.rows] = True
-    found = np.zeros(rows.size, np.bool_)
+        has_values[part.rows if structs is None else structs.owners[part.rows]] = True
+    found = np.zeros(size, np.bool_)
     if column.replaces:
         found |= has_values
-        if column.name is not None and not column.joined:
-            # An empty list is a whole list, too.
+        # An empty list is a whole list, too.
+        if structs is not None:
+            found[structs.lists] = True
+        elif column.name is not None and not column.joined:
             found[rows.columns[column.name].lists] = True
     if column.retracts:
         found |= ~has_values
     return found
 
 
-def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
+def _read(column: ColumnPlan, rows: RowBatch, size: int) -> TypedColumn:
     if column.joined:
-        texts = joined([rows.columns[name] for name in column.joined], rows.size)
+        texts = joined([rows.columns[name] for name in column.joined], size)
         return typed(texts, column.read_as, column.value_type)
     if column.name is None:
-        every = np.arange(rows.size, dtype=np.int32)
+        every = np.arange(size, dtype=np.int32)
         if column.domain == NO_DOMAIN:
-            return TypedColumn([], every[:0])
+            # Their numbers among those of the import follow.
+            numbers = [ValuePart(INLINE, every, every, every.astype(np.int64))] if column.is_unnamed else []
+            return TypedColumn(numbers, every[:0])
         keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
-        return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
+        return TypedColumn([ValuePart(column.domain, every, np.zeros(size, np.int32), keys)], every[:0])
     return typed(
         rows.columns[column.name],
         column.read_as,

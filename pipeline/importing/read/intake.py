@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
+from adalog.pipeline.importing.files.rows import NestedColumns
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, RowReader, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
 from adalog.pipeline.importing.read.mapping import AnySource
@@ -60,12 +61,27 @@ class ImportBasis:
     @property
     def removes(self) -> bool:
         """Whether rows may retract entities."""
-        return any(column.removal for columns in self.columns for column in columns)
+        return any(column.removal or column.owns for columns in self.columns for column in columns)
+
+    @property
+    def unnamed(self) -> Sequence[tuple[int, int]]:
+        """The structs without a key, as source and column, that no other such structs hold."""
+        return [
+            (source, number)
+            for source, columns in enumerate(self.columns)
+            for number, column in enumerate(columns)
+            if column.is_unnamed and not columns[column.outer].is_unnamed
+        ]
 
     @property
     def decisive(self) -> set[int]:
-        """The attributes by which it is decided which entities go."""
-        found = {own.attribute for columns in self.columns for own in columns if own.removal}
+        """The attributes by which it is decided which entities go, and which ones structs without a key mean."""
+        found = {
+            own.attribute
+            for columns in self.columns
+            for own in columns
+            if own.removal or own.owns or own.is_unnamed or columns[own.outer].is_unnamed
+        }
         return found | {attribute for table in self.tables for attribute, *_ in table.constants}
 
 
@@ -108,6 +124,10 @@ class Intake(ABC, Generic[S]):
         """The columns of files whose numbers a double might change."""
         return ()
 
+    def _nested(self, job: SourceJob) -> Sequence[NestedColumns]:
+        """The columns of structs."""
+        return ()
+
     @abstractmethod
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         """What is said of a source's rejected rows."""
@@ -137,7 +157,7 @@ class Intake(ABC, Generic[S]):
         return [
             chunk
             for files, job in zip(self._opened, jobs, strict=True)
-            for chunk in files.read(self._runner, self._names(job.number), self._exact(job), job)
+            for chunk in files.read(self._runner, self._names(job.number), self._exact(job), job, self._nested(job))
         ]
 
     def files(self) -> Mapping[int, str]:
@@ -179,12 +199,16 @@ class Intake(ABC, Generic[S]):
         return self._database.prepare([*forms, *more], hold, idents, self._principal)
 
 
-def declaration(ident: Keyword, value_type: str, known: Attribute | None, *, many: bool = False) -> EdnMap:
+def declaration(
+    ident: Keyword, value_type: str, known: Attribute | None, *, many: bool = False, is_component: bool = False
+) -> EdnMap:
     """The form that gives an attribute its type, and one that is not known its cardinality."""
     entries: list[tuple[Any, Any]] = [(IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{value_type}"))]
     if known is None:
         cardinality = Keyword("db.cardinality/many" if many else "db.cardinality/one")
         entries.append((Keyword("db/cardinality"), cardinality))
+        if is_component:
+            entries.append((Keyword("db/isComponent"), True))
     return EdnMap(entries)
 
 

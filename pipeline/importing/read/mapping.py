@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -35,13 +35,24 @@ TAKING: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class StructMapping:
+    """What becomes of the structs in a column: entities of their own. entity: what names them, or NEW. entries: the
+    column is a map, and its entries are the structs, with the columns key and value."""
+
+    entity: ColumnMapping
+    columns: tuple[ColumnMapping, ...]
+    entries: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnMapping:
     """One attribute's values: of a column, of several `columns` whose texts are joined, or `value` for every row.
 
     type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
     attribute whose value names an entity; create: a missing one is created. replaces: a row's values are all that
     its entity has. retracts: a row without a value retracts those that its entity has. round: instants are rounded
-    to milliseconds. notation: how texts are written. place: the file, line and column of the mapping.
+    to milliseconds. notation: how texts are written. structs: the values are entities that the column's structs
+    describe. place: the file, line and column of the mapping.
     """
 
     attribute: Keyword
@@ -57,6 +68,7 @@ class ColumnMapping:
     columns: tuple[str, ...] = ()
     round: bool = False
     notation: Notation = PLAIN
+    structs: StructMapping | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,6 +97,17 @@ class SyncRule:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedColumn:
+    """A column of a source or of structs. number: its place among all. outer: the column of the entity that has its
+    values; 0 for the row's. within: what comes before its name in a survey."""
+
+    mapping: ColumnMapping
+    number: int
+    outer: int = 0
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RowSource:
     """Rows of files, each an entity; `entity` gives its value of an identity attribute. files: those of the path,
     if they were looked up. part: they are some of many, and may lack keys of JSON."""
@@ -99,6 +122,35 @@ class RowSource:
     part: bool = False
     delete: DeleteRule | None = None
     sync: SyncRule | None = None
+
+    @property
+    def placed(self) -> list[PlacedColumn]:
+        """The columns and those of structs: that of the entity, then each one before those of its structs."""
+        found = [PlacedColumn(self.entity, 0)]
+
+        def add(columns: Sequence[ColumnMapping], outer: int, within: str) -> None:
+            for column in columns:
+                found.append(PlacedColumn(column, len(found), outer, within))
+                if column.structs is not None:
+                    add(column.structs.columns, len(found) - 1, f"{within}{column.column}[].")
+
+        add(self.columns, 0, "")
+        return found
+
+    def without(self, columns: Collection[PlacedColumn]) -> RowSource:
+        """The same without some columns, and those of their structs."""
+        places = {each.mapping.place for each in columns}
+
+        def left(columns: Sequence[ColumnMapping]) -> tuple[ColumnMapping, ...]:
+            own = (column for column in columns if column.place not in places)
+            return tuple(
+                column
+                if column.structs is None
+                else replace(column, structs=replace(column.structs, columns=left(column.structs.columns)))
+                for column in own
+            )
+
+        return replace(self, columns=left(self.columns)) if places else self
 
     def of_files(self, files: Sequence[str]) -> RowSource:
         """The same of files that a stream has found."""

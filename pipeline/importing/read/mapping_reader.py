@@ -28,6 +28,7 @@ from adalog.pipeline.importing.read.mapping import (
     DeleteRule,
     ImportPlan,
     RowSource,
+    StructMapping,
     SyncRule,
     mapping_text,
 )
@@ -49,6 +50,8 @@ _TYPES: Final = {
     **dict.fromkeys(("binary", "blob"), "bytes"),
     **dict.fromkeys(("url",), "uri"),
 }
+# A column with one of these has structs.
+_STRUCTS: Final = ("entity", "attributes", "entries")
 # The entries that say how texts are written, with their fields.
 _NOTATION: Final = {"format": "pattern", "zone": "zone", "decimal": "decimal", "grouping": "grouping"}
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
@@ -138,11 +141,8 @@ class _Reader:
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
         options = self._options(entries, form)
-        pairs = self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
-        columns = tuple(self._column(*pair) for pair in pairs)
         entity = self._entity(entries["entity"])
-        if any(column.attribute == entity.attribute for column in columns):
-            self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
+        columns = self._attributes(entries, entity, nests=form not in ("csv", *DATOMS))
         delete = self._delete(entries["delete"]) if "delete" in entries else None
         sync = self._sync(entries["sync"]) if "sync" in entries else None
         for unwanted in {"delete", "sync"} & entries.keys() if entity == NEW else ():
@@ -250,11 +250,52 @@ class _Reader:
             self._refuse(node, "`columns` is a list of two columns or more")
         return tuple(self._text(each, "a column") for each in node.value)
 
-    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> ColumnMapping:
+    def _attributes(
+        self, entries: Mapping[str, yaml.Node], entity: ColumnMapping, *, nests: bool
+    ) -> tuple[ColumnMapping, ...]:
+        """nests: columns may have structs."""
+        if "attributes" not in entries:
+            return ()
+        pairs = self._pairs(entries["attributes"], "`attributes`")
+        columns = tuple(self._column(*pair, nests=nests) for pair in pairs)
+        if any(column.attribute == entity.attribute for column in columns):
+            self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
+        return columns
+
+    def _structs(self, key: yaml.Node, name: str, node: yaml.Node, nests: bool) -> ColumnMapping:
+        """A column of structs, each of which describes an entity."""
+        known = {"column", "entity", "attributes", "entries", "mode", "nulls"}
+        entries = self._entries(node, f"{name}, whose values are entities,", known, {"column", "attributes"})
+        if not nests:
+            self._refuse(
+                node, "columns of CSV have no structs; `entity` and `attributes` go with jsonl and parquet"
+            )
+        entity = self._entity(entries["entity"]) if "entity" in entries else NEW
+        is_map = self._value(entries["entries"]) if "entries" in entries else False
+        if not isinstance(is_map, bool):
+            self._refuse(entries["entries"], "`entries` is true if the column is a map, or false")
+        columns = self._attributes(entries, entity, nests=nests)
+        return ColumnMapping(
+            self._keyword(key, name),
+            self._text(entries["column"], "`column`"),
+            ref=None if entity == NEW else entity.attribute,
+            create=entity != NEW,
+            replaces=self._choice(entries, "mode", "add", "replace"),
+            retracts=self._choice(entries, "nulls", "keep", "retract"),
+            place=self._place(key),
+            structs=StructMapping(entity, columns, is_map),
+        )
+
+    def _column(self, key: yaml.Node, name: str, node: yaml.Node, *, nests: bool) -> ColumnMapping:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
             return ColumnMapping(attribute, self._text(node, name), place=self._place(key))
+        if isinstance(node, yaml.MappingNode) and any(
+            isinstance(each, yaml.ScalarNode) and each.value in _STRUCTS for each, _ in node.value
+        ):
+            return self._structs(key, name, node, nests)
         known = {
+            *_STRUCTS,
             "column",
             "columns",
             "type",

@@ -5,8 +5,10 @@ The driver's part of an import of rows; tasks read the rows (`chunks`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +16,7 @@ from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.hints import nearest
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.files.notation import NUMBERS
-from adalog.pipeline.importing.files.rows import Survey
+from adalog.pipeline.importing.files.rows import NestedColumns, Survey
 from adalog.pipeline.importing.read.chunks import (
     DELETED,
     NO_DOMAIN,
@@ -36,16 +37,23 @@ from adalog.pipeline.importing.read.intake import (
     declaration,
     with_article,
 )
-from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, RowSource
+from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, PlacedColumn, RowSource
+from adalog.pipeline.importing.read.row_checks import check_attribute, check_notation, wrong
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
+from adalog.pipeline.importing.read.wanted_columns import (
+    WantedColumns,
+    is_known,
+    keys_of,
+    naming,
+    said_names,
+    structs_key,
+    surveyed,
+)
 from adalog.store.database import Database
 from adalog.store.transact.suspicions import misspelling
-from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import ExclusiveWriter
-
-_EXACT: Final = frozenset({"long", "bigint", "bigdec"})
 
 
 class RowIntake(Intake[RowSource]):
@@ -60,21 +68,22 @@ class RowIntake(Intake[RowSource]):
         super().__init__(database, runner, sources, folder, principal)
         self._sources: list[RowSource] = list(sources)
         self._surveys: list[Survey | None] = []
-        self._columns: list[Mapping[str, str]] = []
+        self._columns: list[WantedColumns] = []
 
     def look(self) -> None:
         super().look()
         # JSON names its columns row by row, and is only read twice if types are needed.
         self._surveys = [
-            None if source.format == "jsonl" else files.survey(self._runner, ())
+            None if source.format == "jsonl" else files.survey(self._runner, *surveyed(source))
             for source, files in zip(self._sources, self._opened, strict=True)
         ]
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         prepared = self._declared(forms, hold, self._declarations)
         identities = _identities(self._sources, prepared.schema)
+        fresh = count(len(self._sources))
         resolved = [
-            _resolved(source, None if source.format == "jsonl" else survey, prepared.schema, identities)
+            _resolved(source, None if source.format == "jsonl" else survey, prepared.schema, identities, fresh)
             for source, survey in zip(self._sources, self._surveys, strict=True)
         ]
         columns, self._columns = [plans for plans, _ in resolved], [names for _, names in resolved]
@@ -96,23 +105,26 @@ class RowIntake(Intake[RowSource]):
     def _check_columns(self, number: int, chunks: Sequence[RowChunk]) -> None:
         """Raises ARG_INVALID for a column that no row of JSON has."""
         source = self._sources[number]
+        placed = source.placed
         empty = [
-            (name, column.place)
-            for number, column in enumerate((source.entity, *source.columns))
-            if not any(chunk.values[number] for chunk in chunks)
-            for name in column.names
+            (each.within, name, each.mapping.place)
+            for each in placed
+            if not any(chunk.values[each.number] for chunk in chunks)
+            for name in each.mapping.names
         ]
         if source.delete is not None and source.delete.column is not None and not self._deletes(source, chunks):
-            empty.append((source.delete.column, source.delete.place))
+            empty.append(("", source.delete.column, source.delete.place))
         if not empty or not any(chunk.rows for chunk in chunks) or source.part:
             return
-        survey = self._json_survey(number, ())
-        for name, place in empty:
-            _found(source, name, place, survey)
+        survey = self._json_survey(number, [name for _, name, _ in empty])
+        for within, name, place in empty:
+            # Where there are no structs, these say nothing of their columns.
+            if any(each.startswith(within) for each in survey.columns):
+                _found(source, f"{within}{name}", place, survey)
 
     def _deletes(self, source: RowSource, chunks: Sequence[RowChunk]) -> bool:
         """Whether a row retracts its entity."""
-        return any(chunk.values[1 + len(source.columns)] for chunk in chunks)
+        return any(chunk.values[len(source.placed)] for chunk in chunks)
 
     def _declarations(self, schema: Schema) -> list[EdnMap]:
         """Forms that declare the attributes that the schema does not, as their first use would; warns of names that
@@ -120,18 +132,19 @@ class RowIntake(Intake[RowSource]):
         forms: dict[Keyword, EdnMap] = {}
         kinds: dict[Keyword, tuple[str, bool]] = {}
         for number, source in enumerate(self._sources):
-            unknown = [each for each in source.columns if not _is_declared(each, schema)]
+            unknown = [each for each in source.placed[1:] if not _is_declared(each.mapping, schema)]
             survey = self._survey(number, unknown)
             if source.part:
                 # Some of many rows may lack keys, whose types later ones say.
-                unknown = [each for each in unknown if all(map(survey.columns.get, each.names))]
-                kept = tuple(each for each in source.columns if _is_declared(each, schema) or each in unknown)
-                self._sources[number] = replace(source, columns=kept)
-            for column in unknown:
-                kind, many = _implied(source, column, survey)
+                lost = [each for each in unknown if not is_known(each, survey)]
+                self._sources[number] = source.without(lost)
+                unknown = [each for each in unknown if each not in lost]
+            for each in unknown:
+                column = each.mapping
+                kind, many = _implied(source, each, survey)
                 other = kinds.setdefault(column.attribute, (kind, many))
                 if other[0] != kind:
-                    raise _wrong(
+                    raise wrong(
                         source,
                         column,
                         f"has values of type {kind} here and of type {other[0]} in another source: give its "
@@ -140,18 +153,21 @@ class RowIntake(Intake[RowSource]):
                 many = many or other[1]
                 kinds[column.attribute] = (kind, many)
                 known = schema.get(column.attribute)
-                forms[column.attribute] = declaration(column.attribute, kind, known, many=many)
+                is_component = column.structs is not None
+                forms[column.attribute] = declaration(
+                    column.attribute, kind, known, many=many, is_component=is_component
+                )
         misspelt = {
             each.attribute: f"{each.place}: the import declares {each.attribute}{hint}"
             for source in self._sources
-            for each in source.columns
+            for each in (placed.mapping for placed in source.placed[1:])
             if each.attribute in forms and (hint := misspelling(each.attribute, schema.names))
         }
         self.warnings = tuple(misspelt.values())
         return list(forms.values())
 
-    def _survey(self, number: int, unknown: Sequence[ColumnMapping]) -> Survey:
-        wanted = {name for each in unknown for name in each.names}
+    def _survey(self, number: int, unknown: Sequence[PlacedColumn]) -> Survey:
+        wanted = {name for each in unknown for name in each.mapping.names}
         if not wanted:
             return Survey()
         survey = self._surveys[number]
@@ -160,7 +176,8 @@ class RowIntake(Intake[RowSource]):
         return survey
 
     def _json_survey(self, number: int, wanted: Collection[str]) -> Survey:
-        survey, source = self._opened[number].survey(self._runner, wanted), self._sources[number]
+        source = self._sources[number]
+        survey = self._opened[number].survey(self._runner, wanted, surveyed(source)[1])
         if not survey.rows and not source.part and any(file.size for file in self._opened[number].files):
             raise invalid_argument(
                 f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
@@ -172,17 +189,20 @@ class RowIntake(Intake[RowSource]):
         return EntityReader()
 
     def _names(self, number: int) -> Mapping[str, str]:
-        return self._columns[number]
+        return self._columns[number].names
+
+    def _nested(self, job: SourceJob) -> Sequence[NestedColumns]:
+        return self._columns[job.number].nested(self._sources[job.number].placed, job.columns)
 
     def _exact(self, job: SourceJob) -> Collection[str]:
-        names = self._columns[job.number]
-        return {names[each.name] for each in job.columns if each.name is not None and each.read_as in _EXACT}
+        return self._columns[job.number].exact(job.columns)
 
     def _reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
         reasons = []
-        for column, wanted in zip((source.entity, *source.columns), found.columns[number], strict=False):
-            name, kept = column.attribute, ""
+        for each, wanted in zip(source.placed, found.columns[number], strict=False):
+            column, kept = each.mapping, ""
+            name = column.attribute
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
@@ -190,12 +210,19 @@ class RowIntake(Intake[RowSource]):
                 kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [
-                    f"there is no value for {name}, which names the entity",
+                    f"there is no value for {name if column.ref is None else column.ref}, which names the entity",
                     f"{name}: a value cannot be read as {kind}{kept}",
                     f"{name}: no entity has this {column.ref}, in the database or in this import",
                     *contested(name),
                 ]
             )
+            if column.structs is not None:
+                form = "an object" if column.structs.entries else "an object, or a list of objects"
+                reasons[-1] += [
+                    "",
+                    "",
+                    f"{name}: column {each.within}{column.column} has something else than {form}",
+                ]
         # Of the row as a whole; what lies between is said of datoms.
         what = {
             "csv": "the line has more values than there are columns, or a quoted value that does not end",
@@ -218,8 +245,8 @@ def _table(source: RowSource, columns: Sequence[ColumnPlan], identities: Sequenc
     assert columns[0].identity is not None
     constants = tuple(
         (plan.attribute, plan.domain, plan.key, None if plan.identity is None else identities[plan.identity])
-        for plan, column in zip(columns[1:], source.columns, strict=False)
-        if not column.names
+        for plan, each in zip(columns, source.placed, strict=False)
+        if each.number and not each.outer and not each.mapping.names
     )
     return SyncedTable(source.name, columns[0].identity, constants, source.sync.most)
 
@@ -229,10 +256,13 @@ def _is_declared(column: ColumnMapping, schema: Schema) -> bool:
     return known is not None and known.kind.value_type is not None
 
 
-def _implied(source: RowSource, column: ColumnMapping, survey: Survey) -> tuple[str, bool]:
+def _implied(source: RowSource, placed: PlacedColumn, survey: Survey) -> tuple[str, bool]:
     """The type that a column gives an attribute, and whether there may be several values. Raises ARG_INVALID for
     values of types that have nothing in common."""
-    many = column.split is not None or column.replaces or column.column in survey.many
+    column, name = placed.mapping, f"{placed.within}{placed.mapping.column}"
+    many = column.split is not None or column.replaces or name in survey.many
+    if column.structs is not None:
+        return "ref", many or column.structs.entries
     if column.ref is not None:
         return "ref", many
     if column.type is not None:
@@ -241,17 +271,17 @@ def _implied(source: RowSource, column: ColumnMapping, survey: Survey) -> tuple[
         return "instant", many
     if not column.names:
         return type_name(column.value), many
-    kinds = survey.columns.get(column.column or "", {})
+    kinds = survey.columns.get(name, {})
     for together, kind in _COMMON.items():
         if kinds.keys() <= together:
             return kind, many
     if len(kinds) == 1:
         return next(iter(kinds)), many
     examples = ", ".join(f"{kind} ({example})" for kind, example in sorted(kinds.items()))
-    raise _wrong(
+    raise wrong(
         source,
         column,
-        f"is not declared, and column {column.column} has values of several types: {examples}; give its `type`, or "
+        f"is not declared, and column {name} has values of several types: {examples}; give its `type`, or "
         "declare it in the mapping's `schema`",
     )
 
@@ -268,9 +298,8 @@ _COMMON: Final[Mapping[frozenset[str], str]] = {
 def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
     """The attributes whose values name the sources' entities, or those that refs mean."""
     idents = [(source.entity.attribute, source.entity.place) for source in sources if source.entity != NEW]
-    idents += [
-        (column.ref, column.place) for source in sources for column in source.columns if column.ref is not None
-    ]
+    columns = [each.mapping for source in sources for each in source.placed]
+    idents += [(column.ref, column.place) for column in columns if column.ref is not None]
     places: dict[Keyword, str] = {}
     for ident, place in idents:
         places.setdefault(ident, place)
@@ -284,48 +313,60 @@ def _identities(sources: Sequence[RowSource], schema: Schema) -> list[int]:
                 f"{schema.names.hint(ident)}; declare it as :db.unique/identity in the mapping's `schema`",
             )
         found.append(attribute.id)
-    return found + [IDS] * any(source.entity == NEW for source in sources)
+    is_new = any(
+        column == NEW or (column.structs is not None and column.structs.entity == NEW) for column in columns
+    )
+    return found + [IDS] * is_new
 
 
 def _resolved(
-    source: RowSource, survey: Survey | None, schema: Schema, identities: Sequence[int]
-) -> tuple[tuple[ColumnPlan, ...], Mapping[str, str]]:
-    """The plans of a source's columns, and the files' columns by the names of these."""
-    names: dict[str, str] = {}
-    plans = []
+    source: RowSource, survey: Survey | None, schema: Schema, identities: Sequence[int], fresh: Iterator[int]
+) -> tuple[tuple[ColumnPlan, ...], WantedColumns]:
+    """The plans of a source's columns, and the files' columns by the names of these. fresh: first parts of the
+    numbers of structs that are new entities."""
+    placed = source.placed
+    names = WantedColumns.of(placed)
+    plans: list[ColumnPlan] = []
     if source.entity == NEW:
         plans.append(ColumnPlan(None, IDS, "long", "long", identity=identities.index(IDS), domain=NO_DOMAIN))
-    for number, column in enumerate((source.entity, *source.columns)):
+    for each in placed:
+        number, column = each.number, each.mapping
         if column == NEW:
             continue
         attribute = schema.get(column.attribute)
         assert attribute is not None, "declared, or refused before"
-        _check(source, column, attribute, schema, entity=number == 0)
+        check_attribute(source, column, attribute, schema, entity=number == 0)
         meant = attribute if column.ref is None else schema.get(column.ref)
         assert meant is not None
+        for name in said_names(each):
+            _found(source, name, column.place, survey)
         value_type = str(meant.kind.value_type)
-        read_as = column.type or value_type
-        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split)
+        read_as = naming(column).type or value_type
+        plan = ColumnPlan(None, attribute.id, read_as, value_type, column.split, outer=each.outer)
         plan = replace(
             plan,
             replaces=column.replaces,
             retracts=column.retracts,
-            rounded=column.round,
-            notation=column.notation,
+            rounded=naming(column).round,
+            notation=naming(column).notation,
         )
-        _check_notation(source, column, read_as)
+        check_notation(source, naming(column), read_as)
         if number == 0 or column.ref is not None:
             plan = replace(plan, identity=identities.index(meant.id), create=column.create)
-        if column.names:
-            own = {f"c{number}_{at}": name for at, name in enumerate(column.names)}
-            plan = replace(plan, name=f"c{number}_0", joined=tuple(own) if column.columns else ())
-            names |= {key: _found(source, name, column.place, survey) for key, name in own.items()}
-            if column.columns:
-                _check_parts(source, column, survey)
+        if column.structs is not None:
+            ends = column.replaces or column.retracts or not attribute.is_many
+            plan = replace(plan, structs=structs_key(each), owns=ends and bool(attribute.kind.component))
+        if column.structs is not None and column.structs.entity == NEW:
+            plan = replace(plan, identity=identities.index(IDS), create=True, domain=NO_DOMAIN, new=next(fresh))
+        elif column.names:
+            own = keys_of(each)
+            plan = replace(plan, name=next(iter(own)), joined=tuple(own) if naming(column).columns else ())
+            if plan.joined:
+                _check_parts(source, each, survey)
         else:
             spelt = constant(column.value, read_as, value_type)
             if spelt is None:
-                raise _wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
+                raise wrong(source, column, f"{column.value!r} cannot be read as {with_article(read_as)}")
             plan = replace(plan, domain=spelt[0], key=spelt[1])
         plans.append(plan)
     if source.delete is not None:
@@ -335,7 +376,7 @@ def _resolved(
             spelt = constant(source.delete.equals, kind, kind)
             assert spelt is not None, "read from YAML as a value of this type"
             plan = replace(plan, name="deleted", read_as=kind, value_type=kind, domain=spelt[0], key=spelt[1])
-            names["deleted"] = _found(source, source.delete.column, source.delete.place, survey)
+            names.names["deleted"] = _found(source, source.delete.column, source.delete.place, survey)
         plans.append(plan)
     if source.sync is not None:
         plans.append(replace(plans[0], name=None, removal=PRESENT))
@@ -346,73 +387,27 @@ def _found(source: RowSource, name: str, place: str, survey: Survey | None) -> s
     """The name, if files have such a column. survey: None if rows have columns of their own."""
     if survey is None or name in survey.columns:
         return name
-    known = ", ".join(survey.columns)
+    # Paths go without saying.
+    every = [each for each in survey.columns if re.split(r"\.|\[\]", each)[0] in ("", each)]
+    within = name.rpartition("[].")[0]
+    inner = [each for each in survey.columns if within and each.rpartition("[].")[0] == within]
+    known = ", ".join(inner or every or survey.columns)
     hint = nearest(name, survey.columns)
     if "_c0" in survey.columns:
         known += "; if the first line has the names, write options: {header: true}"
     raise invalid_argument(f"{place}: source {source.name} has no column {name}{hint}; its columns are {known}")
 
 
-def _check_parts(source: RowSource, column: ColumnMapping, survey: Survey | None) -> None:
+def _check_parts(source: RowSource, placed: PlacedColumn, survey: Survey | None) -> None:
     """Raises ARG_INVALID where the parts of a key have no texts that are the same wherever they come from."""
-    for name in column.columns:
+    column = placed.mapping
+    for name in said_names(placed)[column.structs is not None :]:
         kinds = set() if survey is None else survey.columns[name].keys() - {"string", "long", "boolean"}
         if kinds:
             raise invalid_argument(
                 f"{column.place}: column {name} of source {source.name} has values of the type {min(kinds)}, and "
                 "the parts of a key are texts, whole numbers or booleans"
             )
-
-
-def _check_notation(source: RowSource, column: ColumnMapping, read_as: str) -> None:
-    """Raises ARG_INVALID for a notation of another type's values."""
-    notation = column.notation
-    for entry, given, types in (
-        ("round", column.round, "instants"),
-        ("format", notation.pattern, "instants"),
-        ("zone", notation.zone, "instants"),
-        ("decimal", notation.decimal != ".", "numbers"),
-        ("grouping", notation.grouping, "numbers"),
-    ):
-        if given and read_as not in (NUMBERS if types == "numbers" else {"instant"}):
-            raise _wrong(
-                source,
-                column,
-                f"has `{entry}`, which goes with {types}, and is {with_article(read_as)}; give the `type` that its "
-                "texts are read as",
-            )
-
-
-def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
-    """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
-    if entity and attribute.kind.unique != "identity":
-        raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
-    if attribute.id < FIRST_OWN_IDENT:
-        raise _wrong(source, column, "is adalog's own; it is given in the mapping's `schema`")
-    if attribute.kind.preds:
-        raise _wrong(source, column, "has :db.attr/preds, which an import does not run; transact these values")
-    if attribute.kind.value_type == "tuple":
-        raise _wrong(source, column, "has tuples as values, which an import does not read")
-    for composite in schema.composites:
-        if attribute.ident in (composite.kind.tuple_attrs or ()):
-            raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
-    text = attribute if column.ref is None else schema.get(column.ref)
-    if column.columns and text is not None and text.kind.value_type != "string":
-        raise _wrong(source, column, "is given by several columns, and has to be a :db.type/string for that")
-    if column.replaces and not attribute.is_many:
-        raise _wrong(source, column, "has `mode: replace`, but one value at most, which a new one replaces anyway")
-    if column.ref is not None:
-        if not attribute.is_ref:
-            raise _wrong(source, column, f"has `ref`, but its values are {attribute.kind.value_type}s")
-        meant = schema.get(column.ref)
-        if meant is None or meant.kind.unique is None:
-            raise _wrong(source, column, f"means entities by {column.ref}, which is not unique")
-        if column.create and (meant.id < FIRST_OWN_IDENT or meant.kind.preds):
-            raise _wrong(source, column, f"cannot create entities by their {column.ref}; transact them first")
-        if meant.kind.value_type in ("ref", "tuple", None):
-            raise _wrong(source, column, f"means entities by {column.ref}, whose values are no plain ones")
-    elif attribute.is_ref:
-        raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
 
 
 def check_parts(plan: ImportPlan) -> None:
@@ -432,16 +427,12 @@ def check_alone(plan: ImportPlan) -> None:
             raise invalid_argument(f"source {source.name} is a topic of Kafka, which `adalog stream` reads")
     check_parts(replace(plan, sources=tuple(source for source in plan.sources if source.part)))
     named = {source.entity.attribute for source in plan.sources if source.entity != NEW}
-    meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
+    meant = {each.mapping.ref for source in plan.sources for each in source.placed} - {None}
     for source in plan.sources:
-        for column in source.columns:
+        for column in (each.mapping for each in source.placed[1:]):
             if column.attribute in named | meant:
-                raise _wrong(
+                raise wrong(
                     source,
                     column,
                     "is also what entities are named or meant by in this mapping; import it with another command",
                 )
-
-
-def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
-    return invalid_argument(f"{column.place}: source {source.name}: {column.attribute} {why}")

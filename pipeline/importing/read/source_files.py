@@ -15,7 +15,16 @@ import pyarrow as pa
 
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile, reading, shown
 from adalog.pipeline.importing.files.options import FileFormat, file_format
-from adalog.pipeline.importing.files.rows import FileColumn, FileRows, RowBatch, Survey
+from adalog.pipeline.importing.files.rows import (
+    NO_STRUCTS,
+    FileColumn,
+    FileRows,
+    FileStructs,
+    NestedColumns,
+    RowBatch,
+    StructRows,
+    Survey,
+)
 from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.mapping import AnySource
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, RejectedRows, no_files
@@ -58,19 +67,24 @@ class SourceFiles:
         runner.buckets = max(runner.buckets, len(shares))
         return cls(source, form, files, shares)
 
-    def survey(self, runner: ImportRunner, wanted: Collection[str]) -> Survey:
-        """The columns of all files. wanted: those whose types matter."""
+    def survey(self, runner: ImportRunner, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
+        """The columns of all files. wanted, nested: those whose types matter."""
         found = Survey()
-        work = partial(_survey, self.form, frozenset(wanted))
+        work = partial(_survey, self.form, tuple(sorted(wanted)), tuple(nested))
         for each in runner.each(f"looking at {self.source.name}", work, self.shares):
             found.merge(each)
         return found
 
     def read(
-        self, runner: ImportRunner, names: Mapping[str, str], exact: Collection[str], job: SourceJob
+        self,
+        runner: ImportRunner,
+        names: Mapping[str, str],
+        exact: Collection[str],
+        job: SourceJob,
+        nested: Sequence[NestedColumns] = (),
     ) -> list[RowChunk]:
         """The rows as chunks. names: the files' columns by the names that the job has for them."""
-        reader = ShareReader(self.form, names, frozenset(exact))
+        reader = ShareReader(self.form, names, frozenset(exact), tuple(nested))
         folder = Path(job.folder)
         found = runner.each(
             f"reading {self.source.name}",
@@ -94,13 +108,14 @@ class ShareReader:
     form: FileFormat
     names: Mapping[str, str]
     exact: frozenset[str]
+    nested: tuple[NestedColumns, ...] = ()
 
     def batches(self, share: Share) -> Iterator[RowBatch]:
         for split in share:
             given = dict(split.file.partitions)
             wanted = [name for name in dict.fromkeys(self.names.values()) if name not in given]
             with reading(split.file):
-                for rows in self.form.rows(split, wanted, self.exact):
+                for rows in self.form.rows(split, wanted, self.exact, self.nested):
                     if rows.size:
                         yield self._batch(split, rows, given)
 
@@ -111,8 +126,25 @@ class ShareReader:
             if column is None and given.get(name) is not None:
                 column = FileColumn.of(pa.repeat(pa.scalar(given[name], pa.string()), rows.size))
             columns[key] = FileColumn(()) if column is None else column
+        structs: dict[str, StructRows] = {}
+        _flatten(self.nested, rows.structs, "", columns, structs)
         file, block = np.full(rows.size, split.file.number, np.int64), np.full(rows.size, split.start, np.int64)
-        return RowBatch(columns, rows.size, file, block, rows.malformed)
+        return RowBatch(columns, rows.size, file, block, rows.malformed, structs)
+
+
+def _flatten(
+    nested: Sequence[NestedColumns],
+    found: Mapping[str, FileStructs],
+    outer: str,
+    columns: dict[str, FileColumn],
+    structs: dict[str, StructRows],
+) -> None:
+    """Adds the structs, and their columns, to those of a batch. outer: the key of the structs that they are in."""
+    for each in nested:
+        own = found.get(each.key, NO_STRUCTS)
+        structs[each.key] = StructRows(outer, tuple(each.columns), own.owners, own.bad, own.lists)
+        columns |= {key: own.columns.get(name, FileColumn(())) for key, name in each.columns.items()}
+        _flatten(each.nested, own.nested, each.key, columns, structs)
 
 
 def _starts(form: FileFormat, size: int, file: SourceFile) -> list[int]:
@@ -144,11 +176,11 @@ def _shares(splits: Sequence[FileSplit], size: int) -> Iterator[Share]:
         yield tuple(held)
 
 
-def _survey(form: FileFormat, wanted: frozenset[str], share: Share) -> Survey:
+def _survey(form: FileFormat, wanted: Sequence[str], nested: Sequence[NestedColumns], share: Share) -> Survey:
     found = Survey()
     for split in share:
         with reading(split.file):
-            found.merge(form.survey(split, wanted))
+            found.merge(form.survey(split, wanted, nested))
         for name, value in split.file.partitions:
             found.columns[name] = {"string": str(value)}
     return found

@@ -32,7 +32,11 @@ INLINE: Final = 0
 
 _LONG_TEXT: Final = r"^-?[0-9]{1,17}$"
 _DOUBLE_TEXT: Final = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+# Without zeros at their end, these are keys; with more digits after the point, some are not.
+_DECIMAL_TEXT: Final = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,6}0*)?$"
 _SECONDS_OF_A_DAY: Final = 24 * 3600
+_EPOCH: Final = layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS
+"""The code of the first moment of 1970."""
 _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 
@@ -129,7 +133,9 @@ def _instants_in(
             lambda text: _spelt(notation.instant(text, rounded=rounded), "instant", value_type),
         )
     if pa.types.is_timestamp(array.type):
-        array = pa.array(_milliseconds(array)).cast(pa.timestamp("ms"))
+        instants = notation.in_utc(_milliseconds(array))
+        outside = (instants < FIRST_MS) | (instants > LAST_MS)
+        return TypedColumn([of_codes(rows[~outside], instants[~outside] + _EPOCH)], np.unique(rows[outside]))
     return one_by_one(
         array, rows, lambda raw: constant(raw, "instant", value_type, rounded=rounded, zone=notation.tz)
     )
@@ -174,7 +180,9 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
             return [of_codes(rows, array.cast(pa.int64()).to_numpy())]
         if value_type == "double" and pc.all(pc.match_substring_regex(array, _DOUBLE_TEXT)).as_py():
             return [of_doubles(rows, array.cast(pa.float64()).to_numpy())]
-        return None
+        return _decimals(array, rows) if value_type == "bigdec" else None
+    if value_type == "bigdec" and pa.types.is_decimal(kind):
+        return _decimals(array.cast(pa.large_string()), rows)
     if value_type == "long" and pa.types.is_integer(kind) and kind != pa.uint64():
         codes = array.cast(pa.int64()).to_numpy()
         inside = codes.min() >= layout.LONG_MIN and codes.max() <= layout.LONG_MAX
@@ -188,9 +196,17 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
     return None
 
 
+def _decimals(texts: pa.Array, rows: Int32s) -> list[ValuePart] | None:
+    if not pc.all(pc.match_substring_regex(texts, _DECIMAL_TEXT)).as_py():
+        return None
+    keys = pc.replace_substring_regex(texts, r"^(.*\.[0-9]*[1-9])0+$", r"\1")
+    keys = pc.replace_substring_regex(keys, r"\.0+$", "")
+    keys = pc.if_else(pc.equal(keys, "-0"), pa.scalar("0", keys.type), keys)
+    return [of_keys(layout.TAG_BIGDEC, rows, keys.cast(pa.large_string()).cast(pa.large_binary()))]
+
+
 def _instants(array: pa.Array) -> Int64s:
-    codes: Int64s = _milliseconds(array) + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
-    return codes
+    return _milliseconds(array) + _EPOCH
 
 
 def _midnights(array: pa.Array) -> pa.Array:

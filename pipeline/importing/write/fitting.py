@@ -53,7 +53,7 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT, bootstrap.PRINCIPAL}):
         return None
     read = {*decision.job.attributes, *found.identities, *found.upserts}
-    if found.removes and touched & found.decisive:
+    if touched & found.decisive:
         return None
     if touched & {*found.upserts} or (touched & read and (anew or found.prepared.changes)):
         return None

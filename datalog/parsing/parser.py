@@ -143,7 +143,7 @@ def _sections_of_list(form: Form) -> _Sections:
     sections: dict[str, _Section] = {}
     section: _Section | None = None
     for item in form.items:
-        if isinstance(item.value, Keyword):
+        if isinstance(item.value, Keyword) and not _names_element(item, section):
             name = _section_name(item, sections, section)
             section = sections[name] = _Section(item, [])
         elif section is None:
@@ -157,6 +157,11 @@ def _sections_of_list(form: Form) -> _Sections:
         case _Section(key, [given]) if given.kind in ("vector", "list") and not is_aggregate(given):
             sections["order-by"] = _Section(key, list(given.items))
     return sections
+
+
+def _names_element(item: Form, section: _Section | None) -> bool:
+    """Whether a keyword is a name of `:keys`, `:keys :name :age`, and begins no section."""
+    return section is not None and section.key.value.name in _NAMING and item.value.name not in SECTIONS
 
 
 def _section_name(key: Form, known: _Sections, before: _Section | None = None) -> str:

@@ -27,7 +27,7 @@ help: ## what can be asked for
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; ADALOG_DRAIN_SECONDS=$${ADALOG_DRAIN_SECONDS-0} exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/balancers $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/balancers $(STAMPS)/jdbc $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -95,6 +95,9 @@ $(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
 
 $(STAMPS)/balancers: scripts/ensure-balancers.sh | $(BIN)/python $(STAMPS)
 	@scripts/ensure-balancers.sh && touch $@
+
+$(STAMPS)/jdbc: scripts/ensure-jdbc.sh | $(BIN)/python $(STAMPS)
+	@scripts/ensure-jdbc.sh && touch $@
 
 $(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-datascript.sh && touch $@

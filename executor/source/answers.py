@@ -23,6 +23,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
 from adalog.executor.source.data_folder import DataFolder
 from adalog.executor.source.pieces import AnswerPiece, SourceQuery, pieces
+from adalog.executor.source.refusals import refusing
 from adalog.store.snapshot.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16
@@ -100,11 +101,13 @@ class AnswerReader(DataSourceReader):
             if name not in known:
                 raise invalid_argument(f"the query has no column {name}; it has {', '.join(known)}")
 
+    @refusing
     def partitions(self) -> list[InputPartition]:
         return [
             InputPartition(piece) for piece in pieces(self._source_query, self._place.open(), self._rows) or (None,)
         ]
 
+    @refusing
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         snapshot = self._place.open()
         piece: AnswerPiece | None = partition.value

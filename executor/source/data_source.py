@@ -15,6 +15,7 @@ from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.source import answers, datoms
 from adalog.executor.source.data_folder import DataFolder, moment
+from adalog.executor.source.refusals import refusing
 
 _KNOWN: Final = ("data", "query", "args", "asof", "attribute", "history", "rowsperpartition")
 _SHOWN: Final = "data, query, args, asOf, attribute, history, rowsPerPartition"
@@ -29,10 +30,12 @@ class AdalogSource(DataSource):
     def name(cls) -> str:
         return "adalog"
 
+    @refusing
     def schema(self) -> types.StructType:
         query, place = self.options.get("query"), self._place()
         return datoms.schema_of(place, self._attribute()) if query is None else answers.schema_of(place, query)
 
+    @refusing
     def reader(self, schema: types.StructType) -> DataSourceReader:
         query, place = self.options.get("query"), self._place()
         if query is not None:

@@ -18,6 +18,7 @@ from adalog.datalog.values import Keyword
 from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
 from adalog.executor.source.data_folder import DataFolder
 from adalog.executor.source.filters import DatomFilter
+from adalog.executor.source.refusals import refusing
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
@@ -81,6 +82,7 @@ class DatomsReader(DataSourceReader):
             if name not in known:
                 raise invalid_argument(f"datoms have no column {name}; they have {', '.join(known)}")
 
+    @refusing
     def partitions(self) -> list[InputPartition]:
         """Large attributes in several, small ones together."""
         snapshot = self._place.open()
@@ -120,6 +122,7 @@ class DatomsReader(DataSourceReader):
             if start <= end:
                 yield EntityRange(attribute.id, start, end)
 
+    @refusing
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         snapshot = self._place.open()
         kinds = to_arrow_schema(self._schema, timezone="UTC")
@@ -149,6 +152,7 @@ class DatomsReader(DataSourceReader):
 class FilteredReader(DatomsReader):
     """The same with Spark's filters, which it hands on to those alone for which its setting says so."""
 
+    @refusing
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Keeps the filters that it can, and gives back the others."""
         snapshot = self._place.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -60,10 +61,13 @@ def ask_for_import(
 
 def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
     text = mapping_text(mapping)
+    plan = mapping_of(text, mapping, paths, os.environ)
+    tables = [source.sql for source in plan.sources if source.sql is not None]
     return {
         "mapping": text,
         "file": str(mapping.absolute()),
-        "schema": mapping_of(text, mapping, paths).schema_text(),
+        "schema": plan.schema_text(),
+        "passwords": {table.variable: table.password for table in tables if table.variable is not None},
         "paths": {name: path if "://" in path else str(Path(path).absolute()) for name, path in paths.items()},
         "maxErrors": max_errors,
         "dryRun": dry_run,

@@ -104,20 +104,25 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Resu
 
 def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[ShownWarning]]:
     """Writes the answer's rows as Parquet; what is said of it as JSON, and what is suspicious about the query."""
-    if not isinstance(backend, LocalBackend):
-        raise invalid_argument("--output writes where the data folder is: give --data, and leave out --url")
     if not folder or is_address(folder):
         raise invalid_argument(f"--output names a folder, and {quoted(folder)} is none")
+    from adalog.gateway.cli.output.parquet import write_parquet
+
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()):
             raise invalid_argument(f"{folder} is not empty; --output wants a folder for itself")
-        rows, files, warnings = backend.write(variables, str(path.absolute()))
+        if isinstance(backend, LocalBackend):
+            rows, files, found = backend.write(variables, str(path.absolute()))
+            warnings = [ShownWarning(each.code, each.message, each.line, each.column) for each in found]
+        else:
+            relation = run_query(backend, variables, "table")
+            rows, warnings = len(relation.rows), list(relation.warnings)
+            files = write_parquet(relation, str(path.absolute()))
     except OSError as error:
         raise unavailable(f"{folder} cannot be written: {error.strerror}", retryable=False) from None
-    said = orjson.dumps({"rows": rows, "files": files}).decode()
-    return said, [ShownWarning(each.code, each.message, each.line, each.column) for each in warnings]
+    return orjson.dumps({"rows": rows, "files": files}).decode(), warnings
 
 
 def warned(warnings: Iterable[Mapping[str, Any]] | None) -> list[ShownWarning]:

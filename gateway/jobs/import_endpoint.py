@@ -28,14 +28,15 @@ from adalog.schema.request.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
 # transaction data of the file that the mapping names. `paths`: of sources by name, instead of the mapping's.
-# `files`: likewise lists of paths, and other sources are left out. `idempotencyKey`: what comes with the same one
-# is done once.
+# `files`: likewise lists of paths, and other sources are left out. `passwords`: of SQL databases, by the names that
+# the mapping has for environment variables. `idempotencyKey`: what comes with the same one is done once.
 _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
     "mapping": (str, "the text of a mapping"),
     "file": (str, "text"),
     "schema": (str, "text"),
     "paths": (dict, "an object"),
     "files": (dict, "an object"),
+    "passwords": (dict, "an object"),
     "idempotencyKey": (str, "text"),
     "maxErrors": (int, "a whole number"),
     "dryRun": (bool, "true or false"),
@@ -54,7 +55,8 @@ def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
 def _wish(text: bytes, places: ImportFolders, principal: str | None) -> ImportRequest:
     """The import that a request asks for. Raises what is wrong with it."""
     said = _members(text)
-    plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
+    file, passwords = Path(said.get("file", "/mapping.yaml")), said.get("passwords", {})
+    plan = mapping_of(said["mapping"], file, said.get("paths", {}), passwords)
     sent = said.get("schema")
     if plan.schema is not None and sent is None:
         raise invalid_argument(f"the mapping names {plan.schema}: send its text as `schema`")
@@ -69,8 +71,9 @@ def _wish(text: bytes, places: ImportFolders, principal: str | None) -> ImportRe
 
 def _members(text: bytes) -> dict[str, Any]:
     given = members(text, _MEMBERS, "an import")
-    if given.get("maxErrors", 0) < 0 or not all(isinstance(each, str) for each in given.get("paths", {}).values()):
-        raise invalid_argument("`maxErrors` is 0 or more, and each of `paths` is text")
+    texts = [*given.get("paths", {}).values(), *given.get("passwords", {}).values()]
+    if given.get("maxErrors", 0) < 0 or not all(isinstance(each, str) for each in texts):
+        raise invalid_argument("`maxErrors` is 0 or more, and each of `paths` and `passwords` is text")
     for listed in given.get("files", {}).values():
         if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
             raise invalid_argument("each of `files` is a list of texts")

@@ -102,7 +102,8 @@ class Imports:
         """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._runner and not is_small(wish.plan):
             raise unavailable(
-                "this server has no Spark (ADALOG_SPARK is off), which an import of large files needs",
+                "this server has no Spark (ADALOG_SPARK is off), which an import of large files, or from a SQL "
+                "database, needs",
                 retryable=False,
             )
         return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox, _name(wish.plan))

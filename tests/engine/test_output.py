@@ -30,9 +30,11 @@ SCHEMA = """[{:db/ident :p/name :db/valueType :db.type/string :db/cardinality :d
  {:db/ident :p/age :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
  {:db/ident :p/kind :db/valueType :db.type/keyword :db/cardinality :db.cardinality/one}
  {:db/ident :p/born :db/valueType :db.type/instant :db/cardinality :db.cardinality/one}
+ {:db/ident :p/price :db/valueType :db.type/bigdec :db/cardinality :db.cardinality/one}
  {:db/ident :p/knows :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"""
 PEOPLE = " ".join(
     f'{{:db/id "{i}" :p/name "n{i}" :p/age {i % 9} :p/kind :k/a{i % 3} :p/born #inst "2020-01-0{i % 9 + 1}"'
+    f" :p/price {i}.{'1' * (i // 10)}5M"
     f' :p/knows ["{(i * 7 + 1) % 60}" "{(i * 11 + 5) % 60}" "0"]}}'
     for i in range(60)
 )
@@ -71,6 +73,8 @@ QUERIES = [
     "[:find ?p ?v :where [?p :p/age ?a] (or (and [?p :p/age ?v] [(< ?a 5)]) (and [?p :p/name ?v] [(> ?a 4)]))]",
     "[:find ?n ?s :where [?p :p/name ?n] [?p :p/age ?a] [(str ?a \"!\") ?s]]",
     "[:find ?a (count ?p) :where [?p :p/age ?a]]",
+    # Decimals of one type in all files.
+    "[:find ?p ?q ?x :where [?p :p/knows ?q] [?q :p/price ?x]]",
     "[:find ?n ?a :where [?p :p/name ?n] [?p :p/age ?a] :order-by [?a :desc] ?n :limit 5]",
     "[:find ?p :where [?p :p/age 99]]",
 ]  # fmt: skip
@@ -127,6 +131,7 @@ IN_ORDER = [
     "[:find ?s ?p :where [?p :p/knows ?q] [?q :p/age ?a] [(str ?a) ?s] :order-by ?s [?p :desc]]",
     "[:find ?a (count ?p) :where [?p :p/knows ?q] [?q :p/age ?a] :order-by [[?a :desc]]]",
     "[:find ?p ?q :where [?p :p/knows ?q] :order-by ?q :offset 7]",
+    "[:find ?x ?p :where [?p :p/price ?x] :order-by ?x :offset 7]",
     "[:find ?p ?q :where [?p :p/knows ?q] :order-by ?q :offset 7 :limit 20]",
     "[:find ?p ?q :where [?p :p/knows ?q] :order-by ?q :offset 1000]",
     "[:find ?a (count ?p) :where [?p :p/age ?a] :order-by ?a :offset 2 :limit 4]",

@@ -250,6 +250,18 @@ def test_an_export_into_a_database_with_other_idents(database: Database, tmp_pat
                 assert other.transact("[{:db/ident :newer}]").t == 3
 
 
+@pytest.mark.parametrize("ids", ["keep", "new"])
+def test_an_export_beside_its_schema(database: Database, tmp_path: Path, ids: str) -> None:
+    database.transact('[{:db/id 1 :p/name "Ada"}]')
+    exported(database.snapshot(), tmp_path / "out")
+    source = {"format": "adalog", "path": str(tmp_path / "out"), "ids": ids}
+    with Database.open(str(tmp_path / "other")) as other:
+        for _ in range(2):
+            outcome, _ = loaded(other, tmp_path, source, schema=tmp_path / "out" / "schema.edn")
+            assert outcome.accepted
+            assert {v for _, a, v in facts(other) if a == ":p/name"} == {"Ada"}
+
+
 def test_composites_come_whole_or_not_at_all(tmp_path: Path) -> None:
     schema = (
         "[{:db/ident :a :db/valueType :db.type/long} {:db/ident :b :db/valueType :db.type/string}"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import ColumnMapping, DeleteRule, ImportPlan, SyncRule
-from adalog.pipeline.importing.read.mapping_reader import read_mapping
+from adalog.pipeline.importing.read.mapping_reader import mapping_of, read_mapping
+from adalog.pipeline.importing.read.row_intake import check_parts
+from adalog.pipeline.importing.sql.table import SqlPartition
 from adalog.pipeline.importing.write.loading import check_alone
 
 WHOLE = """\
@@ -78,9 +82,56 @@ NESTED = """sources:
 ONE = "sources:\n  s:\n    path: x.csv\n    entity: {attribute: a/id, column: id}\n"
 
 
+TABLE = "sources:\n  s:\n    jdbc: jdbc:postgresql://h/d\n    entity: {attribute: a/id, column: id}\n"
+
+
+def test_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLE_PASSWORD", "very secret")
+    more = "    query: SELECT 1 AS id;\n    user: ada\n    password: {env: TABLE_PASSWORD}\n"
+    more += "    driver: [a.jar, /b.jar]\n"
+    file = written(tmp_path, TABLE + more + "    partition: {column: id, count: 2, to: 9}\n    since: id\n")
+    [source] = read_mapping(file, {}).sources
+    table = source.sql
+    assert table is not None
+    assert (table.url, table.rows) == ("jdbc:postgresql://h/d", "(SELECT 1 AS id) adalog_query")
+    assert (table.user, table.password, table.since) == ("ada", "very secret", "id")
+    assert table.drivers == (str(tmp_path / "a.jar"), "/b.jar")
+    assert table.partition == SqlPartition("id", 2, None, 9)
+    assert "secret" not in repr(source)
+    assert source.names == {"id"}
+    with pytest.raises(AdalogError, match="a stream follows files"):
+        check_parts(ImportPlan(None, (source,)))
+    # A server has the password from its client, and takes no code; drivers' options may read files.
+    with pytest.raises(AdalogError, match="variable TABLE_PASSWORD is not set"):
+        mapping_of(file.read_text(), file, {}, {})
+    plan = mapping_of(file.read_text(), file, {}, {"TABLE_PASSWORD": "x"})
+    for allowed, why in (
+        ("jdbc:postgresql://h", "takes no `driver`"),
+        ("jdbc:postgresql://other", "imports nothing"),
+    ):
+        with pytest.raises(AdalogError, match=why):
+            ImportFolders.of(allowed).checked(plan)
+    plain = ImportPlan(None, (replace(source, sql=replace(table, drivers=())),))
+    assert ImportFolders.of("/in,jdbc:postgresql://h/d").checked(plain) == plain
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (f"{TABLE}", "source s has either a `table` or a `query`"),
+        (f"{TABLE}    table: t\n    path: x\n", "line 6, column 11: `path` does not go with `jdbc`"),
+        (f"{TABLE}    table: t\n    sync: true\n    since: x\n", "`since` reads a part of the table"),
+        (f"{TABLE}    table: t\n    password: {{env: NONE_SUCH}}\n", "variable NONE_SUCH is not set"),
+        (
+            f"{TABLE}    table: t\n    partition: {{column: x, count: 0}}\n",
+            "`count` is a whole number from 1 to 1000",
+        ),
+        (f"{TABLE}    table: t\n    partition: {{column: x}}\n", "`partition` has no `count`"),
+        (f"{TABLE}    table: t\n    options: {{dbtable: x}}\n", "dbtable is no option here: say `table`"),
+        (TABLE.replace("//h", "//a:b@h") + "    table: t\n", "the address has a password or a user"),
+        (TABLE.replace("/d", "/d?user=a&password=b") + "    table: t\n", "the address has a password or a user"),
+        (TABLE.replace("jdbc:post", "post") + "    table: t\n", "`jdbc` is an address of JDBC"),
+        (f"{ONE}    since: x\n", "line 5, column 12: `since` goes with `jdbc`"),
         ("", "is empty"),
         ("sources: {a: [", "line 1, column 15: "),
         ("- 1", "line 1, column 1: a mapping is a map"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from pyspark.sql.datasource import (
     Not,
     StringContains,
 )
+from pyspark.util import handle_worker_exception
 
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
@@ -35,6 +37,7 @@ from adalog.executor.question.request import QueryRequest
 from adalog.executor.source.answers import _types
 from adalog.executor.source.arrow_types import EDN
 from adalog.executor.source.data_source import FilteredSource
+from adalog.executor.source.refusals import HIDING
 from adalog.store.database import Database
 from adalog.store.sources import read_folder
 from pyspark_adalog import DefaultSource
@@ -342,3 +345,16 @@ def test_files_stay_while_somebody_reads_them(tmp_path: Path) -> None:
         del held
         database.compactor.make_room()
         assert {path.name for path in (tmp_path / "segments").iterdir()} != names
+
+
+def test_errors_are_shown_without_a_traceback(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HIDING, "")
+    shown = io.BytesIO()
+    try:
+        DefaultSource(CaseInsensitiveDict({"data": "/nowhere"})).schema()
+    except AdalogError as error:
+        handle_worker_exception(error, shown)
+    said = shown.getvalue()[8:].decode()
+    assert (
+        said == "adalog.datalog.errors.AdalogError: BACKEND_UNAVAILABLE: there is no database to read in /nowhere\n"
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +32,10 @@ _BATCH: Final = 1 << 16
 
 @dataclass(frozen=True)
 class ParquetFiles:
+    """kinds: the types of columns that are texts in the files."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
     def starts(self, file: SourceFile, size: int) -> Iterator[int]:
         """Numbers of row groups, about `size` bytes apart."""
         yield 0
@@ -88,6 +92,8 @@ class ParquetFiles:
                 self._survey_key(found, name, pa.struct(list(schema)), name, split.file)
             for nest in nested:
                 self._survey_keys(found, nest, pa.struct(list(schema)), str, split.file)
+        for name, kind in self.kinds.items():
+            found.columns[name] = {kind: f"{kind} in {split.file.name}"}
         return found
 
     def _survey_keys(

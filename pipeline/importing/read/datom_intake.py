@@ -89,7 +89,8 @@ class DatomIntake(Intake[DatomSource]):
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
-            prepared = self._declared([*forms, *placed.forms], hold, partial(_implied, self._named), placed.idents)
+            both = [*_of_same_entities(forms, placed.forms), *placed.forms]
+            prepared = self._declared(both, hold, partial(_implied, self._named), placed.idents)
             now = self._placed(prepared.snapshot)
             if now == placed:
                 break
@@ -270,6 +271,17 @@ def _shape(attribute: Attribute, schema: Schema) -> TupleShape:
     if attribute.kind.tuple_attrs is not None:
         return TupleShape(types=item_types(attribute, len(attribute.kind.tuple_attrs), schema.by_ident))
     return TupleShape(attribute.kind.tuple_types, attribute.kind.tuple_type)
+
+
+def _of_same_entities(forms: Sequence[Any], exported: Sequence[EdnMap]) -> list[Any]:
+    """The mapping's own forms: of an ident that the export makes, too, they are about that entity."""
+    ids = {form[IDENT]: form[_ID] for form in exported if IDENT in form and _ID in form}
+
+    def placed(form: Any) -> Any:
+        ident = form.get(IDENT) if isinstance(form, EdnMap) and _ID not in form else None
+        return EdnMap([(_ID, ids[ident]), *form.items()]) if ident in ids else form
+
+    return [placed(form) for form in forms]
 
 
 def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:

@@ -21,7 +21,8 @@ from adalog.store.files.allowed_places import AllowedPlaces, is_address, is_belo
 
 if TYPE_CHECKING:
     # Settings name places, and every command reads settings.
-    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
+    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan, RowSource
+    from adalog.pipeline.importing.sql.table import SqlTable
 
 _SPECIAL: Final = frozenset("*?[]{}\\")
 
@@ -33,8 +34,25 @@ class ImportFolders(AllowedPlaces):
     def checked(self, plan: ImportPlan) -> ImportPlan:
         """The plan with the files of its sources looked up. Raises FORBIDDEN for sources elsewhere and options that
         could reach elsewhere, ARG_INVALID where there are no files."""
-        sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
-        return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
+        sources = []
+        for source in plan.sources:
+            if source.sql is None:
+                sources.append(replace(source, files=self._looked_up(source)))
+            else:
+                self._check_table(source, source.sql)
+                sources.append(source)
+        return replace(plan, sources=tuple(sources), datoms=tuple(map(self._checked, plan.datoms)))
+
+    def _check_table(self, source: RowSource, table: SqlTable) -> None:
+        """Raises FORBIDDEN for a table elsewhere, and for what has drivers run code or read files."""
+        if not self._is_below(table.url):
+            raise self._elsewhere(source)
+        if table.drivers or table.options or {"?", ";"} & set(table.url):
+            raise AdalogError(
+                Code.FORBIDDEN,
+                f"source {source.name}: a server takes no `driver`, no `options` and no parameters of an address "
+                "from clients; ADALOG_SPARK_CONF=spark.jars=… gives it drivers",
+            )
 
     def _checked(self, source: DatomSource) -> DatomSource:
         files = self._looked_up(source)

@@ -112,6 +112,10 @@ class Intake(ABC, Generic[S]):
             self._opened.append(SourceFiles.of(source, self._runner, self._folder, first))
             first += len(self._opened[-1].files)
 
+    def forms(self) -> list[Any]:
+        """Transaction data that goes with the rows; after `look`."""
+        return []
+
     @abstractmethod
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         """The basis of a transaction that begins with these forms, and declares what the schema lacks."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.pipeline.importing.files.notation import PLAIN, Notation
+from adalog.pipeline.importing.sql.table import SqlTable
 from adalog.store.files.addresses import check_name
 
 FORMATS: Final = {
@@ -25,6 +26,8 @@ ROWS: Final = ("csv", "jsonl", "parquet")
 DATOMS: Final = ("edn", "adalog")
 KAFKA: Final = "kafka"
 """The format of a topic whose values are JSON, which only `adalog stream` reads."""
+SQL: Final = "sql"
+"""The format of a table of a SQL database."""
 TAKING: Final = frozenset(
     {
         *("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "cleansource"),
@@ -110,7 +113,8 @@ class PlacedColumn:
 @dataclass(frozen=True, slots=True)
 class RowSource:
     """Rows of files, each an entity; `entity` gives its value of an identity attribute. files: those of the path,
-    if they were looked up. part: they are some of many, and may lack keys of JSON."""
+    if they were looked up. part: they are some of many, and may lack keys of JSON. sql: where the rows are that are
+    in no files."""
 
     name: str
     path: str
@@ -122,6 +126,14 @@ class RowSource:
     part: bool = False
     delete: DeleteRule | None = None
     sync: SyncRule | None = None
+    sql: SqlTable | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns that it is read from."""
+        names = {name for column in (self.entity, *self.columns) for name in column.names}
+        deciding = self.delete.column if self.delete is not None else None
+        return frozenset(names if deciding is None else {*names, deciding})
 
     @property
     def placed(self) -> list[PlacedColumn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
@@ -21,6 +22,7 @@ from adalog.pipeline.importing.read.mapping import (
     KAFKA,
     NEW,
     ROWS,
+    SQL,
     TAKING,
     AnySource,
     ColumnMapping,
@@ -32,6 +34,7 @@ from adalog.pipeline.importing.read.mapping import (
     SyncRule,
     mapping_text,
 )
+from adalog.pipeline.importing.sql.table import SqlPartition, SqlTable, check_sql_option, check_url
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
 from adalog.store.values.scalars import keyword_named
@@ -54,17 +57,22 @@ _TYPES: Final = {
 _STRUCTS: Final = ("entity", "attributes", "entries")
 # The entries that say how texts are written, with their fields.
 _NOTATION: Final = {"format": "pattern", "zone": "zone", "decimal": "decimal", "grouping": "grouping"}
+_OF_TABLES: Final = ("table", "query", "user", "password", "driver", "partition", "since")
+_MOST_PARTS: Final = 1000
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
     """The mapping of a file. paths: of sources by name, instead of those in the file. Raises ARG_INVALID for a file
     that is not a mapping."""
-    return mapping_of(mapping_text(file), file, paths)
+    return mapping_of(mapping_text(file), file, paths, os.environ)
 
 
-def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
-    """The mapping of the file's text. Paths are relative to the file, which is not read."""
+def mapping_of(
+    text: str, file: Path, paths: Mapping[str, str], environ: Mapping[str, str] | None = None
+) -> ImportPlan:
+    """The mapping of the file's text. Paths are relative to the file, which is not read. environ: the variables
+    with passwords; None: no source is read with this plan."""
     if len(text) > _SIZE:
         raise limit_exceeded(f"the mapping {file} is larger than {_SIZE:,} characters")
     try:
@@ -75,12 +83,13 @@ def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
         raise invalid_argument(f"{file}{at}: {error.problem or error.context}") from None
     except (yaml.YAMLError, RecursionError) as error:
         raise invalid_argument(f"{file} is not YAML: {error}") from None
-    return _Reader(file).mapping(node, paths)
+    return _Reader(file, environ).mapping(node, paths)
 
 
 class _Reader:
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, environ: Mapping[str, str] | None) -> None:
         self._file = file
+        self._environ = environ
         self._values = yaml.SafeLoader("")
 
     def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
@@ -114,8 +123,12 @@ class _Reader:
         entries = self._entries(
             node,
             f"source {name}",
-            {"path", "format", "options", "entity", "attributes", "ids", "delete", "sync"},
+            {"path", "format", "options", "entity", "attributes", "ids", "delete", "sync", "jdbc", *_OF_TABLES},
         )
+        if "jdbc" in entries:
+            return self._table(name, node, entries, path)
+        for unwanted in [each for each in _OF_TABLES if each in entries]:
+            self._refuse(entries[unwanted], f"`{unwanted}` goes with `jdbc`, the address of a SQL database")
         given = self._optional(entries, "path")
         if path is None and given is None:
             self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
@@ -138,11 +151,22 @@ class _Reader:
             return self._datoms(name, node, entries, where, form)
         if "ids" in entries:
             self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
+        return self._rows(name, node, entries, where, form)
+
+    def _rows(
+        self,
+        name: str,
+        node: yaml.Node,
+        entries: Mapping[str, yaml.Node],
+        where: str,
+        form: str,
+        sql: SqlTable | None = None,
+    ) -> RowSource:
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = self._options(entries, form)
+        options = {} if sql is not None else self._options(entries, form)
         entity = self._entity(entries["entity"])
-        columns = self._attributes(entries, entity, nests=form not in ("csv", *DATOMS))
+        columns = self._attributes(entries, entity, nests=form not in ("csv", SQL, *DATOMS))
         delete = self._delete(entries["delete"]) if "delete" in entries else None
         sync = self._sync(entries["sync"]) if "sync" in entries else None
         for unwanted in {"delete", "sync"} & entries.keys() if entity == NEW else ():
@@ -152,7 +176,80 @@ class _Reader:
                 self._refuse(entries[unwanted], f"each row of source {name} retracts its entity (`delete: true`)")
         if sync is not None and form == KAFKA:
             self._refuse(entries["sync"], f"a topic is no table, and source {name} can have no `sync`")
-        return RowSource(name, where, form, options, entity, columns, delete=delete, sync=sync)
+        return RowSource(name, where, form, options, entity, columns, delete=delete, sync=sync, sql=sql)
+
+    def _table(self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str | None) -> RowSource:
+        """A source that is a table of a SQL database."""
+        for unwanted in {"path", "format", "ids"} & entries.keys():
+            self._refuse(entries[unwanted], f"`{unwanted}` does not go with `jdbc`")
+        if path is not None:
+            self._refuse(entries["jdbc"], f"source {name} is no file, and takes no {name}=PATH")
+        if ("table" in entries) == ("query" in entries):
+            self._refuse(node, f"source {name} has either a `table` or a `query`")
+        if {"since", "sync"} <= entries.keys():
+            self._refuse(entries["since"], "`since` reads a part of the table, and `sync` needs all of it")
+        url = self._text(entries["jdbc"], "`jdbc`")
+        try:
+            check_name(url)
+            check_url(url)
+        except (AdalogError, ValueError) as error:
+            self._refuse(entries["jdbc"], str(error))
+        rows = self._optional(entries, "table")
+        if rows is None:
+            rows = f"({self._text(entries['query'], '`query`').strip().rstrip(';')}) adalog_query"
+        options = {}
+        for key, option, value in self._pairs(entries["options"], "`options`") if "options" in entries else ():
+            try:
+                check_sql_option(option)
+            except ValueError as error:
+                self._refuse(key, str(error))
+            options[option] = self._option(value)
+        password, variable = self._password(entries["password"]) if "password" in entries else (None, None)
+        table = SqlTable(
+            url,
+            rows,
+            self._optional(entries, "user"),
+            password,
+            variable,
+            self._drivers(entries["driver"]) if "driver" in entries else (),
+            self._partition(entries["partition"]) if "partition" in entries else None,
+            self._optional(entries, "since"),
+            options=options,
+        )
+        return self._rows(name, node, entries, url, SQL, table)
+
+    def _password(self, node: yaml.Node) -> tuple[str | None, str | None]:
+        """The password, and the variable that it is in, if it is in one."""
+        if isinstance(node, yaml.ScalarNode):
+            return self._text(node, "`password`"), None
+        entries = self._entries(node, "`password`", {"env"}, {"env"})
+        variable = self._text(entries["env"], "`env`")
+        if self._environ is None:
+            return None, variable
+        if not self._environ.get(variable):
+            self._refuse(entries["env"], f"the environment variable {variable} is not set")
+        return self._environ[variable], variable
+
+    def _drivers(self, node: yaml.Node) -> tuple[str, ...]:
+        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        return tuple(self._beside(self._text(each, "a driver, the path of a jar,")) for each in nodes)
+
+    def _partition(self, node: yaml.Node) -> SqlPartition:
+        entries = self._entries(node, "`partition`", {"column", "count", "from", "to"}, {"column", "count"})
+        count = self._whole(entries["count"])
+        if not 0 < count <= _MOST_PARTS:
+            self._refuse(entries["count"], f"`count` is a whole number from 1 to {_MOST_PARTS}")
+        first = self._whole(entries["from"]) if "from" in entries else None
+        last = self._whole(entries["to"]) if "to" in entries else None
+        if first is not None and last is not None and first > last:
+            self._refuse(entries["from"], "`from` is above `to`")
+        return SqlPartition(self._text(entries["column"], "`column`"), count, first, last)
+
+    def _whole(self, node: yaml.Node) -> int:
+        number = self._value(node)
+        if type(number) is not int:
+            self._refuse(node, "this is a whole number")
+        return number
 
     def _datoms(
         self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str

@@ -50,6 +50,7 @@ from adalog.pipeline.importing.read.wanted_columns import (
     structs_key,
     surveyed,
 )
+from adalog.pipeline.importing.sql.marks import last_read, mark_forms
 from adalog.store.database import Database
 from adalog.store.transact.suspicions import misspelling
 from adalog.store.values.schema import Schema
@@ -71,12 +72,21 @@ class RowIntake(Intake[RowSource]):
         self._columns: list[WantedColumns] = []
 
     def look(self) -> None:
+        for number, source in enumerate(self._sources):
+            if source.sql is not None and source.sql.since is not None:
+                after = last_read(self._database.snapshot(), source.name, source.sql)
+                self._sources[number] = replace(source, sql=replace(source.sql, after=after))
         super().look()
         # JSON names its columns row by row, and is only read twice if types are needed.
         self._surveys = [
             None if source.format == "jsonl" else files.survey(self._runner, *surveyed(source))
             for source, files in zip(self._sources, self._opened, strict=True)
         ]
+
+    def forms(self) -> list[Any]:
+        pairs = zip(self._sources, self._opened, strict=True)
+        read = [(source.name, source.sql, files.last) for source, files in pairs if source.sql is not None]
+        return mark_forms([(name, sql, last) for name, sql, last in read if last is not None])
 
     def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         prepared = self._declared(forms, hold, self._declarations)
@@ -206,7 +216,7 @@ class RowIntake(Intake[RowSource]):
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
-            if wanted.read_as == "instant" and not wanted.rounded:
+            if wanted.read_as == "instant" and not wanted.rounded and wanted.notation.may_be_fine:
                 kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [
@@ -413,6 +423,11 @@ def _check_parts(source: RowSource, placed: PlacedColumn, survey: Survey | None)
 def check_parts(plan: ImportPlan) -> None:
     """Raises ARG_INVALID for a source that cannot come in parts."""
     for source in plan.sources:
+        if source.sql is not None:
+            raise invalid_argument(
+                f"source {source.name} is a table of a SQL database, and a stream follows files: repeat `adalog "
+                "import`, with `since` for new rows alone"
+            )
         if source.sync is not None:
             raise invalid_argument(
                 f"source {source.name} has `sync`, and a stream brings a part of a table at a time: import all of "

@@ -12,7 +12,8 @@ from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.pipeline.importing.files.content import COMPRESSED
 from adalog.pipeline.importing.files.listing import ListedFile, listed
 from adalog.pipeline.importing.read.chunks import ROWS, RowChunk
-from adalog.pipeline.importing.read.mapping import AnySource, ImportPlan
+from adalog.pipeline.importing.read.mapping import AnySource, ImportPlan, RowSource
+from adalog.pipeline.importing.sql.jdbc import SqlRows
 from adalog.store.files.allowed_places import is_address, local
 
 SMALL_BYTES: Final = 1 << 28
@@ -42,6 +43,9 @@ class ImportRunner(TaskRunner, Protocol):
     def files(self, source: AnySource, folder: Path) -> list[FoundFile]:
         """The files of a source, those of other machines as copies in the folder."""
 
+    def table(self, source: RowSource, folder: Path) -> SqlRows:
+        """The new rows of a source that is a table, as files in the folder."""
+
 
 class InProcessRunner(InProcessTasks):
     """An `ImportRunner` for what one process can hold, without Spark."""
@@ -54,6 +58,9 @@ class InProcessRunner(InProcessTasks):
 
     def files(self, source: AnySource, folder: Path) -> list[FoundFile]:
         return local_files(source, paths_of(source))
+
+    def table(self, source: RowSource, folder: Path) -> SqlRows:
+        raise AssertionError("`is_small` has tables read by Spark")
 
 
 def paths_of(source: AnySource) -> Sequence[str]:
@@ -72,6 +79,8 @@ def is_small(plan: ImportPlan) -> bool:
     """Whether one process can hold what a plan reads, which is all on this machine."""
     size = 0
     every: tuple[AnySource, ...] = (*plan.sources, *plan.datoms)
+    if any(source.sql is not None for source in plan.sources):
+        return False
     for source in every:
         paths = paths_of(source)
         if any(map(is_address, paths)):

@@ -14,7 +14,9 @@ import orjson
 import pyarrow as pa
 
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile, reading, shown
+from adalog.pipeline.importing.files.listing import listed
 from adalog.pipeline.importing.files.options import FileFormat, file_format
+from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.files.rows import (
     NO_STRUCTS,
     FileColumn,
@@ -26,8 +28,15 @@ from adalog.pipeline.importing.files.rows import (
     Survey,
 )
 from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, chunks, read_rejects
-from adalog.pipeline.importing.read.mapping import AnySource
-from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, RejectedParts, RejectedRows, no_files
+from adalog.pipeline.importing.read.mapping import AnySource, RowSource
+from adalog.pipeline.importing.read.runner import (
+    FoundFile,
+    ImportRunner,
+    Reasons,
+    RejectedParts,
+    RejectedRows,
+    no_files,
+)
 from adalog.store.files.permissions import opener
 
 _LEAST_BYTES = 1 << 22
@@ -37,24 +46,31 @@ Share = tuple[FileSplit, ...]
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """One source's files. shares: what one task reads; by numbers of partitions."""
+    """One source's files. shares: what one task reads; by numbers of partitions. last: how far a table was read."""
 
     source: AnySource
     form: FileFormat
     files: Sequence[SourceFile]
     shares: Sequence[Share]
+    last: str | None = None
 
     @classmethod
     def of(cls, source: AnySource, runner: ImportRunner, folder: Path, first: int) -> SourceFiles:
         """The files, which are numbered from `first` on. Raises ARG_INVALID if there are none."""
-        found = runner.files(source, folder)
+        last = None
+        if isinstance(source, RowSource) and source.sql is not None:
+            rows = runner.table(source, folder)
+            found = [FoundFile(each, source.sql.name) for each in listed([str(rows.folder)], {}, literal=True)]
+            form: FileFormat = ParquetFiles(rows.kinds)
+            last = rows.last
+        else:
+            found, form = runner.files(source, folder), file_format(source.format, source.path, source.options)
         if not found:
             raise no_files(source)
         files = [
             SourceFile(number, each.file.path, each.name, each.file.size, each.file.partitions)
             for number, each in enumerate(found, first)
         ]
-        form = file_format(source.format, source.path, source.options)
         size = max(_LEAST_BYTES, sum(file.size for file in files) // runner.buckets)
         size = min(size, runner.share_bytes)
         large = [file for file in files if file.size > size]
@@ -65,7 +81,7 @@ class SourceFiles:
         splits = [split for file in files for split in _splits(file, starts.get(file.number, [0]))]
         shares = list(_shares(splits, size))
         runner.buckets = max(runner.buckets, len(shares))
-        return cls(source, form, files, shares)
+        return cls(source, form, files, shares, last)
 
     def survey(self, runner: ImportRunner, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         """The columns of all files. wanted, nested: those whose types matter."""

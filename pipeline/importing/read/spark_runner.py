@@ -14,8 +14,9 @@ from adalog.cluster.tasks import JobProgress, SparkTasks
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.files.listing import ListedFile, is_hidden, partitions_of
 from adalog.pipeline.importing.read.chunks import ROWS
-from adalog.pipeline.importing.read.mapping import AnySource
+from adalog.pipeline.importing.read.mapping import AnySource, RowSource
 from adalog.pipeline.importing.read.runner import SHARE_BYTES, FoundFile, local_files, paths_of
+from adalog.pipeline.importing.sql.jdbc import SqlRows, fetched
 from adalog.store.files.addresses import shown
 from adalog.store.files.allowed_places import is_address
 
@@ -43,6 +44,12 @@ class SparkRunner(SparkTasks):
             work = partial(_fetched, source=source, address=address, into=into)
             found += self.wait(f"fetching {source.name}", work)
         return found
+
+    def table(self, source: RowSource, folder: Path) -> SqlRows:
+        assert source.sql is not None
+        into = folder / f"rows-{source.name}"
+        work = partial(fetched, source=source.name, table=source.sql, wanted=source.names, folder=into)
+        return self.wait(f"fetching {source.name}", work)
 
 
 def _fetched(spark: SparkSession, source: AnySource, address: str, into: Path) -> list[FoundFile]:

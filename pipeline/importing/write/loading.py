@@ -163,7 +163,7 @@ class _Import:
         return made, t
 
     def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
-        return self.intake.found(_schema_forms(self.plan), hold)
+        return self.intake.found([*_schema_forms(self.plan), *self.intake.forms()], hold)
 
 
 def _schema_forms(plan: ImportPlan) -> list[Any]:

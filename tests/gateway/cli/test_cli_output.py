@@ -58,11 +58,29 @@ def test_nothing_of_others_is_touched(folder: str, tmp_path: Path, there: str) -
     assert (out if out.is_file() else out / "mine").read_text() == "mine"
 
 
-def test_a_server_writes_no_files(tmp_path: Path) -> None:
-    result = adalog("query", "--url", "http://127.0.0.1:9", "--output", str(tmp_path / "out"), NAMES)
-    assert result.exit_code == 1
-    assert "--output writes where the data folder is" in result.stderr
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?p ?n ?a :where [?p :person/name ?n] [(get-else $ ?p :person/born -1) ?a] :order-by ?n]",
+        "[:find (count ?p) . :where [?p :person/name]]",
+        "[:find [?n ...] :where [_ :person/name ?n] :order-by ?n]",
+        "[:find ?v :in [?v ...]]",
+        "[:find ?x ?y ?z ?k ?u :in [[?x ?y ?z ?k ?u]] :order-by ?x]",
+        "[:find ?n :where [_ :person/name ?n] [(= ?n 1)]]",
+    ],
+)
+def test_a_servers_answer_is_written_as_a_folders(folder: str, tmp_path: Path, query: str, address: str) -> None:
+    arguments = ["--arg-edn", '[1 1.5 2.50M "a" :b nil #inst "2024-05-01"]'] if "?v ..." in query else []
+    if "[[?x" in query:
+        arguments = ["--arg-edn", '[[1 2.50M #inst "2024-05-01" :k true] [2 -31.125M #inst "2025-01-01" :l false]]']
+    tables = []
+    for number, place in enumerate((("--data", folder), ("--url", address))):
+        out = tmp_path / str(number)
+        result = adalog("query", *place, "--output", str(out), *arguments, query)
+        assert result.exit_code == 0, result.stderr
+        files = sorted(each.name for each in out.iterdir())
+        tables.append((json.loads(result.stdout), files, pq.read_table(out) if files else None))
+    assert tables[0] == tables[1]
 
 
 def test_a_query_that_is_wrong_says_where(folder: str, tmp_path: Path) -> None:

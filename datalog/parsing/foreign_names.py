@@ -155,6 +155,10 @@ _SECTIONS: Final = {
 }
 
 
+_NO_FUNCTIONS: Final = (
+    "; a query calls no functions of the application: say it by clauses or a rule, or compute it before and pass "
+    "the results in :in"
+)
 _APIS: Final = frozenset(
     {"d", "datomic.api", "datomic.client.api", "datascript.core", "datalevin.core", "xt", "crux"}
 )
@@ -180,6 +184,8 @@ def _advice(table: int, name: str) -> str:
 
 def instead_of_builtin(name: str) -> str:
     """What to write for a built-in that is not there, as the end of a message, or nothing."""
+    if name.startswith("?"):
+        return _NO_FUNCTIONS
     local = name.removeprefix(".")
     if "/" in local[1:-1]:
         space, _, local = local.rpartition("/")
@@ -188,8 +194,7 @@ def instead_of_builtin(name: str) -> str:
         if local == "filter" and space in _APIS:
             return "; a source is a database or a list: write the condition of the filter as clauses, or as a rule"
         if space not in _APIS and _advice(0, local) == "":
-            instead = "say it by clauses or a rule, or compute it before and pass the results in :in"
-            return f"; a query calls no functions of the application: {instead}"
+            return _NO_FUNCTIONS
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
@@ -207,6 +212,8 @@ def instead_of_operator(entity: str, attribute: str, operator: str, operand: str
 
 def instead_of_aggregate(name: str) -> str:
     """The same for an aggregate."""
+    if "/" in name or name == "aggregate":
+        return "; a query calls no functions of the application: find (distinct ?x), and compute from that"
     return _advice(1, name) or nearest(name, FIND_AGGREGATES)
 
 

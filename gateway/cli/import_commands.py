@@ -9,7 +9,7 @@ import click
 
 from adalog.gateway.cli.exits import end_unless, told
 from adalog.gateway.cli.options import Decorator, data_option, format_option, option
-from adalog.gateway.cli.target import Target, present_settings, where_options
+from adalog.gateway.cli.target import Target, is_typed, present_settings, where_options
 from adalog.store.files.gc_pause import uncollected
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
@@ -20,7 +20,7 @@ def quarantine_option(help: str) -> Decorator:
 
 
 @click.command("import")
-@mapping_option
+@option("--mapping", metavar="FILE", type=click.Path(), help="The mapping: YAML.")
 @where_options
 @option(
     "--max-errors",
@@ -31,8 +31,14 @@ def quarantine_option(help: str) -> Decorator:
 )
 @quarantine_option("Where rejected rows are written.")
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
-@click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
-def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -> None:
+@option("--propose", is_flag=True, help="Write a mapping with a schema for files or folders; import nothing.")
+@option(
+    "--output", metavar="FILE", type=click.Path(), help="Where --propose writes to.  [default: standard output]"
+)
+@click.argument("paths", metavar="[NAME=PATH | FILE]...", nargs=-1)
+def import_(
+    paths: tuple[str, ...], mapping: str | None, where: Target, propose: bool, output: str | None, **given: Any
+) -> None:
     """Import rows of files as one transaction, large ones through Spark.
 
     The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. With --url
@@ -43,7 +49,20 @@ def import_(paths: tuple[str, ...], mapping: str, where: Target, **given: Any) -
         adalog import --mapping people.yaml
         adalog import --mapping people.yaml --max-errors 10 people=s3a://bucket/people.parquet
         adalog import --url :8080 --mapping people.yaml
+        adalog import --propose people.csv places.jsonl --output family.yaml
     """
+    if propose:
+        if is_typed("mapping") or not paths:
+            raise click.UsageError("--propose writes a mapping for files: name these, and leave out --mapping")
+        with told():
+            from adalog.gateway.cli.proposing import write_proposal
+
+            write_proposal(paths, output)
+        return
+    if mapping is None:
+        raise click.UsageError("Missing option '--mapping'; `--propose FILE` writes one.")
+    if is_typed("output"):
+        raise click.UsageError("--output goes with --propose")
     named = {}
     for text in paths:
         name, equals, path = text.partition("=")

@@ -154,6 +154,16 @@ def test_moments_that_nothing_can_show_are_rejected(database: Database, tmp_path
     }
 
 
+def test_moments_as_spark_writes_them(database: Database, tmp_path: Path) -> None:
+    """INT96, far from 1970."""
+    moments = [datetime(1, 1, 1, tzinfo=UTC), datetime(1600, 2, 29, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)]
+    finer = datetime(2024, 1, 1, 0, 0, 0, 1, UTC)
+    table = pa.table({"id": ["a", "b", "c", "d"], "at": pa.array([*moments, finer], pa.timestamp("us", "UTC"))})
+    pq.write_table(table, tmp_path / "x.parquet", use_deprecated_int96_timestamps=True, store_schema=False)
+    assert imported(database, tmp_path, {"x": source("x.parquet", "at")}, 1).rejected == 1
+    assert facts(database) == {name: {"at": at} for name, at in zip("abc", moments, strict=True)}
+
+
 def test_times_as_pandas_has_them(database: Database, tmp_path: Path) -> None:
     times = pa.array([1_500_000_999, None, -1], pa.timestamp("ns"))
     zoned = pa.array([0, -1_000_000, -1_000_001], pa.timestamp("ns", "Europe/Berlin"))

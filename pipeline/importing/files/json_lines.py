@@ -63,6 +63,11 @@ class JsonLines:
             every.survey(found, wanted, nested)
         return found
 
+    def objects(self, split: FileSplit) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """The objects of a split, empty where a row is none."""
+        for texts in self._texts(split):
+            yield _objects(texts)[0]
+
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
         for at, (line, text) in enumerate(self._numbered(split)):
             if at in wanted:

@@ -41,7 +41,7 @@ class ParquetFiles:
         yield 0
         if file.size <= size:
             return
-        with pq.ParquetFile(file.path) as parquet:
+        with _opened(file) as parquet:
             groups = [parquet.metadata.row_group(each) for each in range(parquet.num_row_groups)]
         packed = file.size / max(sum(group.total_byte_size for group in groups), 1)
         held = 0.0
@@ -58,7 +58,7 @@ class ParquetFiles:
         exact: Collection[str],
         nested: Sequence[NestedColumns] = (),
     ) -> Iterator[FileRows]:
-        with pq.ParquetFile(split.file.path) as parquet:
+        with _opened(split.file) as parquet:
             schema = parquet.schema_arrow
             cases = {name.lower() for name in schema.names}
             for name in wanted:
@@ -82,7 +82,7 @@ class ParquetFiles:
 
     def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
-        with pq.ParquetFile(split.file.path) as parquet:
+        with _opened(split.file) as parquet:
             schema = parquet.schema_arrow
             for each in schema:
                 _survey_type(found, each.name, each.type, split.file)
@@ -118,7 +118,7 @@ class ParquetFiles:
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
         at = 0
-        with pq.ParquetFile(split.file.path) as parquet:
+        with _opened(split.file) as parquet:
             for batch in parquet.iter_batches(_BATCH, _groups(parquet, split)):
                 own = np.array([place - at for place in wanted if at <= place < at + batch.num_rows], np.int64)
                 rows = batch.take(pa.array(np.sort(own)))
@@ -126,6 +126,11 @@ class ParquetFiles:
                 for row in texts.to_pylist():
                     yield None, {name: value for name, value in row.items() if value is not None}
                 at += batch.num_rows
+
+
+def _opened(file: SourceFile) -> pq.ParquetFile:
+    # INT96, as Spark writes moments: nanoseconds would reach to the year 2262 alone, and go on in 1677.
+    return pq.ParquetFile(file.path, coerce_int96_timestamp_unit="us")
 
 
 def _shown(values: pa.Array) -> pa.Array:

@@ -190,8 +190,8 @@ AnySource = RowSource | DatomSource
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """schema: the file with transaction data that comes first. sent: its text, if a client sent it. Sources are all
-    of one kind, rows or datoms."""
+    """schema: the file with transaction data that comes first. sent: its text, if the mapping has it or a client
+    sent it. Sources are all of one kind, rows or datoms."""
 
     schema: Path | None
     sources: tuple[RowSource, ...]

@@ -117,6 +117,8 @@ class _Reader:
             self._refuse(node, "`ids` are kept of all sources or of none")
         if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
             self._refuse(node, "what was exported is imported alone, as its ids are its own")
+        if schema is not None and schema.lstrip().startswith("["):
+            return ImportPlan(None, rows, datoms, sent=schema)
         return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
 
     def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
@@ -138,7 +140,7 @@ class _Reader:
             check_name(where)
         except AdalogError as error:
             self._refuse(entries.get("path", node), error.message)
-        form = form or _format_of(where)
+        form = form or format_of(where)
         known = (*ROWS, *DATOMS)
         if form is None:
             self._refuse(node, f"source {name} needs a `format`: {', '.join(known)}")
@@ -534,7 +536,7 @@ def _meant(name: str, known: Iterable[str], others: Mapping[str, str]) -> str:
     return proposed(other) if other is not None else nearest(name, known)
 
 
-def _format_of(path: str) -> str | None:
+def format_of(path: str) -> str | None:
     """What the extension says, compression left out."""
     name = path.rstrip("/").rsplit("/", 1)[-1].lower()
     for end in (".gz", ".bz2", ".zst", ".lz4"):

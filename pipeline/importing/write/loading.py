@@ -173,7 +173,8 @@ def _schema_forms(plan: ImportPlan) -> list[Any]:
     try:
         forms = edn.read(text, LIMITS if plan.sent is None else edn.DEFAULT)
     except AdalogError as error:
-        raise AdalogError(error.code, f"in {plan.schema}: {error.message}", error.position) from None
+        where = plan.schema or "the mapping's `schema`"
+        raise AdalogError(error.code, f"in {where}: {error.message}", error.position) from None
     if type(forms) is not tuple:
         raise invalid_argument(f"{plan.schema} does not hold transaction data, which is a vector of forms")
     return list(forms)

@@ -1,0 +1,245 @@
+"""What the values of a column say of its type, and whether they could be a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from adalog.pipeline.importing.files.notation import PLAIN, Notation
+from adalog.pipeline.importing.files.rows import FileColumn
+from adalog.pipeline.importing.read.typed_columns import typed
+
+MOST_KEYS: Final = 1 << 22
+"""Rows of which values are compared to see whether they are a key: 8 bytes for each in memory."""
+_EXACT: Final = 1 << 53
+_LONGS: Final = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A type that texts may have. pattern: what they look like, as other texts would be read, too."""
+
+    type: str
+    pattern: str
+    notation: Notation = PLAIN
+    note: str = ""
+
+
+_NUMBER: Final = r"-?(0|[1-9][0-9]{0,14})"
+_DATES: Final = ("dd/MM/yyyy", "MM/dd/yyyy", "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy", "yyyy/MM/dd", "dd MMM yyyy")
+_TIMES: Final = ("", " HH:mm", " HH:mm:ss")
+_INSTANTS: Final = (
+    Guess("instant", r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"),
+    *(
+        Guess("instant", ".*[/. -].*", Notation(f"{day}{time}"), f"dates as {day}{time}")
+        for day in _DATES
+        for time in _TIMES
+    ),
+)
+_UUID: Final = Guess("uuid", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Of cells of CSV, which say nothing of their types, the first that all have.
+_CELLS: Final = (
+    Guess("boolean", "true|false|True|False|TRUE|FALSE"),
+    Guess("long", _NUMBER),
+    Guess("bigint", r"-?(0|[1-9][0-9]*)"),
+    Guess("double", _NUMBER + r"(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,3})?"),
+    Guess("double", r"-?[0-9]{1,12},[0-9]{1,6}", Notation(decimal=","), "decimal commas"),
+    Guess("bigdec", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"),
+)
+_TEXTS: Final = (_UUID, *_INSTANTS)
+
+
+@dataclass
+class Evidence:
+    """cells: texts may be numbers. values: how many there are; lacking: rows without one. first: an example."""
+
+    cells: bool = False
+    values: int = 0
+    kinds: dict[str, str] = field(default_factory=dict)
+    guesses: list[Guess] = field(default_factory=list)
+    lowest: int = 0
+    highest: int = 0
+    fine: bool = False
+    bad: bool = False
+
+    def __post_init__(self) -> None:
+        self.guesses = [*(_CELLS if self.cells else ()), *_TEXTS]
+
+    def add(self, column: FileColumn) -> None:
+        self.bad |= len(column.bad) > 0
+        for part in column.parts:
+            values = part.values.drop_null()
+            if not len(values):
+                continue
+            self.values += len(values)
+            kind = values.type
+            if part.digits:
+                self._digits(values)
+            elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                self._texts(values)
+            elif pa.types.is_integer(kind):
+                self._whole(int(pc.min(values).as_py()), int(pc.max(values).as_py()))
+            else:
+                self._others(values, FileColumn.of(values))
+
+    def found(self) -> Guess | str:
+        """The type that all values have, or why there is none."""
+        if self.bad:
+            return "some values are objects or lists of lists"
+        if not self.kinds:
+            return "no values"
+        if self.kinds.keys() == {"text"}:
+            return self.guesses[0] if self.guesses else Guess("string", "")
+        if self.kinds.keys() <= {"whole", "double", "decimal"}:
+            return Guess(self._number(), "")
+        if len(self.kinds) == 1:
+            [kind] = self.kinds
+            return Guess(kind, "") if kind in _PLAIN else f"{kind} has no type here"
+        return "values of several types: " + ", ".join(
+            f"{kind} ({each})" for kind, each in sorted(self.kinds.items())
+        )
+
+    def ambiguous(self) -> str:
+        """Another notation that all values have, too."""
+        other = self.guesses[1] if len(self.guesses) > 1 else None
+        return (
+            other.note if other is not None and other.notation.pattern and self.guesses[0].notation.pattern else ""
+        )
+
+    def _number(self) -> str:
+        exact = self.lowest > -_EXACT and self.highest < _EXACT
+        if self.kinds.keys() == {"whole"}:
+            return "long" if self.lowest in _LONGS and self.highest in _LONGS else "bigint"
+        return "double" if "decimal" not in self.kinds and exact else "bigdec"
+
+    def _texts(self, values: pa.Array) -> None:
+        if "text" not in self.kinds:
+            self.kinds["text"] = str(values[0].as_py())[:40]
+        said = values.filter(pc.not_equal(pc.utf8_trim_whitespace(values), ""))
+        if len(said) < len(values) and not self.cells:
+            # The empty text is a value of strings alone.
+            self.guesses = []
+        if not len(said) or not self.guesses:
+            return
+        first = said.slice(0, 100)
+        left = [each for each in self.guesses if _fits(each, first)]
+        self.guesses = [each for each in left if len(said) <= 100 or _fits(each, said)]
+
+    def _whole(self, lowest: int, highest: int) -> None:
+        self.lowest = min(self.lowest, lowest) if "whole" in self.kinds else lowest
+        self.highest = max(self.highest, highest) if "whole" in self.kinds else highest
+        self.kinds.setdefault("whole", str(lowest))
+
+    def _digits(self, values: pa.Array) -> None:
+        for text in values.to_pylist():
+            if text.removeprefix("-").isdecimal():
+                self._whole(int(text), int(text))
+            else:
+                # Numbers with many digits are exact, those with an exponent are not meant to be.
+                is_double = "e" in text.lower() and isfinite(float(text))
+                self.kinds.setdefault("double" if is_double else "decimal", text)
+
+    def _others(self, values: pa.Array, column: FileColumn) -> None:
+        kind = _kind(values.type)
+        self.kinds.setdefault(kind, str(values[0])[:40])
+        if kind == "instant" and len(typed(column, "instant", "instant").bad):
+            self.fine = True
+
+
+_PLAIN: Final = frozenset({"boolean", "instant", "bytes"})
+
+
+def _kind(kind: pa.DataType) -> str:
+    types = pa.types
+    if types.is_floating(kind):
+        return "double"
+    if types.is_decimal(kind):
+        return "decimal"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "instant"
+    return "bytes" if types.is_binary(kind) or types.is_large_binary(kind) else str(kind)
+
+
+def _fits(guess: Guess, values: pa.Array) -> bool:
+    if not pc.all(pc.match_substring_regex(values, f"^({guess.pattern})$")).as_py():
+        return False
+    return not len(typed(FileColumn.of(values), guess.type, guess.type, notation=guess.notation).bad)
+
+
+@dataclass
+class KeyEvidence:
+    """Whether texts are all distinct. rows: how many were looked at; at most `MOST_KEYS`, then `sampled`. complete:
+    each row has one."""
+
+    unique: bool = True
+    complete: bool = True
+    rows: int = 0
+    sampled: bool = False
+    _hashes: list[NDArray[np.int64]] = field(default_factory=list)
+    _pending: int = 0
+
+    def add(self, texts: pa.Array | None, rows: int) -> None:
+        """texts: one for each row; None where that is not so."""
+        if texts is None or len(texts) < rows:
+            self.complete = False
+        if not self.complete:
+            self.unique, self._hashes = False, []
+        if not self.unique or self.sampled or texts is None:
+            return
+        self.rows += rows
+        hashes = np.fromiter(map(hash, texts.to_pylist()), np.int64, len(texts))
+        self._hashes.append(np.unique(hashes))
+        self._pending += len(hashes)
+        if len(self._hashes[-1]) < len(hashes):
+            self.unique, self._hashes = False, []
+        elif self._pending * 2 >= self.rows:
+            self.hashes()
+        if self.unique and self.rows >= MOST_KEYS:
+            self.sampled = True
+
+    def hashes(self) -> NDArray[np.int64]:
+        """The hashes of all, in order."""
+        if self.unique and len(self._hashes) > 1:
+            every = np.sort(np.concatenate(self._hashes))
+            self.unique = bool((every[1:] != every[:-1]).all())
+            self._hashes, self._pending = [every] if self.unique else [], 0
+        return self._hashes[0] if self._hashes else np.empty(0, np.int64)
+
+
+def key_texts(column: FileColumn) -> pa.Array | None:
+    """The texts of a column that might be part of a key, in the order of rows; None if it is none."""
+    if len(column.parts) != 1 or len(column.bad) or len(column.lists):
+        return None
+    [part] = column.parts
+    kind = part.values.type
+    if part.digits or not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+        return None
+    texts = part.values.drop_null().cast(pa.string())
+    return texts.filter(pc.not_equal(pc.utf8_trim_whitespace(texts), ""))
+
+
+def joined_texts(first: pa.Array | None, second: pa.Array | None) -> pa.Array | None:
+    """The texts of pairs; None where one is missing."""
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return pc.binary_join_element_wise(first, second, "\0")
+
+
+def distinct_hashes(texts: pa.Array) -> NDArray[np.int64]:
+    values = texts.unique().to_pylist()
+    return np.fromiter(map(hash, values), np.int64, len(values))
+
+
+def pairs_of(names: list[str]) -> Iterator[tuple[str, str]]:
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            yield first, second

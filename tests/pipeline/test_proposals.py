@@ -1,0 +1,243 @@
+"""Proposed mappings: they import as they stand, and what they import are the files' values."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.cli import main
+from adalog.pipeline.importing.propose import evidence
+from adalog.pipeline.importing.propose.proposal import proposed_mapping
+from adalog.pipeline.importing.propose.tables import plain_name
+from adalog.pipeline.importing.read.mapping_reader import read_mapping
+from adalog.pipeline.importing.write.loading import load
+from adalog.store.database import Database
+from tests.pipeline.pipeline_in_process import InProcess
+
+
+def proposed(folder: Path, *paths: str) -> str:
+    text = proposed_mapping([str(folder / path) for path in paths], folder)
+    (folder / "proposed.yaml").write_text(text)
+    return text
+
+
+def imported(folder: Path) -> Database:
+    database = Database.open(str(folder / "data"))
+    outcome = load(database, InProcess(), read_mapping(folder / "proposed.yaml", {}), quarantine=folder / "q")
+    assert outcome.rejected == 0, [path.read_text() for path in (folder / "q").iterdir()]
+    return database
+
+
+def count(database: Database, attribute: str) -> int:
+    return sum(str(datom.a) == attribute for datom in database.snapshot().datoms("AEVT"))
+
+
+def test_each_guess_has_its_evidence(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(
+        "id;name;born;zip;height;city;boss_id;note\n"
+        "1;Ada;13/01/1980;01234;1,75;bonn;;\n2;Bob;02/02/1990;50000;1,8;köln;1;\n3;Cay;03/03/2000;;;bonn;1;\n"
+    )
+    (tmp_path / "cities.jsonl").write_text(
+        '{"name": "bonn", "spots": [{"x": 1, "y": 2.5}], "tags": ["a", "b"], "odd": 1}\n'
+        '{"name": "köln", "spots": [], "mixed": {"a": 1}, "odd": "x"}\n'
+    )
+    stays = pa.table({"who": [1, 1, 2], "day": ["2024-01-01", "2024-01-02", "2024-01-01"], "nights": [1, 2, 1]})
+    pq.write_table(stays, tmp_path / "stays.parquet")
+    text = proposed(tmp_path, "people.csv", "cities.jsonl", "stays.parquet")
+    for line in (
+        '    options: {sep: ";", header: true}',
+        "    entity: {attribute: people/id, column: id}  # unique in 3 rows; so are name, born",
+        "      people/born: {column: born, format: dd/MM/yyyy}  # dates as dd/MM/yyyy in all 3 values",
+        "      people/zip: zip  # string in all 2 values",
+        '      people/height: {column: height, decimal: ","}  # decimal commas in all 2 values',
+        "      people/city: {column: city, ref: cities/name}  # of 3 values each is in cities/name",
+        "      people/boss_id: {column: boss_id, ref: people/id}  # of 2 values each is in people/id",
+        "      # note is left out: no values",
+        "    entity: {attribute: cities/name, column: name}  # unique in 2 rows",
+        "      cities/spots:  # lists of structs, as components",
+        '          cities.spots/y: "y"  # double in 1 value',
+        "      cities/tags: tags  # string in all 2 values; lists",
+        "      # odd is left out: values of several types: text (x), whole (1)",
+        "    entity: {attribute: stays/key, columns: [who, day]}  # unique together in 3 rows",
+    ):
+        assert line in text.splitlines(), text
+    with imported(tmp_path) as database:
+        # Nothing would come a second time.
+        plan = read_mapping(tmp_path / "proposed.yaml", {})
+        assert load(database, InProcess(), plan).datoms == 0
+        assert count(database, ":people/id") == 3
+
+
+def test_the_command_writes_a_file_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,a\n1,2\n")
+    told = CliRunner().invoke(
+        main, ["import", "--propose", str(tmp_path / "x.csv"), "--output", str(tmp_path / "x.yaml")]
+    )
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert "x/id" in (tmp_path / "x.yaml").read_text()
+    shown = CliRunner().invoke(main, ["import", "--propose", str(tmp_path / "x.csv")])
+    assert shown.stdout.startswith("# Proposed")
+    for arguments in (
+        ["--propose"],
+        ["--propose", "x.csv", "--mapping", "m.yaml"],
+        [],
+        ["--mapping", "m", "--output", "x"],
+    ):
+        assert CliRunner().invoke(main, ["import", *arguments]).exit_code == 2
+    again = CliRunner().invoke(
+        main, ["import", "--propose", str(tmp_path / "x.csv"), "--output", str(tmp_path / "x.yaml")]
+    )
+    assert again.exit_code == 1
+    assert "File exists" in again.stderr
+
+
+def test_a_file_without_rows_or_of_no_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,a\n")
+    (tmp_path / "x.bin").write_text("id,a\n")
+    for name, message in (("x.csv", "has no rows"), ("x.bin", "unknown format"), ("no.csv", "there are no files")):
+        with pytest.raises(AdalogError) as refused:
+            proposed(tmp_path, name)
+        assert message in refused.value.message
+
+
+def test_keys_of_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "MOST_KEYS", 1000)
+    for part in range(3):
+        start = part * 1000
+        table = pa.table({"id": range(start, start + 1000), "x": [1] * 1000})
+        (tmp_path / "large").mkdir(exist_ok=True)
+        pq.write_table(table, tmp_path / "large" / f"{part}.parquet")
+    text = proposed(tmp_path, "large")
+    assert "    entity: {attribute: large/id, column: id}  # unique in the first 1,000 rows" in text.splitlines()
+    with imported(tmp_path) as database:
+        assert count(database, ":large/id") == 3000
+
+
+NAMES = ("a", "b c", "on", "x: y", "#n", "größe", "x.y", "1st", "'q'", "a/b", "{", "é", "no", "tab\tle")
+
+
+class RandomTable:
+    """Columns by name, each with values of one kind for all rows; None where there is none."""
+
+    def __init__(self, rng: Random, form: str) -> None:
+        self.rng, self.form, self.size = rng, form, rng.randrange(1, 30)
+        kinds = ["long", "big", "double", "text", "zeros", "moment", "day", "flag", "uuid"]
+        if form != "csv":
+            kinds += ["list", "structs"]
+        self.columns = {
+            name: (kind, [self._value(kind) for _ in range(self.size)])
+            for name in rng.sample(NAMES, rng.randrange(1, 7))
+            for kind in [rng.choice(kinds)]
+        }
+
+    def _value(self, kind: str) -> Any:
+        rng = self.rng
+        if rng.random() < 0.2:
+            return None
+        if kind == "structs":
+            return [{"p": rng.randrange(5), "q": rng.choice(["s", "t"])} for _ in range(rng.randrange(3))]
+        if kind == "list":
+            return [rng.choice("xyz") for _ in range(rng.randrange(3))]
+        moment = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=rng.randrange(10**9))
+        return {
+            "long": rng.choice([0, -5, 2**53 + 1, 2**63 - 1]),
+            "big": rng.choice([2**64, -(10**30), 7]) if self.form != "parquet" else 7,
+            "double": rng.choice([0.5, -1e300, 3.0, 1e-7]),
+            "text": rng.choice(["word", "two words", 'ä,"b"', " padded ", "line\nbreak", "NULL", "#"]),
+            "zeros": rng.choice(["007", "01", "5"]),
+            "moment": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "day": moment.strftime("%d/%m/%Y"),
+            "flag": rng.random() < 0.5,
+            "uuid": str(UUID(int=rng.getrandbits(128))),
+        }[kind]
+
+    def rows(self) -> list[dict[str, Any]]:
+        own = [{"key": f"k{at}"} for at in range(self.size)]
+        return [
+            row | {name: values[at] for name, (_, values) in self.columns.items()} for at, row in enumerate(own)
+        ]
+
+    def write(self, folder: Path) -> str:
+        rows = self.rows()
+        if self.form == "jsonl":
+            (folder / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        elif self.form == "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), folder / "t.parquet")
+        else:
+            with (folder / "t.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(rows[0])
+                writer.writerows([_cell(value) for value in row.values()] for row in rows)
+        return f"t.{self.form}"
+
+
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def expected(table: RandomTable) -> list[dict[str, list[Any]]]:
+    """By row, what there should be of each column."""
+    found: list[dict[str, list[Any]]] = []
+    for row in table.rows():
+        own: dict[str, list[Any]] = {}
+        for name, value in row.items():
+            every = value if isinstance(value, list) else [] if value is None else [value]
+            own[name] = [tuple(sorted(each.items())) if isinstance(each, dict) else each for each in every]
+        found.append(own)
+    return found
+
+
+def found_in(database: Database, table: RandomTable) -> list[dict[str, list[Any]]]:
+    """The same as the database has it: texts of instants and uuids as the file wrote them."""
+    snapshot = database.snapshot()
+    own: dict[int, dict[str, list[Any]]] = {}
+    for datom in snapshot.datoms("EAVT"):
+        own.setdefault(datom.e, {}).setdefault(str(datom.a), []).append(datom.v)
+    keys = {each[":t/key"][0]: each for each in own.values() if ":t/key" in each}
+    refs = {str(each.ident) for each in snapshot.attributes() if each.is_ref}
+    found = []
+    for at in range(table.size):
+        entity = keys.get(f"k{at}", {})
+        row: dict[str, list[Any]] = {"key": entity.get(":t/key", [])}
+        for name, (kind, _) in table.columns.items():
+            values = entity.get(f":t/{plain_name(name)}", [])
+            if f":t/{plain_name(name)}" in refs:
+                values = [
+                    tuple(sorted((a.rsplit("/", 1)[1], v[0]) for a, v in own[value].items())) for value in values
+                ]
+            row[name] = [_said(value, kind) for value in values]
+        found.append(row)
+    return found
+
+
+def _said(value: Any, kind: str) -> Any:
+    if isinstance(value, datetime):
+        return value.strftime("%d/%m/%Y" if kind == "day" else "%Y-%m-%dT%H:%M:%SZ")
+    return str(value) if isinstance(value, UUID) else value
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_what_is_proposed_imports_the_values_of_the_file(tmp_path: Path, form: str) -> None:
+    rng = Random(form)
+    for number in range(8):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        table = RandomTable(rng, form)
+        text = proposed(folder, table.write(folder))
+        with imported(folder) as database:
+            found = found_in(database, table)
+        for row, there in zip(expected(table), found, strict=True):
+            for name, values in row.items():
+                once = values if any(isinstance(each, tuple) for each in values) else set(values)
+                assert sorted(there[name], key=repr) == sorted(once, key=repr), (name, text)

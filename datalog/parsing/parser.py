@@ -183,8 +183,6 @@ def _section_name(key: Form, known: _Sections, before: _Section | None = None) -
 def _instead(name: str, before: _Section | None) -> str:
     """What to write for a section that is not there."""
     section = "" if before is None else before.key.value.name
-    if section in _NAMING:
-        return f"; :{section} takes names without a colon, as in :{section} {name}"
     if section == "order-by" and name in ("asc", "desc"):
         last = shown(before.forms[-1]) if before is not None and before.forms else "?x"
         return f"; the direction stands with its variable: :order-by [[{last} :{name}]]"

@@ -6,7 +6,7 @@ Patterns have the letters that Java and Spark have for them. A text that does no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
@@ -158,23 +158,13 @@ class Notation:
         if self.pattern is None:
             return None
         parts = list(_fields(self.pattern))
-        _check(self.pattern, [letters for kind, letters in parts if kind == "field"])
+        _check(self.pattern, parts)
         names: list[str] = []
         written = []
-        for at, (kind, content) in enumerate(parts):
+        for kind, content in parts:
             if kind != "field":
                 written.append({"[": "(?:", "]": ")?"}.get(content, "") if kind == "mark" else re.escape(content))
                 continue
-            if (
-                _is_open(content)
-                and at + 1 < len(parts)
-                and parts[at + 1][0] == "field"
-                and _is_number(parts[at + 1][1])
-            ):
-                raise ValueError(
-                    f"`format` has {content} right before {parts[at + 1][1]}, and cannot tell their digits apart; "
-                    f"write {content * 2}"
-                )
             names.append(content)
             written.append(f"({_expression(content)})")
         return re.compile("".join(written), re.IGNORECASE), names
@@ -203,30 +193,45 @@ def _fields(pattern: str) -> Iterator[tuple[str, str]]:
         raise ValueError("`format` has a [ without ]")
 
 
-def _check(pattern: str, fields: list[str]) -> None:
+def _check(pattern: str, parts: Sequence[tuple[str, str]]) -> None:
     """Raises ValueError for a pattern with other letters, or from which no instant follows."""
     if "%" in pattern:
         meant = re.sub("%([A-Za-z])", lambda found: _OF_STRFTIME.get(found[1], found[0]), pattern)
         raise ValueError(
             f"`format` has letters as dd/MM/yyyy, and no %{proposed(meant) if '%' not in meant else ''}"
         )
-    letters = [each[0] for each in fields]
-    for field in fields:
+    within: list[int] = []
+    brackets: dict[str, list[int]] = {}
+    before = ""
+    for at, (kind, field) in enumerate(parts):
+        if kind == "mark":
+            within = [*within, at] if field == "[" else within[:-1]
+        elif kind == "text" and not within:
+            before = ""
+        if kind != "field":
+            continue
+        if _is_open(before) and _is_number(field):
+            why = f"cannot tell their digits apart; write {before * 2}"
+            raise ValueError(f"`format` has {before} right before {field}, and {why}")
+        before = field
+        if field[0] in brackets:
+            raise ValueError(f"`format` has {field[0]} twice")
+        brackets[field[0]] = within
         if _expression(field):
             continue
         meant = pattern.replace("Y", "y").replace("u", "y").replace("D", "d")
         hint = proposed(meant) if field[0] in "YDu" else ""
         raise ValueError(f"`format` has {field}, which it does not know{hint}; the letters are {_LETTERS}")
-    for letter in letters:
-        if letters.count(letter) > 1:
-            raise ValueError(f"`format` has {letter} twice")
+    if brackets.get("y") != []:
+        raise ValueError("`format` has no year, yyyy, that is always there")
+    for letter, within in brackets.items():
         needed = _WITHOUT.get(letter, "")
-        if needed and not set(needed) & set(letters):
-            hint = "; mm are minutes, and MM months" if letter == "d" and "m" in letters else ""
+        # It is there wherever the letter is.
+        there = (brackets[each] for each in needed if each in brackets)
+        if needed and not any(within[: len(each)] == each for each in there):
+            hint = "; mm are minutes, and MM months" if letter == "d" and "m" in brackets else ""
             raise ValueError(f"`format` has {letter} without {' or '.join(needed)}{hint}")
-    if "y" not in letters:
-        raise ValueError("`format` has no year, yyyy")
-    if {"H", "h"} <= set(letters) or {"X", "Z"} <= set(letters):
+    if {"H", "h"} <= brackets.keys() or {"X", "Z"} <= brackets.keys():
         raise ValueError("`format` has two of H and h, or of X and Z")
 
 

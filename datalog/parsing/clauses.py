@@ -39,13 +39,15 @@ _PLACES = "[entity attribute value tx added?]"
 class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
     are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
-    it cannot call; None while they are not known. `taken`: the names of rules that are variables here."""
+    it cannot call; None while they are not known. `taken`: the names of rules that are variables here.
+    `logs`: the variables that are sources."""
 
     sources: frozenset[str]
     inner: ParseInner = no_inner
     rules: Mapping[str, int] | None = None
     outer_rules: frozenset[str] | None = frozenset()
     taken: frozenset[str] = frozenset()
+    logs: frozenset[str] = frozenset()
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -172,7 +174,7 @@ class ClauseParser:
             raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
         if name in (self.rules or ()) and name not in BUILTINS:
             raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
-        read = CallParser(self.source, self.term).call(call)
+        read = CallParser(self.source, self.term, self.logs).call(call)
         if not rest:
             return ast.Predicate(read.name, read.args, position=form.position)
         return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)

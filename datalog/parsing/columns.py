@@ -128,14 +128,14 @@ class ColumnReader:
             columns.setdefault(made.label, made)
             return ast.Var(made.label, position=each.position)
 
-        return _GroupCalls(self.calls.source, column, frozenset(known)).call(form)
+        return _GroupCalls(self.calls.source, column, known=frozenset(known)).call(form)
 
 
 @dataclass(frozen=True)
 class _GroupCalls(CallParser):
     """Calls over columns of groups. `known`: the labels of columns."""
 
-    known: frozenset[str]
+    known: frozenset[str] = frozenset()
 
     def within(self, form: Form) -> ast.Argument:
         if form.items[0].value.name in FIND_AGGREGATES or write(form.value) in self.known:
@@ -236,7 +236,7 @@ def _early(form: Form, reader: ColumnReader, find: ast.Find, with_: Sequence[ast
         known |= {each.name: each for each in with_}
     if write(form.value) in known:
         return ast.Predicate("identity", (known[write(form.value)],), position=form.position)
-    call = _KeyCalls(reader.calls.source, reader.calls.term, known).call(form)
+    call = _KeyCalls(reader.calls.source, reader.calls.term, known=known).call(form)
     for each in variables_of(call):
         if each.name not in known:
             hint = (
@@ -251,7 +251,7 @@ def _early(form: Form, reader: ColumnReader, find: ast.Find, with_: Sequence[ast
 class _KeyCalls(CallParser):
     """Calls over keys of groups, of which some are calls themselves."""
 
-    known: Mapping[str, ast.Var]
+    known: Mapping[str, ast.Var] = field(default_factory=dict)
 
     def within(self, form: Form) -> ast.Argument:
         key = self.known.get(write(form.value))

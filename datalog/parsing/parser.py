@@ -15,7 +15,7 @@ from adalog.datalog.edn import read_form, write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
-from adalog.datalog.parsing.calls import CallParser
+from adalog.datalog.parsing.calls import CallParser, log_variables
 from adalog.datalog.parsing.clauses import ClauseParser, taken_names
 from adalog.datalog.parsing.columns import (
     ColumnReader,
@@ -73,7 +73,8 @@ def _parse(
     places = ClauseParser(frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput)))))
     reader = ColumnReader(CallParser(places.source, places.term))
     find = parse_find(sections["find"].forms, _keys(sections), reader)
-    inputs = parse_inputs(_forms(sections, "in"))
+    logs = log_variables(_forms(sections, "where"))
+    inputs = parse_inputs(_forms(sections, "in"), logs)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
@@ -91,6 +92,7 @@ def _parse(
         rule_set.arity,
         outer_rules,
         taken_names(tuple(shown_forms), rule_set.arity or {}),
+        logs,
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
     where = [clauses.clause(each) for each in _forms(sections, "where")]
@@ -123,7 +125,8 @@ def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
     gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)
-    written = written_inputs(_forms(_sections(form), "in"))
+    sections = _sections(form)
+    written = written_inputs(_forms(sections, "in"), log_variables(_forms(sections, "where")))
     asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
     if asked is not None and refusal:
         raise AdalogError(Code.QUERY_INVALID, refusal, asked.position)
@@ -161,7 +164,7 @@ def _sections_of_list(form: Form) -> _Sections:
     sections: dict[str, _Section] = {}
     section: _Section | None = None
     for item in form.items:
-        if isinstance(item.value, Keyword):
+        if isinstance(item.value, Keyword) and not _names_element(item, section):
             name = _section_name(item, sections, section)
             section = sections[name] = _Section(item, [])
         elif section is None:
@@ -175,6 +178,11 @@ def _sections_of_list(form: Form) -> _Sections:
         case _Section(key, [given]) if given.kind in ("vector", "list") and not is_known_call(given):
             sections["order-by"] = _Section(key, list(given.items))
     return sections
+
+
+def _names_element(item: Form, section: _Section | None) -> bool:
+    """Whether a keyword is a name of `:keys`, `:keys :name :age`, and begins no section."""
+    return section is not None and section.key.value.name in _NAMING and item.value.name not in SECTIONS
 
 
 def _section_name(key: Form, known: _Sections, before: _Section | None = None) -> str:
@@ -196,8 +204,6 @@ def _section_name(key: Form, known: _Sections, before: _Section | None = None) -
 def _instead(name: str, before: _Section | None) -> str:
     """What to write for a section that is not there."""
     section = "" if before is None else before.key.value.name
-    if section in _NAMING:
-        return f"; :{section} takes names without a colon, as in :{section} {name}"
     if section == "order-by" and name in ("asc", "desc"):
         last = shown(before.forms[-1]) if before is not None and before.forms else "?x"
         return f"; the direction stands with its variable: :order-by [[{last} :{name}]]"

@@ -217,3 +217,10 @@ def test_a_live_query_follows_expressions(db):
     assert sums.tx(change) == "+[2 16] -[1 10]"
     assert counts.tx("[]") == "+[true 0] -[true 1]"
     assert values.tx("[]") == "+[2 nil] +[3 10] -[2 4] -[3 6]"
+
+
+def test_explain_shows_what_groups_are_computed_from_and_chosen_by(lines):
+    text = "[:find ?p (/ (sum ?q) 2) :where [?l :line/note ?p] [?l :line/qty ?q] :having [(> (sum ?q) 3)]]"
+    shown = lines.pool.explain(QueryRequest(text))
+    assert shown.plan["groups"] == {"computed": ["(/ (sum ?q) 2)"], "having": ["(> (sum ?q) 3)"]}
+    assert "having (> (sum ?q) 3)" in shown.text.splitlines()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.files.content import UTF8, FileSplit, SourceFile, pieces, reading
 from adalog.pipeline.importing.files.csv_files import CsvFiles
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.options import FileFormat, file_format
 from adalog.pipeline.importing.files.rows import RowBatch
 from adalog.pipeline.importing.propose.evidence import (
@@ -185,7 +185,7 @@ def _nodes(form: FileFormat, kind: str, files: Sequence[SourceFile]) -> list[Fil
                 with pq.ParquetFile(file.path) as parquet:
                     for each in parquet.schema_arrow:
                         root.inner.setdefault(each.name, FileNode(each.name)).merge(of_arrow(each.name, each.type))
-            elif isinstance(form, JsonLines):
+            elif isinstance(form, JsonFiles):
                 for objects in form.objects(FileSplit(file)):
                     for row in objects:
                         for name, value in row.items():

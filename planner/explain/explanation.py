@@ -76,7 +76,7 @@ def _constant(plan: Plan, name: str) -> str:
 
 
 def explain_groups(query: ast.Query) -> dict[str, list[str]]:
-    """What is computed from the columns of groups, and the conditions that groups fulfil."""
+    """Calls over the columns of groups, and the conditions of `:having`."""
     computed = [each.label for each in query.find.elements if isinstance(each, ast.FindExpression)]
     return {"computed": computed, "having": [_call(each) for each in query.having]}
 

@@ -1,4 +1,4 @@
-"""Patterns over paths, `[?a :person/friend+ ?b]`, as calls of rules that nobody has to write."""
+"""Patterns over paths, `[?a :person/friend+ ?b]`, as calls of generated rules."""
 
 from __future__ import annotations
 

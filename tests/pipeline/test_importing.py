@@ -551,3 +551,10 @@ def test_each_row_is_a_new_entity(database: Database, tmp_path: Path) -> None:
     again, _ = imported(database, tmp_path, given, tables, max_errors=4)
     assert again.datoms == 36 * 3
     assert found() == sorted(wanted * 2)
+
+
+def test_an_outcome_in_a_log_has_no_values_of_the_data(database: Database, tmp_path: Path) -> None:
+    table = pa.table({"id": ["a"], "name": ["Ada"]})
+    outcome, _ = imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table}, dry_run=True)
+    assert "Ada" in str(outcome.report)
+    assert "Ada" not in repr(outcome)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ class ImportOutcome:
     seconds: float
     accepted: bool
     warnings: Sequence[str] = ()
-    report: Sequence[Mapping[str, Any]] = ()
+    # Samples of the data have no place in a log.
+    report: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     going: int = 0
 
     def told(self) -> dict[str, Any]:

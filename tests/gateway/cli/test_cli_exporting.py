@@ -1,4 +1,4 @@
-"""`adalog export`: what is wrong before anything is written."""
+"""Refusals of `adalog export` before it writes anything."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.edn import write
 from adalog.executor.answer.result import type_of
 from adalog.executor.bounds.cancel import Cancel
@@ -34,6 +35,7 @@ _TYPES: Final = {
     "keyword": _TEXT,
     "symbol": _TEXT,
     "uri": _TEXT,
+    "duration": _TEXT,
     "bytes": pa.large_binary(),
 }
 
@@ -119,7 +121,7 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         # Longs of two kinds, values that the query made up, or nil among others.
         found = values.decode_many(codes)
         if wanted == _TEXT:
-            found = [value if type(value) is str else write(value) for value in found]
+            found = [str(value) if type(value) in (str, Duration) else write(value) for value in found]
         return pa.array(found, wanted)
 
 

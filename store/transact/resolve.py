@@ -155,7 +155,7 @@ def _resolved_at_length(
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     _check_unsigned(effects, paths, state)
-    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
+    effects, instant = _with_instant(_signed(_typed(effects, state), state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -191,6 +191,17 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
         # In a database of an earlier version another entity may have the ident.
         return effects
     return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
+
+
+def _typed(effects: list[Effect], state: DatabaseState) -> list[Effect]:
+    """The effects with the idents of the types that they are the first to declare an attribute of."""
+    used = {effect.v for effect in effects if effect.a == bootstrap.VALUE_TYPE and effect.added}
+    declared = [
+        Effect(id_, bootstrap.IDENT, state.codes.intern(ident), True)
+        for ident, id_ in bootstrap.LATER_TYPES.items()
+        if id_ in used and state.ident_holder(ident) is None
+    ]
+    return [*declared, *effects]
 
 
 def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:

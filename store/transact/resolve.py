@@ -169,13 +169,16 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
 
 
 def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None:
-    """Refuses a transaction that says itself whose it is, or another one was."""
+    """Refuses a transaction that says itself whose it is, or another one was, or takes an ident that is built in."""
     for effect in effects:
         forged = effect.a == bootstrap.PRINCIPAL or (
             effect.a == bootstrap.IDENT and state.codes.decode(effect.v) == bootstrap.PRINCIPAL_IDENT
         )
         if forged:
             message = f"{bootstrap.PRINCIPAL_IDENT} is built in: {bootstrap.WRITTEN_BY_SERVERS}"
+            raise invalid(message, paths((effect.a, effect.e, effect.v)))
+        if effect.a == bootstrap.IDENT and state.codes.decode(effect.v) in bootstrap.LATER_TYPES:
+            message = f"{state.codes.decode(effect.v)} is built in, and the ident of a type"
             raise invalid(message, paths((effect.a, effect.e, effect.v)))
 
 

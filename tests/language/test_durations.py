@@ -14,7 +14,8 @@ from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 
 TASKS = """[{:db/id 1 :task/takes #duration "P1M"} {:db/id 2 :task/takes #duration "P31D"}
- {:db/id 3 :task/takes #duration "PT90M"} {:db/id 4 :task/takes #duration "-PT1H30M"} {:db/id 5 :task/takes #duration "PT1H30M"}]"""
+ {:db/id 3 :task/takes #duration "PT90M"} {:db/id 4 :task/takes #duration "-PT1H30M"}
+ {:db/id 5 :task/takes #duration "PT1H30M"}]"""
 DECLARED = "[{:db/ident :task/takes :db/valueType :db.type/duration :db/cardinality :db.cardinality/one}]"
 
 
@@ -75,6 +76,10 @@ def test_what_is_built_in_is_not_counted(db):
     before = db.database.snapshot().datom_count
     db.tx("[{:db/ident :b :db/valueType :db.type/duration}]")
     assert db.database.snapshot().datom_count - before == before
+
+
+def test_no_other_entity_takes_its_ident(db):
+    db.tx_refuses("TX_INVALID", "[{:db/id 7 :db/ident :db.type/duration}]", says="built in")
 
 
 def test_answers_travel(tasks):

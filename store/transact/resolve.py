@@ -169,7 +169,7 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
 
 
 def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None:
-    """Refuses a transaction that says itself whose it is, or another one was, or takes an ident that is built in."""
+    """Refuses a transaction that says itself whose it is, or another one was, or takes the ident of a type."""
     for effect in effects:
         forged = effect.a == bootstrap.PRINCIPAL or (
             effect.a == bootstrap.IDENT and state.codes.decode(effect.v) == bootstrap.PRINCIPAL_IDENT

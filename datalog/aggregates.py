@@ -63,6 +63,8 @@ class Aggregate:
     variable (`"edn"` where that is not known) to its own, without constants; None where that varies. `items`: the
     number of values in the collection that it makes of a group, from the group's size and the constant.
 
+    `of_nothing`: its value for a group that has nothing but nil.
+
     `counts_repeats`: each of several equal values is meant to count, so that one that fell together with another is
     missed; `call` then takes as its second argument how often each value counts. Not so for `count`: how many
     different values there are is what it answers. `better`: -1 where the result is the least value, 1 where it is
@@ -80,6 +82,7 @@ class Aggregate:
     in_heads: bool = True
     reduction: Reduction | None = None
     result_type: Callable[[str], str | None] = lambda _: None
+    of_nothing: Value = None
     items: Callable[[int, int], int] | None = None
     counts_repeats: bool = False
     better: int = 0
@@ -274,12 +277,13 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
     {
         known.name: known
         for known in (
-            Aggregate("count", len, reduction=Reduction.COUNT, result_type=lambda _: "long"),
+            Aggregate("count", len, reduction=Reduction.COUNT, result_type=lambda _: "long", of_nothing=0),
             Aggregate(
                 "count-distinct",
                 lambda values: len(set(map(identity, values))),
                 reduction=Reduction.COUNT_DISTINCT,
                 result_type=lambda _: "long",
+                of_nothing=0,
             ),
             Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_number, counts_repeats=True),
             Aggregate("avg", _avg, reduction=Reduction.MEAN, result_type=_is_mean, counts_repeats=True),

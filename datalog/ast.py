@@ -164,11 +164,14 @@ class FindVar:
 
 @dataclass(frozen=True, slots=True)
 class FindAggregate:
-    """`(sum ?x)`, `(min 3 ?x)`: `args` holds the constant arguments before the variable."""
+    """`(sum ?x)`, `(min 3 ?x)`: `args` holds the constant arguments before the variable.
+
+    `may_be_nil`: values of the variable, which the aggregate skips."""
 
     name: str
     args: tuple[Const, ...]
     var: Var
+    may_be_nil: bool = False
     position: Position | None = position_field()
 
     @property
@@ -184,7 +187,9 @@ class FindAggregate:
     @property
     def reduction(self) -> Reduction | None:
         """What it is on columns of numbers, if that is a known reduction."""
-        return None if self.args else self.known.reduction
+        # How many values there are says nothing of those that are nil.
+        unknown = self.args or (self.may_be_nil and self.known.reduction is Reduction.COUNT)
+        return None if unknown else self.known.reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,18 @@ class FindPull:
     position: Position | None = position_field()
 
 
-FindElement = FindVar | FindAggregate | FindPull
+@dataclass(frozen=True, slots=True)
+class FindExpression:
+    """`(/ (sum ?a) (sum ?b))`: a call over the columns of groups, which are variables of it by their labels."""
+
+    expression: Expression
+    label: str
+    position: Position | None = position_field()
+
+
+FindColumn = FindVar | FindAggregate | FindPull
+"""What the tuples of a query give by themselves."""
+FindElement = FindColumn | FindExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,18 +255,35 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`)."""
+    """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`).
+    `hidden`: columns that are not shown, and that expressions, `:having` or `:order-by` are computed from."""
 
     elements: tuple[FindElement, ...]
     shape: str = "relation"
     keys: tuple[Any, ...] | None = None
+    hidden: tuple[FindColumn, ...] = ()
     position: Position | None = position_field()
+
+    @property
+    def columns(self) -> tuple[FindColumn, ...]:
+        """What is computed from the tuples: elements that are no expressions over others, then what is hidden."""
+        return (*(each for each in self.elements if not isinstance(each, FindExpression)), *self.hidden)
+
+    @property
+    def has_aggregates(self) -> bool:
+        return any(isinstance(column, FindAggregate) for column in self.columns)
+
+    @property
+    def hides_keys(self) -> bool:
+        """Whether groups may show equal rows, since some of their keys are hidden."""
+        shown = {each.var for each in self.elements if isinstance(each, FindVar | FindPull)}
+        return any(isinstance(each, FindVar) and each.var not in shown for each in self.hidden)
 
     @property
     def takes_one(self) -> bool:
         """Whether it shows one row where there may be several; aggregates without a variable beside them have one
         row."""
-        groups = any(not isinstance(element, FindAggregate) for element in self.elements)
+        groups = any(not isinstance(column, FindAggregate) for column in self.columns)
         return groups and self.shape in ("scalar", "tuple")
 
 
@@ -282,11 +315,13 @@ Input = SourceInput | RulesInput | BindingInput
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """`var`: an element of `:find` by its label, or (`outside`) a variable that it does not show."""
+    """`var`: an element of `:find` by its label, or (`outside`) a variable that it does not show. `by`: a call over
+    the columns of groups, which are variables of it by their labels, or one of them."""
 
     var: Var
     descending: bool = False
     outside: bool = False
+    by: Var | Expression | None = None
 
 
 RowNumber = int | Var
@@ -295,7 +330,8 @@ RowNumber = int | Var
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One parsed query. `inputs` always begins with the default source `$` (added when `:in` leaves it out)."""
+    """One parsed query. `inputs` always begins with the default source `$` (added when `:in` leaves it out).
+    `having`: conditions on the columns of groups, which are variables of them by their labels."""
 
     find: Find
     with_: tuple[Var, ...]
@@ -306,13 +342,25 @@ class Query:
     offset: RowNumber = 0
     timeout_ms: int | None = None
     rules: tuple[Rule, ...] = ()
+    having: tuple[Expression, ...] = ()
     text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def computes_rows(self) -> bool:
+        """Whether its rows are computed from, or chosen by, the columns of groups."""
+        expressions = any(isinstance(each, FindExpression) for each in self.find.elements)
+        return bool(self.having) or expressions or any(key.by is not None for key in self.order_by)
 
     @property
     def order_elements(self) -> tuple[FindAggregate, ...]:
         """What orders rows and is not shown: of a variable outside `:find` a row's least value, or its greatest."""
         outside = (key for key in self.order_by if key.outside)
         return tuple(FindAggregate(GREATEST if key.descending else LEAST, (), key.var) for key in outside)
+
+    @property
+    def hides_order(self) -> bool:
+        """Whether rows are ordered by something that is not shown."""
+        return any(key.outside or key.by is not None for key in self.order_by)
 
     @property
     def is_limited(self) -> bool:

@@ -268,7 +268,7 @@ class QueryEngine:
 
 def _work(request: QueryRequest, plan: Plan) -> EstimatedWork:
     rows, stop = plan.rows, plan.query.window[1]
-    if all(isinstance(element, FindAggregate) for element in plan.query.find.elements):
+    if all(isinstance(element, FindAggregate) for element in plan.query.find.columns):
         rows = 1.0
     elif stop is not None:
         rows = min(rows, stop)

@@ -106,9 +106,9 @@ def maintenance_of(
             return NotMaintainable(why)
         made = replace(made, body=named(stratified.body, is_derived))
         moves = with_derived(moves)
-    aggregates = any(isinstance(element, ast.FindAggregate) for element in query.find.elements)
+    aggregates = query.find.has_aggregates
     # Only aggregates see what :with keeps apart.
-    shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.elements))
+    shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.columns))
     head = made.head_of(shown)
     entities = checked.places.entities(statistics.databases)
     found = tuple(_reactions(made, head, moves, statistics))
@@ -154,7 +154,7 @@ def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int,
 
 def keys_of(maintenance: Maintenance) -> tuple[str, ...]:
     """The variables that tell groups apart, FEED first where there are feeds."""
-    elements = maintenance.query.find.elements
+    elements = maintenance.query.find.columns
     plain = (each.var.name for each in elements if not isinstance(each, ast.FindAggregate))
     feed = (FEED,) if maintenance.fed.has_feeds else ()
     return tuple(dict.fromkeys((*feed, *plain)))

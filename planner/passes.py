@@ -62,7 +62,7 @@ def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
 def check(scoped: ScopedQuery, context: PlanningContext) -> CheckedQuery:
     """Finds what every rule needs from its callers, and refuses what no order can bind; takes comparisons apart."""
     query, tree = scoped.query, settled(scoped.tree)
-    elements = (*query.find.elements, *query.order_elements)
+    elements = (*query.find.columns, *query.order_elements)
     names = (*(each.var.name for each in elements), *(each.name for each in query.with_))
     answer = tuple(dict.fromkeys(names))
     check_safe(tree.body, frozenset(tree.given), frozenset(answer), tree)
@@ -103,7 +103,7 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
     plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, context.options, counted)
     fallen = None
     if not simplified.counted and not checked.query.order_elements:
-        sums = summed(checked.query.find.elements)
+        sums = summed(checked.query.find.columns)
         fallen = multiplicity(tree.body, plan.body, needed, sums, tree.given, plan.levels, simplified.statistics)
     return Plan(
         checked.query,
@@ -127,7 +127,7 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
 
 def _counted(checked: CheckedQuery) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
-    elements = checked.query.find.elements
+    elements = checked.query.find.columns
     aggregates = [each for each in elements if isinstance(each, ast.FindAggregate)]
     if not aggregates or any(not each.known.is_weighable or each.args for each in aggregates):
         return frozenset()

@@ -118,6 +118,7 @@ TEXTS: Final = {
     "BasisInput.t": "As of this transaction number. A future one is BASIS_FUTURE.",
     "BasisInput.asOf": 'As of this instant: ISO-8601 (UTC without an offset) or EDN, e.g. "2024-05-01T12:00:00Z".',
     "BasisInput.since": "Only datoms asserted after this transaction number, as Datomic's `since`.",
+    "BasisInput.sinceInstant": "Only datoms asserted after this instant, written as that of asOf.",
     "BasisInput.history": "All datoms ever asserted or retracted, as Datomic's `history`. The default is false.",
     # Answers
     "QueryResult": "The answer to a query.",

@@ -249,11 +249,11 @@ class Database:
         *,
         t: int | None = None,
         as_of: datetime | int | None = None,
-        since: int | None = None,
+        since: datetime | int | None = None,
         history: bool = False,
     ) -> Snapshot:
         """The database of a moment: after transaction t, or as of an instant or transaction, each by its number or,
-        as the fourth place of a pattern shows it, by its entity id.
+        as the fourth place of a pattern shows it, by its entity id. `since`: only what was asserted after that.
 
         Raises BASIS_FUTURE for a t not reached yet, ARG_INVALID for both or a negative one.
         """
@@ -262,6 +262,7 @@ class Database:
             raise invalid_argument("give t or asOf, not both")
         moment = as_of if t is None else t
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
+        since = now.as_of_instant(since) if isinstance(since, datetime) else since
         moment, since = numbered(moment), numbered(since)
         for name, number in (("t", moment), ("since", since)):
             if number is not None:

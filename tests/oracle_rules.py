@@ -12,7 +12,8 @@ from itertools import combinations
 from typing import Any
 
 from adalog.datalog import ast
-from adalog.datalog.values import identity
+from adalog.datalog.values import Keyword, identity
+from adalog.planner.scope.attribute_entities import with_attribute_entities
 from tests import oracle
 from tests.oracle import Derived, Row, TooMuchError, orderable, solve, unify
 from tests.oracle_aggregates import aggregate
@@ -28,11 +29,29 @@ class UnstratifiableError(Exception):
 
 def answer(query: ast.Query, default: Any, args: Sequence[Any]) -> list[tuple[Any, ...]]:
     """`oracle.answer` for a query with rules; `args` without the argument of `%`."""
+    query = _with_attribute_entities(query, default, args)
     program = Program(query.rules)
     where = tuple(program.linked(clause) for clause in query.where)
     program.prepare(called(where))
     inputs = tuple(each for each in query.inputs if not isinstance(each, ast.RulesInput))
     return oracle.answer(replace(query, where=where, inputs=inputs), default, args)
+
+
+def _with_attribute_entities(query: ast.Query, default: Any, args: Sequence[Any]) -> ast.Query:
+    """The planner's own reading of variables of attributes in other places, which `test_same_meaning` is about."""
+    given = iter(args)
+    sources: dict[str, Any] = {"$": default}
+    for slot in query.inputs:
+        if isinstance(slot, ast.BindingInput):
+            next(given, None)
+        elif isinstance(slot, ast.SourceInput) and slot.name != "$":
+            sources[slot.name] = next(given, None)
+
+    def is_ref(source: str, attribute: object) -> bool:
+        return isinstance(attribute, Keyword) and sources[source].types.get(attribute) == "ref"
+
+    relations = {name for name, source in sources.items() if not isinstance(source, oracle.Facts)}
+    return with_attribute_entities(query, relations, is_ref)
 
 
 @dataclass(frozen=True, eq=False)

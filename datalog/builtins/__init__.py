@@ -16,6 +16,7 @@ from adalog.datalog.builtins.composite import COMPOSITES, TUPLES
 from adalog.datalog.builtins.database import DATABASE
 from adalog.datalog.builtins.dates import DATES
 from adalog.datalog.builtins.formats import FORMATS
+from adalog.datalog.builtins.java import java_methods
 from adalog.datalog.builtins.mathematics import MATHEMATICS
 from adalog.datalog.builtins.membership import MEMBERSHIP
 from adalog.datalog.builtins.regex import LIKES, REGEXES, SPLIT
@@ -33,8 +34,10 @@ def _named() -> dict[str, Builtin]:
     named = {builtin.name: builtin for builtin in (*_CORE, *_STRINGS, *MATHEMATICS, *_OWN)}
     named |= {f"clojure.core/{builtin.name}": builtin for builtin in _CORE}
     named |= {f"clojure.string/{builtin.name}": builtin for builtin in _STRINGS}
-    named |= {f"clojure.math/{builtin.name}": builtin for builtin in MATHEMATICS}
-    return named
+    named |= {f"{space}/{builtin.name}": builtin for builtin in MATHEMATICS for space in ("clojure.math", "Math")}
+    named |= {f"Math/{name}": named[name] for name in ("abs", "min", "max")}
+    named |= {f"{space}/{builtin.name}": builtin for builtin in DATABASE for space in ("d", "datomic.api")}
+    return named | java_methods(named)
 
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType(_named())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NoReturn, Protocol
 
 from adalog.datalog.edn.writer import write
@@ -40,8 +41,8 @@ class DatabaseAccess(Protocol):
     def entid(self, entity: Value) -> int | None:
         """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
 
-    def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
-        """The transaction entities from `start` on and before `end`."""
+    def tx_ids(self, start: int | datetime | None, end: int | datetime | None) -> tuple[int, ...]:
+        """The transaction entities from `start` on and before `end`: numbers, entities or instants."""
 
     def tx_data(self, transaction: int) -> tuple[tuple[Value, ...], ...]:
         """The datoms of one transaction as [e a v tx added]."""

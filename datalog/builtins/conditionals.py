@@ -1,6 +1,6 @@
 """Calls that evaluate only those of their arguments that they need; only nil and false are false.
 
-The engine evaluates them column by column (`executor/extenders/conditionals.py`).
+The engine evaluates them column by column (`executor/expressions/conditionals.py`).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 
 from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
@@ -57,8 +58,8 @@ def _missing(database: DatabaseAccess, *args: Value) -> bool:
 def _tx_ids(database: DatabaseAccess, start: Value, end: Value) -> Value:
     """The transactions from start on and before end; nil is no bound."""
     for bound in (start, end):
-        if bound is not None and type(bound) is not int:
-            refuse_type("tx-ids", (start, end), bound, "transaction numbers, transaction ids or nil")
+        if bound is not None and type(bound) is not int and not isinstance(bound, datetime):
+            refuse_type("tx-ids", (start, end), bound, "transaction numbers, transaction ids, instants or nil")
     return tuple(database.tx_ids(start, end))
 
 

@@ -17,7 +17,7 @@ from adalog.datalog.edn import scalars as edn_scalars
 from adalog.datalog.edn.brackets import forgotten
 from adalog.datalog.edn.form import Form, Lines
 from adalog.datalog.edn.languages import other_language
-from adalog.datalog.edn.outline import OPENING, TOKEN, Node, is_prefix, read_outline
+from adalog.datalog.edn.outline import DROPPING, OPENING, TOKEN, Node, is_prefix, read_outline
 from adalog.datalog.edn.scalars import MAX_DIGITS as MAX_DIGITS
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.edn.writer import shown
@@ -48,8 +48,8 @@ DEFAULT = Limits()
 def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value:
     r"""The one value that the text holds.
 
-    With `clojure` the reader also takes what queries copied from Clojure have: a quote before a form, which is
-    dropped, and regular expressions `#"\d+"`, which are strings. Raises EdnError.
+    With `clojure` the reader also takes what queries copied from Clojure have: a quote before a form and metadata,
+    `^String`, which are dropped, and regular expressions `#"\d+"`, which are strings. Raises EdnError.
     """
     try:
         return _read(text, limits, clojure)
@@ -73,11 +73,11 @@ def _read(text: str, limits: Limits, clojure: bool) -> Value:
             value = known.get(token, known)
             if value is known:
                 first = token[0]
-                if first in "[({" or (first in "#'" and (token == "#{" or is_prefix(token))):
+                if first in "[({" or (first in "#'^" and (token == "#{" or is_prefix(token))):
                     if len(stack) >= limits.depth:
                         _too_deep(text, index, limits)
                     stack.append((opener, items, opened))
-                    opener, items, opened, prefixed = token, [], index, first in "#'" and is_prefix(token)
+                    opener, items, opened, prefixed = token, [], index, first in "#'^" and is_prefix(token)
                     if prefixed:
                         _check_prefix(token, clojure, tokens, index)
                     continue
@@ -98,7 +98,7 @@ def _read(text: str, limits: Limits, clojure: bool) -> Value:
                 prefix, index = opener, opened
                 opener, items, opened = stack.pop()
                 prefixed = is_prefix(opener)
-                if prefix == "#_":
+                if prefix in DROPPING:
                     break
                 value = value if prefix == "'" else edn_scalars.tagged(prefix, value)
                 items.append(value)
@@ -206,6 +206,9 @@ def _check_prefix(token: str, clojure: bool, tokens: Sequence[str], index: int) 
             raise Malformed(f"a string is written in double quotes, as in {write(written)}")
         if not clojure:
             raise Malformed("a quote ' is read in queries only; leave it out")
+    elif token == "^":
+        if not clojure:
+            raise Malformed(_unexpected(token))
     elif token != "#_":
         edn_scalars.check_tag(token)
 

@@ -33,9 +33,13 @@ _LOOK = 1024
 OPENING: Mapping[str, str] = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 
 
+DROPPING = frozenset(("#_", "^"))
+"""Prefixes that leave out the form after them."""
+
+
 def is_prefix(token: str) -> bool:
-    """Whether the token belongs to the form after it: a tag, a discard `#_`, a quote."""
-    return token == "'" or (token[:1] == "#" and token[1:2] not in ("", "{", "#", '"'))
+    """Whether the token belongs to the form after it: a tag, a discard `#_`, a quote, metadata `^String`."""
+    return token in ("'", "^") or (token[:1] == "#" and token[1:2] not in ("", "{", "#", '"'))
 
 
 class Node:
@@ -82,7 +86,7 @@ def read_outline(text: str, upto: int | None = None, within: int | None = None) 
         while stack and is_prefix(stack[-1][1]):
             node = Node(inner.offset, node.children)
             inner, prefix = stack.pop()
-            if prefix == "#_":
+            if prefix in DROPPING:
                 break
             inner.children.append(node)
     return whole

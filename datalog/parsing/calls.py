@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from adalog.datalog import ast
@@ -37,10 +37,11 @@ _OF_PATTERNS = {
 
 @dataclass(frozen=True)
 class CallParser:
-    """`source` and `term` read arguments that are no calls."""
+    """`source` and `term` read arguments that are no calls. `logs`: the variables that are sources."""
 
     source: Callable[[Form], ast.Source]
     term: Callable[[Form], ast.Term]
+    logs: frozenset[str] = frozenset()
 
     def call(self, form: Form) -> ast.Expression:
         """A call with the calls within it."""
@@ -66,7 +67,7 @@ class CallParser:
         return ast.Expression(name, args, position=form.position)
 
     def _argument(self, form: Form, name: str, *, needs_database: bool) -> ast.Argument:
-        if is_source(form):
+        if is_source(form) or (is_symbol(form) and form.value.name in self.logs):
             if not needs_database:
                 raise invalid(form, f"({name} …) takes no source")
             return self.source(form)
@@ -104,6 +105,22 @@ class CallParser:
             else:
                 args.append(self._argument(each, "case", needs_database=False))
         return tuple(args)
+
+
+def log_variables(forms: Iterable[Form]) -> frozenset[str]:
+    """The variables that clauses take for Datomic's log, `(tx-ids ?log ?from ?to)`, which is a source here."""
+    found: set[str] = set()
+    waiting = list(forms)
+    while waiting:
+        items = waiting.pop().items
+        if len(items) > 2 and items[0].value in _OF_LOG and len(items) == _OF_LOG[items[0].value] + 2:
+            found.update(each.value.name for each in items[1:2] if is_variable(each))
+        waiting += items
+    return frozenset(found)
+
+
+_OF_LOG = {Symbol(name): BUILTINS[name].min_args for name in ("tx-ids", "tx-data")}
+"""The numbers of their arguments besides the source."""
 
 
 def _usage(name: str) -> str:

@@ -27,7 +27,7 @@ from adalog.datalog.parsing.forms import (
     variable,
 )
 from adalog.datalog.parsing.inputs import parse_binding
-from adalog.datalog.parsing.nested import NAMES, ParseInner, check_binding, nested_call
+from adalog.datalog.parsing.nested import NAMES, ParseInner, check_binding, nested_call, no_inner
 from adalog.datalog.values import Keyword, Symbol
 from adalog.datalog.watched import look
 
@@ -39,13 +39,15 @@ _PLACES = "[entity attribute value tx added?]"
 class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
     are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
-    it cannot call; None while they are not known. `taken`: the names of rules that are variables here."""
+    it cannot call; None while they are not known. `taken`: the names of rules that are variables here.
+    `logs`: the variables that are sources."""
 
     sources: frozenset[str]
-    inner: ParseInner
-    rules: Mapping[str, int] | None
+    inner: ParseInner = no_inner
+    rules: Mapping[str, int] | None = None
     outer_rules: frozenset[str] | None = frozenset()
     taken: frozenset[str] = frozenset()
+    logs: frozenset[str] = frozenset()
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -74,7 +76,7 @@ class ClauseParser:
 
     # Patterns and calls
 
-    def _source(self, form: Form) -> ast.Source:
+    def source(self, form: Form) -> ast.Source:
         if form.value.name not in self.sources:
             hint = nearest(form.value.name, self.sources)
             raise unknown(form, f"no source {form.value.name} is in :in{hint}; add it there")
@@ -109,7 +111,7 @@ class ClauseParser:
         items = form.items
         source = ast.Source("$")
         if is_source(items[0]):
-            source = self._source(items[0])
+            source = self.source(items[0])
             items = items[1:]
             if not items:
                 raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
@@ -119,7 +121,7 @@ class ClauseParser:
             raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
         if len(items) > 5 and source.name == "$":
             raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}{_instead(items)}")
-        terms = tuple(self._term(item, place) for place, item in enumerate(items))
+        terms = tuple(self.term(item, place) for place, item in enumerate(items))
         if len(terms) > 3 and source.name == "$" and _is_no_transaction(terms[3]):
             written = [shown(each) for each in items[:4]]
             condition = instead_of_operator(*written) if is_symbol(items[2]) else ""
@@ -131,7 +133,7 @@ class ClauseParser:
             )
         return ast.Pattern(source, terms, position=form.position)
 
-    def _term(self, form: Form, place: int | None = None) -> ast.Term:
+    def term(self, form: Form, place: int | None = None) -> ast.Term:
         """`place`: where in a pattern; a vector in the places of entity and value may be a lookup ref."""
         if is_symbol(form):
             if form.value.name == "_":
@@ -172,7 +174,7 @@ class ClauseParser:
             raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
         if name in (self.rules or ()) and name not in BUILTINS:
             raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
-        read = CallParser(self._source, self._term).call(call)
+        read = CallParser(self.source, self.term, self.logs).call(call)
         if not rest:
             return ast.Predicate(read.name, read.args, position=form.position)
         return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
@@ -180,7 +182,7 @@ class ClauseParser:
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
         if not rest:
             raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
-        query, args = nested_call(call, self.inner, self._source, self._term)
+        query, args = nested_call(call, self.inner, self.source, self.term)
         binding = parse_binding(rest[0], "a binding")
         check_binding(query, binding, rest[0])
         return ast.Function("q", args, binding, query, position=form.position)
@@ -191,7 +193,7 @@ class ClauseParser:
         items = form.items
         source = None
         if is_source(items[0]):
-            source = self._source(items[0])
+            source = self.source(items[0])
             items = items[1:]
         if not items or not is_symbol(items[0]):
             raise invalid(form, f"a clause in parentheses is (or …), (not …), (and …), not {shown(form)}")
@@ -218,7 +220,7 @@ class ClauseParser:
             raise self._no_rule(form, head)
         if self.rules is not None and len(rest) != self.rules[name]:
             raise unknown(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
-        args = tuple(self._term(each, 0) for each in rest)
+        args = tuple(self.term(each, 0) for each in rest)
         return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
 
     def _no_rule(self, form: Form, head: Form) -> AdalogError:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
+from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.foreign_names import instead_of_aggregate
-from adalog.datalog.parsing.forms import Form, constant, invalid, is_source, is_symbol, is_variable, shown, variable
+from adalog.datalog.parsing.columns import ColumnReader, is_aggregated, is_known_call
+from adalog.datalog.parsing.forms import Form, invalid, is_call, is_source, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.pull import parse_pull
 from adalog.datalog.values import Keyword, Symbol
 
 
-def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -> ast.Find:
+def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None, reader: ColumnReader) -> ast.Find:
     """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`.
 
     In a map form `[?a ...]` may stand without further brackets. `forms` are one or more.
@@ -45,97 +46,38 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -
             raise invalid(form, f"a section begins with a colon: write :{form.value.name.lower()}")
         if _is("pull", form) and after.kind == "list":
             raise invalid(form, f"the name stands within the brackets: (pull {shown(after)[1:]}")
-    parsed = tuple(_element(form) for form in elements)
-    return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=forms[0].position)
+    columns: dict[str, ast.FindColumn] = {}
+    parsed = tuple(_element(form, reader, columns) for form in elements)
+    labels = {element.label for element in parsed}
+    hidden = tuple(each for label, each in columns.items() if label not in labels)
+    named = _parse_keys(keys, len(parsed), shape)
+    return ast.Find(parsed, shape, named, hidden, position=forms[0].position)
 
 
 def _is_clause(form: Form) -> bool:
-    return form.kind == "vector" or (form.kind == "list" and not is_aggregate(form))
+    calls = is_known_call(form) and not any(each.kind == "vector" for each in form.items)
+    return form.kind == "vector" or (form.kind == "list" and not calls)
 
 
 def _is(name: str, form: Form) -> bool:
     return is_symbol(form) and form.value.name == name
 
 
-def is_aggregate(form: Form) -> bool:
-    """`(count ?x)`, or a pull, rather than a list of variables."""
-    if form.kind != "list" or not form.items or not is_symbol(form.items[0]):
-        return False
-    return form.items[0].value.name in (*FIND_AGGREGATES, "pull")
-
-
-def _element(form: Form) -> ast.FindElement:
+def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]) -> ast.FindElement:
     if is_variable(form):
         return ast.FindVar(variable(form))
-    if form.kind == "list" and form.items and is_symbol(form.items[0]):
-        return _aggregate(form)
-    wanted = "variables, aggregates and pulls: ?x, (count ?x) or (pull ?e [*])"
+    if is_call(form):
+        name = form.items[0].value.name
+        if name == "pull":
+            return _pull(form)
+        if name in FIND_AGGREGATES or len(form.items) == 1 or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
+            return reader.aggregate(form)
+        if not is_aggregated(form):
+            return ast.FindVar(reader.value(form))
+        expression = reader.grouped(form, hidden)
+        return ast.FindExpression(expression, write(form.value), position=form.position)
+    wanted = "variables, calls, aggregates and pulls: ?x, (inc ?x), (count ?x) or (pull ?e [*])"
     raise invalid(form, f":find takes {wanted}, not {shown(form)}")
-
-
-def _aggregate(form: Form) -> ast.FindElement:
-    head, *rest = form.items
-    name = head.value.name
-    if name == "pull":
-        return _pull(form)
-    known = AGGREGATES.get(name)
-    if known is None or not known.in_find:
-        raise invalid(head, _no_aggregate(form, name))
-    if rest and rest[-1].kind == "list" and rest[-1].items and is_symbol(rest[-1].items[0]):
-        rest = [*rest[:-1], *rest[-1].items]
-    if len(rest) == 2 and is_symbol(rest[0]) and f"{name}-{rest[0].value.name}" in FIND_AGGREGATES:
-        raise invalid(form, f"write ({name}-{shown(rest[0])} {shown(rest[1])})")
-    if known.of_pairs:
-        return paired(form)
-    if len(rest) == 1 and _is("*", rest[0]):
-        raise invalid(rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]")
-    if not rest or not is_variable(rest[-1]):
-        raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
-    constants = rest[:-1]
-    if not known.min_args <= len(constants) <= known.max_args:
-        takes = f"({name} ?x)" if known.max_args == 0 else f"({name} n ?x)"
-        raise invalid(form, f"{shown(form)} has the wrong number of arguments; write {takes}")
-    for each in constants:
-        if type(each.value) is not int or each.value < 0 or each.kind != "atom":
-            raise invalid(each, f"({name} n ?x) takes a whole number for n, not {shown(each)}")
-    return ast.FindAggregate(name, tuple(map(constant, constants)), variable(rest[-1]), position=form.position)
-
-
-def paired(form: Form) -> ast.FindAggregate:
-    """`(min-by ?cost ?path)`: over a variable that `pair_clauses` binds to pairs."""
-    name, *rest = form.items
-    if len(rest) != 2 or not all(map(is_variable, rest)):
-        example = f"({shown(name)} ?cost ?path)"
-        raise invalid(form, f"{shown(form)}: {shown(name)} takes what it compares and what it gives: {example}")
-    # No symbol has a space in it, so that no variable of the query is meant.
-    pair = ast.Var(" ".join(map(shown, rest)), position=rest[0].position)
-    return ast.FindAggregate(name.value.name, (), pair, position=form.position)
-
-
-def pair_clauses(places: Iterable[object]) -> tuple[ast.Function, ...]:
-    """What binds the pairs of aggregates that take two variables."""
-    pairs = [each.var for each in places if isinstance(each, ast.FindAggregate) and each.known.of_pairs]
-    return tuple(
-        ast.Function(
-            "tuple",
-            tuple(ast.Var(name, position=pair.position) for name in pair.name.split(" ")),
-            ast.ScalarBinding(pair),
-            position=pair.position,
-        )
-        for pair in dict.fromkeys(pairs)
-    )
-
-
-def _no_aggregate(form: Form, name: str) -> str:
-    if name == "*" and len(form.items) == 1:
-        return "an aggregate takes a variable within its brackets: (count ?e) for the entities of [?e :person/name]"
-    if name.startswith("?"):
-        written = shown(form)[1:]
-        return f"the name of an aggregate stands within its brackets: (count {written}, not count({written}"
-    if name in BUILTINS:
-        written = shown(form)
-        return f"{name} is a function, not an aggregate: bind it in :where, [{written} ?value], and find ?value"
-    return f"there is no aggregate {name}{instead_of_aggregate(name)}"
 
 
 def _pull(form: Form) -> ast.FindPull:

@@ -13,8 +13,7 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.hints import nearest, proposed
 
 GROUPS: Final = (
-    "a condition on a group needs a rule with an aggregate: :rules [[(busy ?u (count ?i)) [?i :issue/owner ?u]]], "
-    "then (busy ?u ?n) [(> ?n 1)] in :where"
+    "a condition on a group stands in :having, as in [:find ?u (count ?i) :having [(> (count ?i) 1)] :where …]"
 )
 """What HAVING is here."""
 
@@ -23,7 +22,7 @@ _BUILTINS: Final = {
     "ilike similarto glob": 'write like, after lower-case where the case is not to count: [(like ?text "Fix%")]',
     "regex regexp regexpmatch regexplike rematch rlike match matches test": "a regular expression is searched with "
     're-find, and compared with the whole text by re-matches: [(re-find #"^a" ?text)]',
-    "contains contain has search fulltext": "a part of a text is asked for "
+    "contains contain has search": "a part of a text is asked for "
     'with includes?, a member of a set with contains?: [(includes? ?text "part")]',
     "position strpos charindex instr": "write index-of, which counts from 0",
     "isin oneof anyof elementof": "write in, as in [(in ?x [1 2])]",
@@ -92,6 +91,13 @@ _BUILTINS: Final = {
     "pull pullmany": "a pull stands in :find: [:find (pull ?e [*]) …]",
     "asof since history": "a past state is the basis of the request, or a second source of :in",
     "random rand-int rand-nth": "(rand ?x) and (sample 3 ?x) choose in :find",
+    "fulltext textsearch wildcardtextsearch lucenetextsearch": "there is no index of words; a part of a text is "
+    'found by a pattern and [(includes? ?text "word")], or re-find',
+    "vecneighbors vecsearch embeddingneighbors idocmatch": "there is no such index; the application finds the "
+    "entities and passes them in :in $ [?e ...]",
+    "getattr": "write a pattern: [?e :person/name ?name]",
+    "getstartvalidtime getendvalidtime": "there is one time, of transactions: [?e :person/name _ ?tx] "
+    "[?tx :db/txInstant ?when]",
     "map filter reduce apply fn let some-> -> ->>": "calls take values and calls, and no functions: (str (inc ?x))",
     "regexpreplace replaceall resub gsub": 'write re-replace, as in [(re-replace ?text #"a+" "b") ?new]',
     "stringsplit splitpart": 'write split, as in [(split ?text #",") ?parts]',
@@ -115,6 +121,8 @@ USAGES: Final[Mapping[str, str]] = {
 """Calls of the built-ins whose number of arguments is often wrong."""
 
 _AGGREGATES: Final = {
+    "minheap": "the least values are (min 3 ?x)",
+    "maxheap": "the greatest values are (max 3 ?x)",
     "average mean": "write avg",
     "total": "write sum",
     "std stdev stddevpop": "write stddev",
@@ -129,13 +137,13 @@ _SECTIONS: Final = {
     "select return project columns": "what is returned stands in :find",
     "from using": "the database is $, which needs no mention; other sources stand in :in",
     "join match": "patterns of :where are joined by the variables that they share",
-    "having": GROUPS,
     "filter and": "conditions stand in :where, as in [(> ?x 3)]",
     "or not": "this is a clause of :where, in round brackets: (or …), (not …)",
     "groupby group": "rows are grouped by the other variables of :find",
     "order sort sortby": "write :order-by [[?x :desc]]",
     "skip": "write :offset 20",
     "first take top": "write :limit 10",
+    "full-results?": "whole entities are [:find (pull ?e [*]) :where …]",
     "args params inputs": "arguments are named in :in, as in :in $ ?x, and sent as args",
     "query": "send its value alone, and the arguments as args",
     "pull": "a pull stands in :find: [:find (pull ?e [*]) :where …]",
@@ -143,6 +151,16 @@ _SECTIONS: Final = {
     "asof since history basis": "a past state is the basis of the request",
     "explain": "the plan is shown by the field explain, and by adalog explain",
 }
+
+
+_NO_FUNCTIONS: Final = (
+    "; a query calls no functions of the application: say it by clauses or a rule, or compute it before and pass "
+    "the results in :in"
+)
+_APIS: Final = frozenset(
+    {"d", "datomic.api", "datomic.client.api", "datascript.core", "datalevin.core", "xt", "crux"}
+)
+"""What the functions of other databases are called by."""
 
 
 def _key(name: str) -> str:
@@ -164,11 +182,17 @@ def _advice(table: int, name: str) -> str:
 
 def instead_of_builtin(name: str) -> str:
     """What to write for a built-in that is not there, as the end of a message, or nothing."""
+    if name.startswith("?"):
+        return _NO_FUNCTIONS
     local = name.removeprefix(".")
     if "/" in local[1:-1]:
-        local = local.rpartition("/")[2]
+        space, _, local = local.rpartition("/")
         if local in BUILTINS:
             return proposed(local)
+        if local == "filter" and space in _APIS:
+            return "; a source is a database or a list: write the condition of the filter as clauses, or as a rule"
+        if space not in _APIS and _advice(0, local) == "":
+            return _NO_FUNCTIONS
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
@@ -186,6 +210,8 @@ def instead_of_operator(entity: str, attribute: str, operator: str, operand: str
 
 def instead_of_aggregate(name: str) -> str:
     """The same for an aggregate."""
+    if "/" in name or name == "aggregate":
+        return "; a query calls no functions of the application: find (distinct ?x), and compute from that"
     return _advice(1, name) or nearest(name, FIND_AGGREGATES)
 
 

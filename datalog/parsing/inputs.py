@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
@@ -10,12 +10,12 @@ from adalog.datalog.names import targets
 from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown, variable
 
 
-def written_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
-    """The inputs as they are written."""
+def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
+    """The inputs as they are written. `logs`: the variables that calls take for a source."""
     inputs: list[ast.Input] = []
     seen: set[str] = set()
     for form in forms:
-        if is_source(form):
+        if is_source(form) or (is_symbol(form) and form.value.name in logs):
             each: ast.Input = ast.SourceInput(form.value.name, position=form.position)
             names = [(form.value.name, form.position)]
         elif is_symbol(form) and form.value.name == "%":
@@ -33,9 +33,9 @@ def written_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
     return tuple(inputs)
 
 
-def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
+def parse_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
     """The inputs in order; the default source comes first, whether or not it was written."""
-    inputs = written_inputs(forms)
+    inputs = written_inputs(forms, logs)
     default = next((each for each in inputs if isinstance(each, ast.SourceInput) and each.name == "$"), None)
     if default is None:
         return (ast.SourceInput("$"), *inputs)

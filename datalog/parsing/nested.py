@@ -25,6 +25,13 @@ class Inner:
 
 
 ParseInner = Callable[[Form], Inner]
+
+
+def no_inner(form: Form) -> Inner:
+    """For places where no query may stand."""
+    raise invalid(form, "a query within the query is a clause of its own")
+
+
 Argument = Callable[[Form], ast.Term | ast.Source]
 
 

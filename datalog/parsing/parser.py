@@ -6,18 +6,28 @@ is wrong and says what would be right.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.edn import read_form, write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in, targets
+from adalog.datalog.parsing.calls import CallParser, log_variables
 from adalog.datalog.parsing.clauses import ClauseParser, taken_names
-from adalog.datalog.parsing.find import check_pulls, is_aggregate, pair_clauses, parse_find
+from adalog.datalog.parsing.columns import (
+    ColumnReader,
+    is_aggregated,
+    is_known_call,
+    read_having,
+    skipping_nil,
+    with_columns,
+)
+from adalog.datalog.parsing.find import check_pulls, parse_find
 from adalog.datalog.parsing.foreign_names import instead_of_section
-from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown, unquoted, variable
+from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
 from adalog.datalog.parsing.nested import Inner
 from adalog.datalog.parsing.rules import read_rules, rule_forms
@@ -25,7 +35,7 @@ from adalog.datalog.values import Keyword, is_long
 
 _NAMING = ("keys", "strs", "syms")
 _NUMBERS = ("limit", "offset", "timeout")
-SECTIONS = ("find", *_NAMING, "with", "in", "where", "rules", "order-by", *_NUMBERS)
+SECTIONS = ("find", *_NAMING, "with", "in", "where", "rules", "having", "order-by", *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +69,12 @@ def _parse(
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
-    find = parse_find(sections["find"].forms, _keys(sections))
-    inputs = parse_inputs(_forms(sections, "in"))
+    written = written_inputs(_forms(sections, "in"))
+    places = ClauseParser(frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput)))))
+    reader = ColumnReader(CallParser(places.source, places.term))
+    find = parse_find(sections["find"].forms, _keys(sections), reader)
+    logs = log_variables(_forms(sections, "where"))
+    inputs = parse_inputs(_forms(sections, "in"), logs)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
@@ -70,29 +84,39 @@ def _parse(
     rule_set = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
     names = None if rule_set.arity is None else frozenset(rule_set.arity)
-    shown_forms = (each for name in ("where", "find", "in", "with", "order-by") for each in _forms(sections, name))
+    using = ("where", "find", "in", "with", "having", "order-by")
+    shown_forms = (each for name in using for each in _forms(sections, name))
     clauses = ClauseParser(
         sources,
         lambda form: _inner(form, found if complete else None, refusal, names),
         rule_set.arity,
         outer_rules,
         taken_names(tuple(shown_forms), rule_set.arity or {}),
+        logs,
     )
-    where = (*map(clauses.clause, _forms(sections, "where")), *pair_clauses(find.elements))
+    with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
+    where = [clauses.clause(each) for each in _forms(sections, "where")]
+    apart = tuple(each for name, each in reader.apart.items() if name not in {known.name for known in with_})
+    having, early, find = read_having(_forms(sections, "having"), reader, find, (*with_, *apart))
+    order_by, find = _order_by(sections, find, reader, (*with_, *apart))
     rule_set.check(where)
+    bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
+    given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
+    find = skipping_nil(find, given_names)
     query = ast.Query(
         find=find,
-        with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
+        with_=(*with_, *apart),
         inputs=inputs,
-        where=where,
-        order_by=_order_by(sections, find),
+        where=(*where, *reader.functions.values(), *early),
+        order_by=order_by,
         limit=_row_number(sections, "limit", inputs),
         offset=_row_number(sections, "offset", inputs) or 0,
         timeout_ms=_number(sections, "timeout"),
         rules=rule_set.rules,
+        having=having,
         text=text,
     )
-    _check_bound(query)
+    _check_bound(query, where, reader)
     check_pulls(query.find, query.inputs)
     return query
 
@@ -101,7 +125,8 @@ def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
     gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)
-    written = written_inputs(_forms(_sections(form), "in"))
+    sections = _sections(form)
+    written = written_inputs(_forms(sections, "in"), log_variables(_forms(sections, "where")))
     asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
     if asked is not None and refusal:
         raise AdalogError(Code.QUERY_INVALID, refusal, asked.position)
@@ -129,7 +154,7 @@ def _sections_of_map(form: Form) -> _Sections:
     sections: dict[str, _Section] = {}
     for key, value in zip(form.items[::2], form.items[1::2], strict=True):
         name = _section_name(key, sections)
-        single = name in _NUMBERS or (name == "find" and is_aggregate(value))
+        single = name in _NUMBERS or (name in ("find", "having") and is_known_call(value))
         several = value.kind in ("vector", "list") and not single
         sections[name] = _Section(key, list(value.items) if several else [value])
     return sections
@@ -139,7 +164,7 @@ def _sections_of_list(form: Form) -> _Sections:
     sections: dict[str, _Section] = {}
     section: _Section | None = None
     for item in form.items:
-        if isinstance(item.value, Keyword):
+        if isinstance(item.value, Keyword) and not _names_element(item, section):
             name = _section_name(item, sections, section)
             section = sections[name] = _Section(item, [])
         elif section is None:
@@ -150,9 +175,14 @@ def _sections_of_list(form: Form) -> _Sections:
         else:
             section.forms.append(item)
     match sections.get("order-by"):
-        case _Section(key, [given]) if given.kind in ("vector", "list") and not is_aggregate(given):
+        case _Section(key, [given]) if given.kind in ("vector", "list") and not is_known_call(given):
             sections["order-by"] = _Section(key, list(given.items))
     return sections
+
+
+def _names_element(item: Form, section: _Section | None) -> bool:
+    """Whether a keyword is a name of `:keys`, `:keys :name :age`, and begins no section."""
+    return section is not None and section.key.value.name in _NAMING and item.value.name not in SECTIONS
 
 
 def _section_name(key: Form, known: _Sections, before: _Section | None = None) -> str:
@@ -174,8 +204,6 @@ def _section_name(key: Form, known: _Sections, before: _Section | None = None) -
 def _instead(name: str, before: _Section | None) -> str:
     """What to write for a section that is not there."""
     section = "" if before is None else before.key.value.name
-    if section in _NAMING:
-        return f"; :{section} takes names without a colon, as in :{section} {name}"
     if section == "order-by" and name in ("asc", "desc"):
         last = shown(before.forms[-1]) if before is not None and before.forms else "?x"
         return f"; the direction stands with its variable: :order-by [[{last} :{name}]]"
@@ -224,8 +252,14 @@ def _row_number(sections: _Sections, name: str, inputs: Sequence[ast.Input]) -> 
     return _number(sections, name)
 
 
-def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
-    """A direction belongs to the term before it, or stands in a vector with it: `[?x ?y :desc [?z :asc]]`."""
+def _order_by(
+    sections: _Sections, find: ast.Find, reader: ColumnReader, with_: Sequence[ast.Var]
+) -> tuple[tuple[ast.OrderKey, ...], ast.Find]:
+    """A direction belongs to the term before it, or stands in a vector with it: `[?x ?y :desc [?z :asc]]`.
+
+    Returns the find spec with the columns that terms are computed from."""
+    reader.section = ":order-by"
+    columns: dict[str, ast.FindColumn] = {}
     keys: list[ast.OrderKey] = []
     directed = True
     for form in _forms(sections, "order-by"):
@@ -237,13 +271,13 @@ def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
         elif form.kind == "vector":
             if len(form.items) not in (1, 2):
                 raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
-            key = _order_key(form.items[0], find)
+            key = _order_key(form.items[0], find, reader, columns)
             keys.append(replace(key, descending=any(map(_descends, form.items[1:]))))
             directed = True
         else:
-            keys.append(_order_key(form, find))
+            keys.append(_order_key(form, find, reader, columns))
             directed = False
-    return tuple(keys)
+    return tuple(keys), with_columns(find, columns, with_, reader)
 
 
 _DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
@@ -257,8 +291,10 @@ def _descends(direction: Form) -> bool:
     return _DIRECTIONS[direction.value]
 
 
-def _order_key(form: Form, find: ast.Find) -> ast.OrderKey:
-    """`?x`, an aggregate as :find has it, or the number of a column."""
+def _order_key(
+    form: Form, find: ast.Find, reader: ColumnReader, columns: dict[str, ast.FindColumn]
+) -> ast.OrderKey:
+    """`?x`, a call, or the number of a column. `columns`: takes those that it is computed from."""
     elements = find.elements
     if is_long(form.value):
         if not 1 <= form.value <= len(elements):
@@ -267,12 +303,17 @@ def _order_key(form: Form, find: ast.Find) -> ast.OrderKey:
         return ast.OrderKey(ast.Var(elements[form.value - 1].label, position=form.position))
     pulled = (element.var.name for element in elements if isinstance(element, ast.FindPull))
     names = {*(element.label for element in elements), *pulled}
-    if is_aggregate(form):
-        label = write(form.value)
-        if label not in names:
-            hint = nearest(label, names)
-            raise invalid(form, f":order-by takes the aggregates of :find, and {label} is not there{hint}")
-        return ast.OrderKey(ast.Var(label, position=form.position))
+    if is_call(form):
+        asked = ast.Var(write(form.value), position=form.position)
+        if asked.name in names:
+            return ast.OrderKey(asked)
+        if not is_aggregated(form):
+            return ast.OrderKey(reader.value(form), outside=True)
+        if form.items[0].value.name in FIND_AGGREGATES:
+            column = reader.aggregate(form, in_find=False)
+            columns.setdefault(column.label, column)
+            return ast.OrderKey(asked, by=asked)
+        return ast.OrderKey(asked, by=reader.grouped(form, columns, find))
     if is_symbol(form) and form.value.name in _DIRECTION_NAMES:
         raise invalid(form, f"the direction stands after its variable, as in [[?x :{form.value.name}]]")
     asked = _variable(form, ":order-by")
@@ -295,12 +336,14 @@ def _dotted(name: str, known: Collection[str]) -> str:
     return f"; an attribute is bound in :where: [{entity} :…/{attribute} ?{attribute}]"
 
 
-def _check_bound(query: ast.Query) -> None:
-    """What :find, :with and :order-by ask for must occur in :where or :in."""
+def _check_bound(query: ast.Query, where: Iterable[ast.Clause], reader: ColumnReader) -> None:
+    """What :find, :with and :order-by ask for must occur in :where or :in. `where`: as it is written."""
     given = (targets(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
     known = {each.name for bound in given for each in bound if isinstance(each, ast.Var)}
-    known.update(names_in(query.where, inside_not=True))
-    asking = [(each.var, ":find") for each in query.find.elements] + [(each, ":with") for each in query.with_]
+    known.update(names_in(where, inside_not=True))
+    asking = list(reader.mentioned.values())
+    known.update(reader.functions)
+    asking += [(each.var, ":find") for each in query.find.columns] + [(each, ":with") for each in query.with_]
     asking += [(each.var, ":order-by") for each in query.order_by if each.outside]
     for asked, section in asking:
         if asked.name not in known:

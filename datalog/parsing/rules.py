@@ -15,7 +15,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import called, names_in
 from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser, taken_names
-from adalog.datalog.parsing.find import pair_clauses, paired
+from adalog.datalog.parsing.columns import pair_clauses, paired
 from adalog.datalog.parsing.forms import Form, UnknownNameError, invalid, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.nested import ParseInner
 from adalog.datalog.values import Keyword

@@ -7,14 +7,14 @@ group, on decoded values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog.aggregates import Reduction, aggregate
-from adalog.datalog.ast import FindAggregate, FindElement
+from adalog.datalog.ast import FindAggregate, FindColumn
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
@@ -24,7 +24,7 @@ from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_DOUBLE, TAG_FLOAT, tags_of
 
 # Sums of longs below this cannot wrap around.
 _EXACT = 1 << 62
@@ -53,7 +53,7 @@ class Groups:
     cancel: Cancel
 
 
-def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
+def aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel) -> list[Column]:
     """One code column for each find element, a row for each group; none where there are no tuples. What it needs is
     drawn from the query's budget before it is made."""
     if not rows.size:
@@ -63,7 +63,7 @@ def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, ca
         return _aggregated(rows, elements, values, cancel)
 
 
-def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
+def _aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel) -> list[Column]:
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if plain:
         group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
@@ -86,13 +86,34 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
+    if element.may_be_nil:
+        return _without_nil(replace(element, may_be_nil=False), codes, groups)
+    if element.reduction is Reduction.COUNT:
+        return _longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
     if element.reduction is Reduction.COUNT_DISTINCT:
+        if (codes == NIL).any():
+            return _without_nil(element, codes, groups)
         with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
             _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
     quick = _on_longs(element, codes, groups)
+    if quick is None and (codes == NIL).any():
+        return _without_nil(element, codes, groups)
     quick = _on_doubles(element, codes, groups) if quick is None else quick
     return _by_values(element, codes, groups) if quick is None else quick
+
+
+def _without_nil(element: FindAggregate, codes: Column, groups: Groups) -> Column:
+    """The aggregate of the values that are not nil."""
+    there = codes != NIL
+    if there.all():
+        return _one(element, codes, groups)
+    found = np.full(groups.count, groups.values.intern(element.known.of_nothing), np.int64)
+    if there.any():
+        has, group = np.unique(groups.group[there], return_inverse=True)
+        few = Groups(group.astype(np.int64), groups.weight[there], len(has), groups.values, groups.cancel)
+        found[has] = _one(element, codes[there], few)
+    return found
 
 
 def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:

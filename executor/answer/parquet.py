@@ -9,19 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.datalog.durations import Duration
 from adalog.datalog.edn import write
 from adalog.executor.answer.result import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch
 from adalog.store.values.decimals import DecimalDigits, digits_among
+from adalog.store.values.layout import NIL
 
 _AT_ONCE: Final = 1 << 18
 _DECIMAL: Final = "bigdec"
@@ -90,10 +90,11 @@ def write_part(
 
 
 def _kind(codes: Column, values: Scratch) -> str:
-    kind = type_of(codes)
+    kind = type_of(codes[codes != NIL])
     if kind != _DECIMAL:
         return kind
-    digits = digits_among(values.decode_many(np.unique(codes)))
+    distinct = np.unique(codes)
+    digits = digits_among(values.decode_many(distinct[distinct != NIL]))
     return "any" if digits.type is None else f"{_DECIMAL} {digits.whole} {digits.fraction}"
 
 
@@ -114,15 +115,19 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         return pa.array(values.decode_many(distinct), _arrow_type(kind)).take(pa.array(index))
     wanted = _TYPES.get(kind)
     if wanted is None:
-        return pa.array([write(value) for value in values.decode_many(codes)], _TEXT)
+        return pa.array([_text(value) for value in values.decode_many(codes)], _TEXT)
     try:
         return values.to_arrow(codes).cast(wanted)
     except ValueError:
         # Longs of two kinds, values that the query made up, or nil among others.
         found = values.decode_many(codes)
         if wanted == _TEXT:
-            found = [str(value) if type(value) in (str, Duration) else write(value) for value in found]
+            found = [None if value is None else str(value) for value in found]
         return pa.array(found, wanted)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else write(value)
 
 
 def mixed(parts: Collection[ParquetPart]) -> frozenset[int]:

@@ -21,7 +21,7 @@ from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
 from adalog.store.values.decimals import decimal_column
-from adalog.store.values.layout import TAG_STRING, tag_of, tags_of
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, TAG_STRING, tag_of, tags_of
 
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
@@ -128,10 +128,10 @@ def type_of(codes: Codes) -> str:
         return "any"
     first = tag_of(int(codes[0]))
     if len(codes) == 1:
-        return _TYPES.get(first, "any")
+        return _TYPES.get(first, "any") if codes[0] != NIL else "any"
     tags = tags_of(codes)
     if (tags == first).all():
-        return _TYPES.get(first, "any")
+        return "any" if first == TAG_BOOLEAN and (codes == NIL).any() else _TYPES.get(first, "any")
     if np.isin(tags, (0, layout.TAG_LONG)).all():
         return "long"
     return "any"
@@ -155,7 +155,7 @@ def sorted_rows(
         ranked: list[NDArray[np.int64]] = []
         for column, descending in keys:
             rank = ranks(codes[column], values, cancel)
-            ranked.append(-rank if descending else rank)
+            ranked.append(np.where(codes[column] == NIL, len(rank), -rank) if descending else rank)
         if ranked and first is not None and first < len(rows):
             rows = rows[np.lexsort(tuple(reversed(ranked)))]
             last = rows[max(first - 1, 0)]
@@ -167,7 +167,7 @@ def sorted_rows(
 
 
 def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
-    """Per row the place of its value in the total order."""
+    """Per row the place of its value in the total order, in which nil is last."""
     cancel.check()
     unique, inverse = np.unique(codes, return_inverse=True)
     tags = tags_of(unique)
@@ -181,4 +181,5 @@ def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
             place = in_order(range(len(decoded)), lambda i: sort_key(decoded[i]), cancel.check)
     rank = np.empty(len(place), np.int64)
     rank[place] = np.arange(len(place))
+    rank[unique == NIL] = len(place)
     return rank[inverse]

@@ -41,14 +41,29 @@ class _Former:
         find = query.find
         return (
             "query",
-            ("find", find.shape, value(find.keys), *map(self.element, find.elements)),
+            ("find", find.shape, value(find.keys), *(self.shown(each, find) for each in find.elements)),
             ("*with", *(("?", each.name) for each in query.with_)),
             ("in", *map(self.input, query.inputs)),
             ("*where", *(self.clause(each, {}) for each in query.where)),
-            ("order", str(order_keys(query)), *(("?", each.var.name) for each in query.order_elements)),
+            ("hidden", *map(self.element, find.hidden)),
+            ("*having", *(self.grouped(each, find) for each in query.having)),
+            ("order", str(order_keys(query)), *(self.order(key, find) for key in query.order_by)),
             ("limits", *map(self.row_number, (query.limit, query.offset))),
             ("*rules", *sorted(_canonical(_Former().rule(each)) for each in query.rules)),
         )
+
+    def order(self, key: ast.OrderKey, find: ast.Find) -> Part:
+        if key.by is not None:
+            return self.grouped(key.by, find)
+        return ("?", key.var.name) if key.outside else ""
+
+    def grouped(self, term: ast.Argument, find: ast.Find) -> Part:
+        """A call over the columns of groups, which are known by their places."""
+        if isinstance(term, ast.Var):
+            return str([column.label for column in find.columns].index(term.name))
+        if isinstance(term, ast.Expression):
+            return ("over", repr(term.name), *(self.grouped(each, find) for each in term.args))
+        return self.term(term, {})
 
     @staticmethod
     def row_number(number: ast.RowNumber | None) -> Part:
@@ -59,14 +74,19 @@ class _Former:
         body = (self.clause(each, {}) for each in rule.clauses)
         return ("rule", f"{rule.name!r} {len(rule.required)}", ("head", *head), ("*where", *body))
 
-    def element(self, element: ast.FindElement | ast.Var) -> Part:
+    def shown(self, element: ast.FindElement, find: ast.Find) -> Part:
+        if isinstance(element, ast.FindExpression):
+            return self.grouped(element.expression, find)
+        return self.element(element)
+
+    def element(self, element: ast.FindColumn | ast.Var) -> Part:
         match element:
             case ast.Var():
                 return ("?", element.name)
             case ast.FindAggregate():
                 return (
                     "aggregate",
-                    repr(element.name),
+                    f"{element.name!r} {element.may_be_nil}",
                     *(value(each.value) for each in element.args),
                     _var(element),
                 )
@@ -188,7 +208,7 @@ def _attribute_text(asked: PullAttribute) -> str:
     return f"{said!r}{sub}"
 
 
-def _var(element: ast.FindElement) -> Part:
+def _var(element: ast.FindColumn) -> Part:
     return ("?", element.var.name)
 
 

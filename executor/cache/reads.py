@@ -81,7 +81,7 @@ class _Collector:
         for each in query.inputs:
             if isinstance(each, ast.SourceInput):
                 self.of(names.get(each.name, each.name))
-        for element in query.find.elements:
+        for element in query.find.columns:
             if isinstance(element, ast.FindAggregate) and element.known.by_chance:
                 self.chance = True
         _Query(self, query, names).all(names.get("$", "$"))

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final
+from typing import Final
+from weakref import ref
 
 import numpy as np
 
 from adalog.datalog.ast import Const, LookupRef, Source
-from adalog.datalog.builtins import BUILTINS
-from adalog.datalog.builtins.conditionals import CONDITIONALS
-from adalog.datalog.edn import write
-from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
-from adalog.datalog.values import EdnList
+from adalog.datalog.builtins import DatabaseAccess
+from adalog.datalog.errors import Position, invalid_argument
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
-from adalog.executor.extenders.calls import Call, Operand, Results
+from adalog.executor.expressions.binding import CallBinding
+from adalog.executor.expressions.calls import Call, Results
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
-from adalog.executor.extenders.conditionals import Cases, Conditions, ShortCircuit
 from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
@@ -49,7 +46,7 @@ from adalog.planner.scope.comparisons import NARROWING, equated, tied
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import NIL, TAG_BOOLEAN, code_of
+from adalog.store.values.layout import TAG_BOOLEAN, code_of
 
 ABSENT: Final = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""
@@ -119,6 +116,16 @@ class Binding:
     @property
     def _check(self) -> Callable[[], None]:
         return self.run.cancel.check
+
+    def _check_under_way(self) -> Callable[[], None]:
+        """The check of the run that is under way, where the binding outlives the run that it was made for."""
+        binding, own = ref(self), self._check
+
+        def check() -> None:
+            held = binding()
+            (own if held is None else held._check)()
+
+        return check
 
     def _conjunction(self, items: Sequence[logical.Node]) -> Conjunction | bool:
         parts: list[Extender] = []
@@ -240,55 +247,13 @@ class Binding:
         return EqualityExtender(left, right, self.rank, nil_fits=nil_fits)
 
     def _call(self, node: _CallAtom) -> Results:
-        if node.tree is not None:
-            operand = self._operand(node.tree, node)
-            assert not isinstance(operand, str | int)
-            return operand
-        sources = (argument for argument in node.args if isinstance(argument, Source))
-        source = next((each.name for each in sources), "$")
-        return self._built_in(node.name, self._values(node.args), source, node.position, node)
-
-    def _operand(self, tree: int | CallTree, node: _CallAtom) -> Operand:
-        """A part of a tree of calls."""
-        if isinstance(tree, int):
-            (value,) = self._values(node.args[tree : tree + 1])
-            return value
-        if tree.name in CONDITIONALS:
-            return self._conditional(tree, node)
-        source = "$"
-        arguments: list[Operand] = []
-        for each in tree.args:
-            term = node.args[each] if isinstance(each, int) else None
-            if isinstance(term, Source):
-                source = term.name
-            else:
-                arguments.append(self._operand(each, node))
-        return self._built_in(tree.name, tuple(arguments), source, tree.position, node)
-
-    def _conditional(self, tree: CallTree, node: _CallAtom) -> Results:
-        if tree.name == "case":
-            subject, *rest = tree.args
-            default = self._operand(rest.pop(), node) if len(rest) % 2 else NIL
-            cases = [
-                (self._constants(node.args[test]), self._operand(value, node))
-                for test, value in zip(rest[::2], rest[1::2], strict=True)
-                if isinstance(test, int)
-            ]
-            return Cases(self._operand(subject, node), cases, default)
-        operands = [self._operand(each, node) for each in tree.args]
-        if tree.name not in ("if", "cond"):
-            return ShortCircuit(tree.name, operands)
-        default = operands.pop() if len(operands) % 2 else NIL
-        return Conditions(list(zip(operands[::2], operands[1::2], strict=True)), default)
-
-    def _constants(self, term: logical.Term | Source) -> Column:
-        """The codes of the constant of a case, which may be a list of several."""
-        assert isinstance(term, Const)
-        several = isinstance(term.value, EdnList)
-        codes = [self.run.values.intern(value) for value in (term.value if several else (term.value,))]
-        if any(map(Scratch.is_made, codes)):
+        def access(source: str) -> DatabaseAccess:
             self.lasting = False
-        return np.array(codes, np.int64)
+            return SnapshotAccess(self._database(source, node))
+
+        calls = CallBinding(node.args, self._code, access, self)
+        tree = node.tree or CallTree(node.name, tuple(range(len(node.args))), node.position)
+        return calls.results(tree)
 
     def _values(self, args: Sequence[logical.Term | Source]) -> tuple[str | int, ...]:
         given = (argument for argument in args if isinstance(argument, str | Const | LookupRef))
@@ -324,19 +289,6 @@ class Binding:
         inputs = Inputs(None, given, databases)
         return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)
 
-    def _built_in(
-        self, name: str, arguments: tuple[Operand, ...], source: str, position: Position | None, node: _CallAtom
-    ) -> Call:
-        """`source`: the database that it looks into, if it does."""
-        if name == "%nth":
-            return Call(name, arguments, _nth, self, position)
-        built_in = BUILTINS[name]
-        apply = built_in.call
-        if built_in.needs_database:
-            self.lasting = False
-            apply = partial(apply, SnapshotAccess(self._database(source, node)))
-        return Call(name, arguments, apply, self, position, built_in.nil_gives_nil)
-
     # Connectives
 
     def _disjunction(self, node: logical.OrNode) -> Bound:
@@ -357,7 +309,7 @@ class Binding:
             return bound is HOLDS
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = frozenset(name for name, _ in node.local_to)
-        return OrExtender(nest, branches, local, self.rank, self._check)
+        return OrExtender(nest, branches, local, self.rank, self._check_under_way())
 
     def _negation(self, node: logical.NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
@@ -371,7 +323,7 @@ class Binding:
         def matches(batch: Batch) -> Mask:
             return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
 
-        return NotExtender(node.shared, matches, self.rank, self._check, distinct=bool(inner.levels))
+        return NotExtender(node.shared, matches, self.rank, self._check_under_way(), distinct=bool(inner.levels))
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""
@@ -396,13 +348,3 @@ class Binding:
 
         Driver(join, mark, self.run.cancel).run(batch.having(ORIGIN, np.arange(batch.size)))
         return mask
-
-
-def _nth(value: Any, index: int) -> Any:
-    if not isinstance(value, tuple):
-        raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or a list, not {write(value)}")
-    if index >= len(value):
-        raise AdalogError(
-            Code.QUERY_INVALID, f"the binding has more places than the {len(value)} elements of {write(value)}"
-        )
-    return value[index]

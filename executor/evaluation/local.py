@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adalog.datalog.ast import FindAggregate, FindPull
+from adalog.datalog.ast import FindPull
 from adalog.datalog.errors import limit_exceeded
 from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.parquet import ParquetPart
@@ -149,7 +149,7 @@ def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
     """The sink that suits a plan: early stop for a limit without an order, a bound on rows otherwise; what an
     aggregate needs is bounded by the budget alone."""
     query = plan.query
-    aggregates = any(isinstance(element, FindAggregate) for element in query.find.elements)
+    aggregates = query.find.has_aggregates
     enough = None
     if not aggregates and not query.order_by and not query.with_:
         enough = query.window[1]

@@ -21,7 +21,7 @@ from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.extenders.calls import Argument
+from adalog.executor.expressions.calls import Argument
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.executor.extenders.calls import Call
+from adalog.executor.expressions.calls import Call
 from adalog.executor.extenders.functions import FilterExtender
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of

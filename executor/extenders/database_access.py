@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -31,12 +32,16 @@ class SnapshotAccess:
         """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""
         return self.snapshot.entid(entity)
 
-    def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
-        """Transaction entities of this view with start <= t < end; either may be a number, an entity id or nil."""
+    def tx_ids(self, start: int | datetime | None, end: int | datetime | None) -> tuple[int, ...]:
+        """Transaction entities of this view with start <= t < end; either may be a number, an entity id, an instant
+        or nil."""
 
-        def number(bound: int | None, default: int) -> int:
+        def number(bound: int | datetime | None, default: int) -> int:
             if bound is None:
                 return default
+            if isinstance(bound, datetime):
+                # The first transaction at or after it.
+                return self.snapshot.as_of_instant(bound - timedelta(milliseconds=1)) + 1
             return bound - TX_BASE if bound >= TX_BASE else bound
 
         first = max(number(start, 1), self.snapshot.since_t + 1)

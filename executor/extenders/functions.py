@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
-from adalog.executor.extenders.calls import Results
-from adalog.executor.extenders.conditionals import truthy
+from adalog.executor.expressions.calls import Results
+from adalog.executor.expressions.conditionals import truthy
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
 from adalog.store.tries.trie import distinct
@@ -99,7 +99,11 @@ class UnnestExtender(AtLevel):
         return batch.extend(parent, self.out, np.concatenate(runs) if runs else np.empty(0, np.int64))
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        runs = self._runs(batch)
-        wanted = batch.columns[self.out].tolist()
-        held = [bool(np.isin(x, run)) for x, run in zip(wanted, runs, strict=True)]
-        return batch.keep(np.array(held, np.bool_))
+        wanted, held = batch.columns[self.out], np.zeros(batch.size, np.bool_)
+        collections = batch.columns[self.collection]
+        order = np.argsort(collections, kind="stable")
+        ordered = collections[order]
+        for rows in np.split(order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1):
+            if len(rows):
+                held[rows] = np.isin(wanted[rows], self._elements(int(collections[rows[0]])))
+        return batch.keep(held)

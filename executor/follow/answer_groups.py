@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog import exact
 from adalog.datalog.aggregates import INVERTIBLE, Reduction
-from adalog.datalog.ast import FindAggregate, FindElement, FindVar, Var
+from adalog.datalog.ast import FindAggregate, FindColumn, FindVar, Var
 from adalog.datalog.values import LONG_MAX, LONG_MIN
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.bounds.cancel import Cancel
@@ -98,7 +98,7 @@ class Numbers:
 class AnswerGroups:
     """`elements`: of the find spec. `keys`: the variables that tell groups apart."""
 
-    elements: Sequence[FindElement]
+    elements: Sequence[FindColumn]
     keys: tuple[str, ...]
     summed: tuple[str, ...] = field(init=False)
     _plain: dict[str, int] = field(init=False)

@@ -105,9 +105,8 @@ class MaintainedView:
             place.kind is PlaceKind.ATTRIBUTE for each in maintenance.places.variables.values() for place in each
         )
         self._takes_names = bool(maintenance.entities) or any(chosen)
-        elements = question.query.find.elements
-        aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)
-        self._groups = AnswerGroups(elements, keys_of(maintenance)) if aggregates else None
+        find = question.query.find
+        self._groups = AnswerGroups(find.columns, keys_of(maintenance)) if find.has_aggregates else None
 
     # Feeds
 
@@ -225,7 +224,7 @@ class MaintainedView:
         heads = self._reactions.heads(tick, run)
         if not heads:
             return {}
-        showing = ResultChanges(self._question.query.find, run.values, tick.new.t)
+        showing = ResultChanges(self._question.query, run.values, tick.new.t, cancel)
         has_feeds = self.maintenance.fed.has_feeds
         if self._groups is None:
             found = showing.heads(heads.entered, heads.left)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adalog.datalog.ast import Find
+from adalog.datalog.ast import Query
+from adalog.executor.answer.columns import computed_rows
 from adalog.executor.answer.result import Result, ResultColumn, type_of
+from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.follow.answer_groups import Key, Row
 from adalog.executor.follow.view import Change
 from adalog.executor.join.batch import Batch, Column
@@ -23,9 +25,10 @@ ONLY = 0
 class ResultChanges:
     """What a find spec makes of rows whose codes are those of `values`, as of a transaction."""
 
-    find: Find
+    query: Query
     values: Scratch
     t: int
+    cancel: Cancel
 
     def heads(self, entered: Batch, left: Batch) -> dict[int, Change]:
         """The change of each feed that heads entered or left."""
@@ -38,6 +41,7 @@ class ResultChanges:
 
     def groups(self, before: dict[Key, Row], after: dict[Key, Row], *, feeds: bool) -> dict[int, Change]:
         """The change of each feed by what groups showed and show now. `feeds`: their keys begin with the feed."""
+        before, after = self._computed(before), self._computed(after)
         added: dict[int, list[Row]] = {}
         removed: dict[int, list[Row]] = {}
         for key in {**before, **after}:
@@ -53,15 +57,25 @@ class ResultChanges:
             for feed in dict.fromkeys((*added, *removed))
         }
 
+    def _computed(self, groups: dict[Key, Row]) -> dict[Key, Row]:
+        """What the query shows of the columns of groups, without those that it does not show."""
+        if not self.query.computes_rows or not groups:
+            return groups
+        columns = [np.array(column, np.int64) for column in zip(*groups.values(), strict=True)]
+        places, shown = computed_rows(self.query, columns, (), self.values, self.cancel)
+        keys, width = list(groups), len(self.query.find.elements)
+        rows = zip(*(column.tolist() for column in shown[:width]), strict=True)
+        return dict(zip((keys[place] for place in places.tolist()), rows, strict=True))
+
     def _batch(self, rows: Batch) -> Result:
-        return self._result([rows.columns[element.var.name] for element in self.find.elements])
+        return self._result([rows.columns[element.var.name] for element in self.query.find.columns])
 
     def _rows(self, rows: Sequence[Row]) -> Result:
-        columns = zip(*rows, strict=True) if rows else [()] * len(self.find.elements)
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.query.find.elements)
         return self._result([np.array(column, np.int64) for column in columns])
 
     def _result(self, codes: Sequence[Column]) -> Result:
-        find = self.find
+        find = self.query.find
         columns = tuple(
             ResultColumn(element.label, type_of(column))
             for element, column in zip(find.elements, codes, strict=True)

@@ -51,7 +51,7 @@ def _name(name: Any) -> str:
 
 
 def _type_of(element: ast.FindElement, bound: dict[str, str]) -> str:
-    if isinstance(element, ast.FindPull):
+    if isinstance(element, ast.FindPull | ast.FindExpression):
         return EDN
     known = bound.get(element.var.name, EDN)
     if isinstance(element, ast.FindVar):

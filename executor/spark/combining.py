@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog.aggregates import COMBINABLE, Reduction
-from adalog.datalog.ast import FindAggregate, FindElement
+from adalog.datalog.ast import FindAggregate, FindColumn
 from adalog.executor.answer.columns import order_keys
 from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.cancel import Cancel
@@ -33,7 +33,7 @@ def combined(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, ordere
     """Rows that the answer comes to as it does to these; the same columns, besides weights, in every task."""
     if plan.weighted:
         rows = rows.distinct(cancel.check)
-    elements = plan.query.find.elements
+    elements = plan.query.find.columns
     if any(isinstance(element, FindAggregate) for element in elements):
         if plan.query.order_elements:
             return rows
@@ -42,7 +42,7 @@ def combined(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, ordere
 
 
 def _first(
-    plan: Plan, rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel, *, ordered: bool
+    plan: Plan, rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel, *, ordered: bool
 ) -> Batch:
     query = plan.query
     stop = query.window[1]
@@ -58,7 +58,7 @@ def _first(
     return rows.take(order[:stop])
 
 
-def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindElement], cancel: Cancel) -> Batch:
+def _by_group(plan: Plan, rows: Batch, elements: Sequence[FindColumn], cancel: Cancel) -> Batch:
     """A few rows for each group. They are rows that were there. The first two of a group share its weight, and its
     sums are in the first; where rows of different tasks may be the same one, neither is known, and only least and
     greatest values are."""

@@ -76,7 +76,10 @@ class ByOrder:
         """The sort key of a row of values."""
         others = [place for place in range(len(row)) if all(place != key for key, _ in self.keys)]
         keys = [_Falling(sort_key(row[place])) if down else sort_key(row[place]) for place, down in self.keys]
-        return [*keys, *(sort_key(row[place]) for place in others)]
+        ranked = [*keys, *(sort_key(row[place]) for place in others)]
+        # Nil is last in either direction.
+        nil = [row[place] is None for place in (*(key for key, _ in self.keys), *others)]
+        return list(zip(nil, ranked, strict=True))
 
     def edges(self, samples: Iterable[tuple[Batch, float]], parts: int, values: Scratch, cancel: Cancel) -> Batch:
         """The first rows of all parts but the first, for at most `parts` parts of about equal size. samples: some
@@ -100,13 +103,13 @@ def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | 
     if the answer needs so few rows that one process makes it. parts: the largest number of writing tasks. apart: no
     row can be of two tasks."""
     query = plan.query
-    elements = query.find.elements
+    elements = query.find.columns
     plain = tuple(each.var.name for each in elements if not isinstance(each, FindAggregate))
     aggregates = len(plain) < len(elements)
     stop = query.window[1]
     few = stop is not None and stop <= _FEW
-    # What only orders rows is in no file of the answer.
-    if not plain or (few and not aggregates) or query.order_elements:
+    # What only orders rows is in no file of the answer, and equal rows of hidden groups do not meet.
+    if not plain or (few and not aggregates) or query.hides_order or query.find.hides_keys:
         return None
     keys = tuple(order_keys(query))
     by_order = (ByOrder(keys),) if keys else ()

@@ -83,12 +83,12 @@ def is_rows(plan: Plan) -> bool:
     query = plan.query
     if query.order_by or query.with_ or plan.weighted or query.is_limited:
         return False
-    return all(isinstance(element, FindVar) for element in query.find.elements)
+    return all(isinstance(column, FindVar) for column in query.find.columns)
 
 
 def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
     """Whether no row can be of two shares: rows do not repeat, or show what tells the shares apart."""
-    shown = {element.var.name for element in plan.query.find.elements}
+    shown = {element.var.name for element in plan.query.find.columns}
     repeat = plan.distinct or plan.query.with_
     return not repeat or all(shown >= set(share.prefixes.columns) for share in shares)
 

@@ -191,8 +191,8 @@ Backend = RemoteBackend | LocalBackend
 
 
 def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
-    names = {"t": "t", "asOf": "as_of", "since": "since", "history": "history"}
-    return {names[name]: int(value) if name == "t" else value for name, value in basis.items()}
+    names = {"asOf": "as_of", "sinceInstant": "since_instant"}
+    return {names.get(name, name): int(value) if name in ("t", "since") else value for name, value in basis.items()}
 
 
 @contextmanager

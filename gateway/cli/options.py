@@ -237,13 +237,12 @@ def argument_variables(args: Sequence[Any], args_edn: Sequence[str]) -> dict[str
     return {"args": [*ordered, *waiting["args"], *waiting["args_edn"]], "argsEdn": None}
 
 
-def basis_variable(as_of: str | None, since: int | None, history: bool) -> dict[str, Any] | None:
+def basis_variable(as_of: str | None, since: str | None, history: bool) -> dict[str, Any] | None:
     """The BasisInput; None for the newest database."""
     basis: dict[str, Any] = {}
-    if as_of is not None:
-        basis["t" if as_of.strip().lstrip("-").isdigit() else "asOf"] = as_of.strip()
-    if since is not None:
-        basis["since"] = since
+    for given, number, instant in ((as_of, "t", "asOf"), (since, "since", "sinceInstant")):
+        if given is not None:
+            basis[number if given.strip().lstrip("-").isdigit() else instant] = given.strip()
     if history:
         basis["history"] = True
     return basis or None
@@ -258,7 +257,7 @@ data_option = options(
 segments_option = setting_option("segments", "PLACE")
 basis_options = options(
     option("--as-of", metavar="T", help="Read as of this transaction number or instant."),
-    option("--since", metavar="T", type=click.IntRange(0), help="Read only what was asserted after transaction T."),
+    option("--since", metavar="T", help="Read only what was asserted after this transaction number or instant."),
     option("--history", is_flag=True, help="Read all that was ever asserted or retracted."),
     option(
         "--with",

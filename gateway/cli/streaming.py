@@ -49,8 +49,10 @@ def run_stream(
         live = session.live()
         streams: list[Streaming] = []
 
-        def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
-            if isinstance(came, AdalogError):
+        def tell(source: str, number: int, came: ImportOutcome | AdalogError | str) -> None:
+            if isinstance(came, str):
+                err.tell(f"adalog: {came}")
+            elif isinstance(came, AdalogError):
                 err.tell(f"batch {number} of {source} is tried again: {came.message}")
             else:
                 out.json({"source": source, "batch": number, **came.told()})

@@ -18,9 +18,11 @@ def refusal_of_find(query: ast.Query) -> str | None:
     find = query.find
     if any(isinstance(element, ast.FindPull) for element in find.elements):
         return "it pulls entities, whose maps change while its rows stay"
+    if find.hides_keys:
+        return "groups may show equal rows, since their keys are hidden"
     if query.is_limited:
         return "it shows some of its rows only"
-    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.known.by_chance]
+    chances = [each.name for each in find.columns if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
 
 

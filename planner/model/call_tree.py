@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adalog.datalog.ast import Source
@@ -24,9 +24,7 @@ class CallTree:
         parts = (shown((terms[each],)) if isinstance(each, int) else each.shown(terms) for each in self.args)
         return f"({' '.join((self.name, *parts))})"
 
-    def names(self) -> Iterator[str]:
-        """The names that it calls, its own first."""
-        yield self.name
-        for each in self.args:
-            if isinstance(each, CallTree):
-                yield from each.names()
+    @property
+    def is_nested(self) -> bool:
+        """Whether an argument is a call."""
+        return any(isinstance(each, CallTree) for each in self.args)

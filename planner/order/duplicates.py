@@ -28,7 +28,7 @@ QUERY: Final = ""
 """What stands for the query itself among the names of rules."""
 
 
-def summed(elements: Iterable[ast.FindElement]) -> frozenset[str]:
+def summed(elements: Iterable[ast.FindColumn]) -> frozenset[str]:
     """The variables under aggregates in which each of several equal values counts."""
     return frozenset(
         each.var.name for each in elements if isinstance(each, ast.FindAggregate) and each.known.counts_repeats
@@ -181,7 +181,7 @@ def diagnostics(
     tree, query = outline.tree, outline.query
     for name, found in dropped.items():
         if name == QUERY:
-            elements = query.find.elements
+            elements = query.find.columns
             answer = frozenset((*(each.var.name for each in elements), *(each.name for each in query.with_)))
             body, given, names = tree.body, tree.given, summed(elements)
             told = next(e for e in elements if isinstance(e, ast.FindAggregate) and e.var.name in names)

@@ -3,7 +3,7 @@
 Such a variable is the attribute's keyword throughout its scope, so that each pattern that has it in the place of an
 entity gets a variable of its own, and the scope one pattern that ties the two: `[(entid ?a) :db/ident ?a]`. A scope
 is a query's `:where`, a rule's body, a branch of an `or-join`, a `not-join`: what passes a variable on by a list
-passes the keyword on.
+passes the keyword on. Variables that stand in a `not` alone are a scope of their own, since they exist only there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from adalog.datalog import ast
+from adalog.datalog.names import names_in
 from adalog.datalog.values import Keyword, identity
 
 IsRef = Callable[[str, object], bool]
@@ -31,9 +32,11 @@ def with_attribute_entities(query: ast.Query, relations: Set[str], is_ref: IsRef
 
 @dataclass
 class _Scope:
-    """`attributes`: the variables that stand for attributes. `entities`: the patterns that tie their entities."""
+    """`attributes`: the variables that stand for attributes. `shared`: those that do not stand in a `not` alone.
+    `entities`: the patterns that tie the attributes' entities."""
 
     attributes: frozenset[str]
+    shared: Set[str]
     relations: Set[str]
     is_ref: IsRef
     entities: dict[str, ast.Pattern] = field(default_factory=dict)
@@ -43,8 +46,9 @@ class _Scope:
         clauses: Sequence[ast.Clause], outside: frozenset[str], source: str, relations: Set[str], is_ref: IsRef
     ) -> tuple[ast.Clause, ...]:
         """`outside`: the variables that stand for attributes where the scope's list has them from."""
-        attributes = outside.union(_attributes(clauses, source, relations))
-        scope = _Scope(attributes, relations, is_ref)
+        shared = outside.union(names_in(clauses))
+        attributes = outside.union(shared.intersection(_attributes(clauses, source, relations)))
+        scope = _Scope(attributes, shared, relations, is_ref)
         changed = tuple(scope.clause(each, source) for each in clauses)
         return (*scope.entities.values(), *changed)
 
@@ -55,31 +59,28 @@ class _Scope:
             case ast.And():
                 return replace(clause, clauses=self.clauses(clause.clauses, source))
             case ast.Not():
-                return replace(clause, clauses=self.clauses(clause.clauses, _within(clause, source)))
+                return replace(clause, clauses=self.scope(clause.clauses, self.shared, _within(clause, source)))
             case ast.Or():
                 inner = _within(clause, source)
                 branches = (replace(each, clauses=self.clauses(each.clauses, inner)) for each in clause.branches)
                 return replace(clause, branches=tuple(branches))
             case ast.OrJoin():
-                listed, inner = (*clause.required, *clause.variables), _within(clause, source)
+                listed, inner = _names((*clause.required, *clause.variables)), _within(clause, source)
                 branches = (
                     replace(each, clauses=self.scope(each.clauses, listed, inner)) for each in clause.branches
                 )
                 return replace(clause, branches=tuple(branches))
             case ast.NotJoin():
                 inner = _within(clause, source)
-                return replace(clause, clauses=self.scope(clause.clauses, clause.variables, inner))
+                return replace(clause, clauses=self.scope(clause.clauses, _names(clause.variables), inner))
             case _:
                 return clause
 
     def clauses(self, clauses: Sequence[ast.Clause], source: str) -> tuple[ast.Clause, ...]:
         return tuple(self.clause(each, source) for each in clauses)
 
-    def scope(
-        self, clauses: Sequence[ast.Clause], listed: Sequence[ast.Var], source: str
-    ) -> tuple[ast.Clause, ...]:
-        outside = self.attributes.intersection(each.name for each in listed)
-        return _Scope.of(clauses, outside, source, self.relations, self.is_ref)
+    def scope(self, clauses: Sequence[ast.Clause], listed: Set[str], source: str) -> tuple[ast.Clause, ...]:
+        return _Scope.of(clauses, self.attributes & listed, source, self.relations, self.is_ref)
 
     def pattern(self, clause: ast.Pattern, source: str) -> ast.Pattern:
         name = source if clause.source.name == "$" else clause.source.name
@@ -102,6 +103,10 @@ class _Scope:
         return entity
 
 
+def _names(variables: Sequence[ast.Var]) -> frozenset[str]:
+    return frozenset(each.name for each in variables)
+
+
 def _within(clause: ast.Not | ast.NotJoin | ast.Or | ast.OrJoin, source: str) -> str:
     return source if clause.source is None else clause.source.name
 
@@ -122,12 +127,12 @@ def _attributes(clauses: Sequence[ast.Clause], source: str, relations: Set[str])
                 for branch in clause.branches:
                     yield from _attributes(branch.clauses, _within(clause, source), relations)
             case ast.OrJoin():
-                listed = {each.name for each in (*clause.required, *clause.variables)}
+                listed = _names((*clause.required, *clause.variables))
                 for branch in clause.branches:
                     found = _attributes(branch.clauses, _within(clause, source), relations)
                     yield from listed.intersection(found)
             case ast.NotJoin():
                 found = _attributes(clause.clauses, _within(clause, source), relations)
-                yield from {each.name for each in clause.variables}.intersection(found)
+                yield from _names(clause.variables).intersection(found)
             case _:
                 pass

@@ -23,7 +23,7 @@ NARROWING: Final = ORDERS | {"=="}
 
 def in_pairs(tree: Tree) -> Tree:
     """The tree with comparisons of two arguments in the place of those of several: `(< ?a ?b ?c)` is `(< ?a ?b)`
-    and `(< ?b ?c)`, `(= ?a ?b ?c)` is `(= ?a ?b)` and `(= ?a ?c)`."""
+    and `(< ?b ?c)`, `(= ?a ?b ?c)` is `(= ?a ?b)` and `(= ?a ?c)`, `(between ?a ?b ?c)` is `(<= ?b ?a ?c)`."""
     predicates = tuple(
         replace(each, branches=tuple(replace(branch, body=_paired(branch.body)) for branch in each.branches))
         for each in tree.predicates
@@ -36,7 +36,10 @@ def _paired(body: AndNode) -> AndNode:
         if not isinstance(leaf, logical.PredicateAtom) or len(leaf.args) < 3:
             return leaf
         pairs: Iterable[tuple[Term | Source, ...]]
-        if leaf.name in ORDERS:
+        if leaf.name == "between":
+            value, low, high = leaf.args
+            leaf, pairs = replace(leaf, name="<="), ((low, value), (value, high))
+        elif leaf.name in ORDERS:
             pairs = pairwise(leaf.args)
         elif leaf.name in ("=", "=="):
             pairs = ((leaf.args[0], other) for other in leaf.args[1:])

@@ -13,6 +13,7 @@ from adalog.planner.model.nested import PlanInner
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.attribute_entities import IsRef, with_attribute_entities
 from adalog.planner.scope.closures import PathOf, with_closures
+from adalog.planner.scope.memberships import with_proposed_members
 from adalog.planner.scope.rulebook import RuleBook
 from adalog.planner.scope.scoping import Scope, Scoping
 
@@ -52,7 +53,8 @@ def tree_of(
 ) -> Tree:
     """Resolves the scopes of a query and of the rules it reaches. `is_ref`, `path_of`: as far as the schemas are
     known."""
-    query = with_attribute_entities(with_closures(query, relations, path_of), relations, is_ref)
+    query = with_proposed_members(with_closures(query, relations, path_of))
+    query = with_attribute_entities(query, relations, is_ref)
     scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
     given: list[str] = []
     atoms: list[Node] = []
@@ -67,7 +69,7 @@ def tree_of(
         else:
             atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
-    asked = {element.var.name: element.var.position for element in query.find.elements}
+    asked = {element.var.name: element.var.position for element in query.find.columns}
     scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
     body = scoping.conjunction(query.where, scope, frozenset(input_names))
     predicates = scoping.predicates()

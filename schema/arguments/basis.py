@@ -62,7 +62,11 @@ def moment(database: Database, place: str, content: Any, value: GivenArgument | 
 
 
 def out_of_range(
-    now: Snapshot, as_of_place: str, as_of: datetime | int | None, since_place: str = "", since: int | None = None
+    now: Snapshot,
+    as_of_place: str,
+    as_of: datetime | int | None,
+    since_place: str = "",
+    since: datetime | int | None = None,
 ) -> Iterator[Diagnostic]:
     """What of a basis is later than all transactions, or earlier. The places: what messages call them. An `as_of`
     that is a number not reached yet is refused elsewhere."""
@@ -75,6 +79,11 @@ def out_of_range(
             f"{as_of_place} {iso(as_of)} is before the first transaction, {iso(first)}: the database is empty there"
         )
         yield Diagnostic(Suspicion.BASIS_EMPTY, message)
+    if isinstance(since, datetime):
+        if is_future(now, since):
+            message = f"{since_place} {iso(since)} {later} nothing was asserted after it, now t = {now.t}"
+            yield Diagnostic(Suspicion.BASIS_FUTURE, message)
+        return
     since = numbered(since)
     if since is not None and since > now.t:
         known = f"the newest transaction is {now.t}, so nothing was asserted after it"
@@ -181,4 +190,4 @@ def _invalid(message: str) -> AdalogError:
     return invalid_argument(message)
 
 
-_READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}
+_READERS = {"t": _number, "asOf": _moment, "since": _moment, "history": _flag}

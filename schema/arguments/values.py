@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import strawberry
@@ -27,7 +28,13 @@ class BasisInput:
     t: Long | None = None
     as_of: str | None = None
     since: Long | None = None
+    since_instant: str | None = None
     history: bool | None = False
+
+    @property
+    def start(self) -> datetime | int | None:
+        """The moment after which it reads."""
+        return self.since if self.since_instant is None else read_instant(self.since_instant, "basis.sinceInstant")
 
 
 _BASIS = values.Keyword("basis")
@@ -40,18 +47,21 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
         return database.snapshot()
     if basis.t is not None and basis.as_of is not None:
         raise invalid_argument("basis has both t and asOf; give at most one of them")
+    if basis.since is not None and basis.since_instant is not None:
+        raise invalid_argument("basis has both since and sinceInstant; give at most one of them")
     for name, number in (("t", basis.t), ("since", basis.since)):
         if number is not None:
             check_moment(f"basis.{name}", number)
     if basis.as_of is not None:
-        return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=bool(basis.history))
-    return database.at(t=basis.t, since=basis.since, history=bool(basis.history))
+        return database.at(as_of=read_instant(basis.as_of), since=basis.start, history=bool(basis.history))
+    return database.at(t=basis.t, since=basis.start, history=bool(basis.history))
 
 
 def basis_suspicions(database: Database, basis: BasisInput) -> Iterator[Diagnostic]:
     """What is suspicious about a basis that names a snapshot."""
     as_of = None if basis.as_of is None else read_instant(basis.as_of)
-    return out_of_range(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
+    place = "basis.since" if basis.since_instant is None else "basis.sinceInstant"
+    return out_of_range(database.snapshot(), "basis.asOf", as_of, place, basis.start)
 
 
 def check_arguments(args: Sequence[Any] | None, args_edn: Sequence[str] | None) -> None:

@@ -124,7 +124,7 @@ async def _pulled(
 
 
 def _basis_name(basis: BasisInput | None) -> object:
-    return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
+    return None if basis is None else (basis.t, basis.as_of, basis.since, basis.since_instant, basis.history)
 
 
 @strawberry.type(name="Query")

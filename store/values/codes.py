@@ -161,6 +161,8 @@ class Codes:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
         tags = layout.tags_of(codes)
         tag = int(tags[0]) if len(tags) else 0
+        if (codes == layout.NIL).any():
+            return _with_nulls(codes, self.to_arrow)
         if (tags != tag).any():
             raise ValueError("values of more than one type")
         payloads = codes & _PAYLOAD
@@ -169,7 +171,7 @@ class Codes:
                 return pa.array(codes)
             case layout.TAG_DOUBLE:
                 return pa.array(self.doubles(codes))
-            case layout.TAG_BOOLEAN if not (payloads == layout.NIL & layout.PAYLOAD_MASK).any():
+            case layout.TAG_BOOLEAN:
                 return pa.array(payloads == 1)
             case layout.TAG_INSTANT:
                 return pa.array(payloads - layout.INSTANT_BIAS).cast(pa.timestamp("ms", "UTC"))
@@ -202,6 +204,14 @@ class Codes:
 
     def nbytes(self) -> int:
         return sum(dictionary.nbytes() for dictionary in self._dictionaries.values())
+
+
+def _with_nulls(codes: Int64s, to_arrow: Callable[[Int64s], pa.Array]) -> pa.Array:
+    """An Arrow column with null for nil."""
+    there = codes != layout.NIL
+    if not there.any():
+        return pa.nulls(len(codes))
+    return to_arrow(codes[there]).take(pa.array(np.cumsum(there) - 1, mask=~there))
 
 
 class Scratch:
@@ -369,6 +379,8 @@ class Scratch:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
         if not self._own_mask(codes).any():
             return self._base.to_arrow(codes)
+        if (codes == layout.NIL).any():
+            return _with_nulls(codes, self.to_arrow)
         values = self.decode_many(codes)
         if len({type_name(value) for value in values}) != 1:
             raise ValueError("values of more than one type")

@@ -24,8 +24,8 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.values import EdnSet, Keyword, identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.expressions.calls import Call
 from adalog.executor.extenders.attributes import AttributesExtender
-from adalog.executor.extenders.calls import Call
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender

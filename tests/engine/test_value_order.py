@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.values import BigInt, Char, EdnSet, Float, Keyword
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.extenders.calls import Call
+from adalog.executor.expressions.calls import Call
 from adalog.executor.extenders.comparisons import ComparisonExtender
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.ranges import expand

@@ -46,6 +46,19 @@ def test_an_instant(lives: Gateway) -> None:
         assert lives.q(BORN, {"basis": {"asOf": as_of}}) == [[1815, 1816]]
 
 
+def test_since_an_instant(lives: Gateway) -> None:
+    query = "[:find ?b :in $ $h :where [?p :person/born] [$h ?p :person/born ?b]]"
+    assert lives.q(query, {"basis": {"since": "2000-01-01"}}) == [[1816]]
+    assert lives.q(query, {"basis": {"since": "2100-01-01T00:00:00Z"}}) == []
+    born = "[:find ?b :where [_ :person/born ?b]]"
+    rows = f'query($b: BasisInput) {{ q(query: "{born}", basis: $b) {{ rows warnings {{ code }} }} }}'
+    assert len(lives.data(rows, b={"sinceInstant": "2000-01-01"})["q"]["rows"]) > 0
+    answer = lives.data(rows, b={"sinceInstant": "2100-01-01"})["q"]
+    assert answer == {"rows": [], "warnings": [{"code": "BASIS_FUTURE"}]}
+    assert lives.code(rows, b={"sinceInstant": "2100-01-01", "since": 1}) == "ARG_INVALID"
+    assert lives.code(rows, b={"sinceInstant": "soon"}) == "ARG_INVALID"
+
+
 def test_since_and_history(lives: Gateway) -> None:
     query = "[:find ?b ?added :in $ $h :where [?p :person/born] [$h ?p :person/born ?b _ ?added]]"
     assert sorted(lives.q(query, {"basis": {"history": True}})) == [[1815, False], [1815, True], [1816, True]]
@@ -97,7 +110,7 @@ def test_for_anything_but_a_source_it_is_a_map(family: Gateway) -> None:
         ({"tt": 1}, "args[0].basis has no tt; it takes t, asOf, since and history"),
         ({"t": 1, "asOf": 1}, "both t and asOf"),
         ({"t": -1}, "args[0].basis.t is -1"),
-        ({"since": "x"}, "args[0].basis.since is a transaction's number, not 'x'"),
+        ({"since": "x"}, "args[0].basis.since 'x' is no instant"),
         ({"asOf": "yesterday"}, "args[0].basis.asOf 'yesterday' is no instant"),
         ({"asOf": []}, "args[0].basis.asOf"),
         ({"t": 1.5}, "args[0].basis.t is a transaction's number, not 1.5"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adalog.executor.question.request import QueryRequest
+from tests.language.test_live_traps import Live
 
 DATA = """[{:db/id 1 :line/price 10.5M :line/discount 0.1M :line/qty 3 :line/note "a" :line/weight 1.5}
            {:db/id 2 :line/price 20M :line/discount 0M :line/qty 0 :line/weight 0.25}
@@ -98,3 +99,121 @@ def test_a_recursion_that_betters_a_sum_of_calls(db):
 def test_a_plan_shows_the_calls(lines):
     text = "[:find ?r :where [?e :line/qty ?q] [(if (pos? ?q) (inc ?q) 0) ?r]]"
     assert "[(if (pos? ?q) (inc ?q) 0) ?r]" in str(lines.pool.explain(QueryRequest(text)))
+
+
+# In :find and in aggregates
+
+
+def test_an_expression_in_find(lines):
+    assert lines.q("[:find ?e (* ?p (- 1 ?d)) :where [?e :line/price ?p] [?e :line/discount ?d]]") == (
+        "#{[1 9.45M] [2 20M] [3 0.5M]}"
+    )
+    assert lines.q("[:find [(inc ?q) ...] :where [_ :line/qty ?q]]") == "#{4 1 -1}"
+    assert lines.q("{:find (inc ?q) :where [[1 :line/qty ?q]]}") == "#{[4]}"
+    assert lines.q("{:find (name age) :where [[name :line/qty age]]}") == "#{[1 3] [2 0] [3 -2]}"
+
+
+def test_a_column_is_called_as_it_is_written(lines):
+    result = lines.run("[:find (inc   ?q) (sum (* 2 ?q)) :where [_ :line/qty ?q]]")
+    assert [column.name for column in result.columns] == ["(inc ?q)", "(sum (* 2 ?q))"]
+
+
+def test_nil_stays_in_find(lines):
+    text = "[:find ?e (if (pos? ?q) ?q) :where [?e :line/qty ?q] :order-by [2 :desc 1]]"
+    assert lines.q(text) == "[[1 3] [2 nil] [3 nil]]"
+    assert lines.q(text.replace(":desc ", "")) == "[[1 3] [2 nil] [3 nil]]"
+    assert lines.q("[:find (if (pos? ?q) :more) (count ?e) :where [?e :line/qty ?q]]") == "#{[:more 1] [nil 2]}"
+
+
+def test_aggregates_skip_nil(lines):
+    found = lines.q(
+        "[:find (sum (if (pos? ?q) ?q)) (count (if (pos? ?q) ?q)) (max (if (> ?q 9) ?q)) :where [_ :line/qty ?q]]"
+    )
+    assert found == "#{[3 1 nil]}"
+    assert (
+        lines.q("[:find (count-distinct (if (> ?q 9) ?q)) (distinct (+ ?q nil)) :where [_ :line/qty ?q]]")
+        == "#{[0 nil]}"
+    )
+    assert lines.q("[:find ?e (count (if (pos? ?q) ?q)) :where [?e :line/qty ?q]]") == "#{[1 1] [2 0] [3 0]}"
+
+
+def test_the_variables_of_an_aggregates_expression_keep_tuples_apart(db):
+    db.tx("[{:x/a 2 :x/b 6} {:x/a 3 :x/b 4} {:x/a 3 :x/b 4}]")
+    assert db.q("[:find (sum (* ?a ?b)) . :where [?e :x/a ?a] [?e :x/b ?b]]") == "24"
+    assert db.q("[:find (sum (* ?a ?b)) . :with ?e :where [?e :x/a ?a] [?e :x/b ?b]]") == "36"
+    assert db.q("[:find (sum ?c) . :where [?e :x/a ?a] [?e :x/b ?b] [(* ?a ?b) ?c]]") == "12"
+
+
+def test_the_value_of_an_expression_is_a_key_of_groups(lines):
+    assert lines.q("[:find (pos? ?q) (sum ?q) :with ?e :where [?e :line/qty ?q]]") == "#{[true 3] [false -2]}"
+
+
+def test_expressions_over_aggregates(lines):
+    assert lines.q("[:find (/ (sum ?p) (count ?e)) . :where [?e :line/price ?p]]") == "10.5M"
+    assert lines.q("[:find (- (max ?q) (min ?q)) (str (count ?e)) :where [?e :line/qty ?q]]") == '#{[5 "3"]}'
+    assert lines.q("[:find (if (> (count ?e) 9) :many :few) . :where [?e :line/qty]]") == ":few"
+    assert lines.q("[:find (coalesce (max (if (> ?q 9) ?q)) 0) . :where [_ :line/qty ?q]]") == "0"
+
+
+def test_a_variable_beside_aggregates_is_a_key(db):
+    db.tx("[{:g/k 1 :g/n 2} {:g/k 1 :g/n 3} {:g/k 2 :g/n 4}]")
+    assert db.q("[:find (+ (* 10 ?k) (sum ?n)) :where [?e :g/k ?k] [?e :g/n ?n]]") == "#{[15] [24]}"
+    # Two groups show the same row, which is there once.
+    assert db.q("[:find (+ (- 5 ?k) (sum (- ?n 5 ?n)) (* 2 ?k)) :where [?e :g/k ?k] [?e :g/n ?n]]") == "#{[-4] [2]}"
+    assert db.q("[:find (- (sum ?k) ?k) :where [?e :g/k ?k]]") == "#{[0]}"
+    assert db.q("[:find (- (sum ?k) ?k) :where [?e :g/k ?k] :order-by [[(sum ?k) :desc]] :limit 5]") == "[[0]]"
+
+
+def test_within_an_aggregate_min_max_and_count_are_functions(lines):
+    assert lines.q("[:find (sum (max 0 ?q)) (max 0 ?q) (max (min ?q 1)) :where [_ :line/qty ?q]]") == "#{[3 [] 1]}"
+
+
+def test_order_by_expressions(lines):
+    assert lines.q("[:find ?e :where [?e :line/qty ?q] :order-by [(abs ?q)]]") == "[[2] [3] [1]]"
+    assert lines.q("[:find ?e :where [?e :line/qty ?q] :order-by [(abs ?q) :desc] :limit 1]") == "[[1]]"
+    assert (
+        lines.q("[:find ?e (sum ?q) :where [?e :line/qty ?q] :order-by [(- (sum ?q)) ?e]]")
+        == "[[1 3] [2 0] [3 -2]]"
+    )
+    assert lines.q("[:find ?e :with ?q :where [?e :line/qty ?q] :order-by [(sum ?q)]]") == "[[3] [2] [1]]"
+
+
+# :having
+
+
+def test_having_drops_groups(db):
+    db.tx("[{:g/k 1 :g/n 2} {:g/k 1 :g/n 3} {:g/k 2 :g/n 4} {:g/k 3 :g/n 9}]")
+    where = ":where [?e :g/k ?k] [?e :g/n ?n]"
+    assert db.q(f"[:find ?k (sum ?n) {where} :having [(> (sum ?n) 4)]]") == "#{[1 5] [3 9]}"
+    assert db.q(f"[:find ?k {where} :with ?n :having [(> (sum ?n) 4) [(< (count ?n) 2)]]]") == "#{[3]}"
+    assert db.q(f"[:find ?k (sum ?n) {where} :having (> (sum ?n) 4) (not= ?k 3)]") == "#{[1 5]}"
+    assert db.q(f"[:find ?k (sum ?n) {where} :having [(or (= ?k 3) (< (sum ?n) 5))]]") == "#{[2 4] [3 9]}"
+    assert db.q(f"[:find (sum ?n) . {where} :having [(> (sum ?n) 40)]]") == "nil"
+    text = f"[:find ?k (sum ?n) {where} :having [(> (sum (* 2 ?n)) 9)] :order-by [2 :desc] :limit 1]"
+    assert db.q(text) == "[[3 9]]"
+    assert db.q(f"[:find (odd? ?k) (sum ?n) {where} :having [(odd? ?k)]]") == "#{[true 14]}"
+    assert db.q(f"[:find ?k {where} :having [(> ?k 1)]]") == "#{[2] [3]}"
+    assert (
+        db.q(f"{{:find [?k] :with [?n] {where[:6]} [[?e :g/k ?k] [?e :g/n ?n]] :having (= (count ?n) 2)}}")
+        == "#{[1]}"
+    )
+
+
+def test_having_within_a_query_within(db):
+    db.tx("[{:g/k 1 :g/n 2} {:g/k 1 :g/n 3} {:g/k 2 :g/n 4}]")
+    inner = "[:find ?k (sum ?n) :where [?e :g/k ?k] [?e :g/n ?n] :having [(> (sum ?n) 4)]]"
+    assert db.q(f"[:find ?k ?s :where [(q {inner} $) [[?k ?s]]]]") == "#{[1 5]}"
+    inner = "[:find (+ 1 (sum ?n)) . :in $ ?k :where [?e :g/k ?k] [?e :g/n ?n]]"
+    assert db.q(f"[:find ?k ?s :where [_ :g/k ?k] [(q {inner} $ ?k) ?s]]") == "#{[1 6] [2 5]}"
+
+
+def test_a_live_query_follows_expressions(db):
+    db.tx("[{:db/id 1 :g/k 1 :g/n 2} {:db/id 2 :g/k 1 :g/n 3} {:db/id 3 :g/k 2 :g/n 4}]")
+    where = ":where [?e :g/k ?k] [?e :g/n ?n]"
+    sums = Live(db, f"[:find ?k (* 2 (sum ?n)) {where} :having [(> (sum ?n) 4)]]")
+    counts = Live(db, f"[:find (odd? ?k) (count (if (> ?n 2) ?n)) :with ?e {where}]")
+    values = Live(db, f"[:find ?e (if (> ?n 2) (+ ?n ?k)) {where}]")
+    change = "[[:db/add 2 :g/n 1] [:db/add 3 :g/n 8]]"
+    assert sums.tx(change) == "+[2 16] -[1 10]"
+    assert counts.tx("[]") == "+[true 0] -[true 1]"
+    assert values.tx("[]") == "+[2 nil] +[3 10] -[2 4] -[3 6]"

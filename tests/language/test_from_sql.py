@@ -40,6 +40,11 @@ def sql() -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture
 def tracker(db: World) -> World:
+    return filled(db)
+
+
+def filled(db: World) -> World:
+    """The database with the rows of the page's tables."""
     db.tx(*_SCHEMA)
     for number, name in _PEOPLE:
         db.tx(f'[{{:person/id {number} :person/name "{name}"}}]')

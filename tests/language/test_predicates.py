@@ -57,7 +57,7 @@ def test_unknown_predicate(people):
 
 
 def test_nothing_reaches_the_host(people):
-    for call in ("(.length ?n)", "(System/exit 1)", "(java.lang.Math/abs 1)", "(__import__ ?n)", "(user/f ?n)"):
+    for call in ("(.getClass ?n)", "(System/exit 1)", "(java.lang.Math/abs 1)", "(__import__ ?n)", "(user/f ?n)"):
         people.refuses("QUERY_INVALID", f"[:find ?e :where [?e :name ?n] [{call}]]")
 
 

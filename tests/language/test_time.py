@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from adalog.store.values.attribute import TX_BASE
@@ -135,6 +137,35 @@ def test_the_transactions_of_a_view(ages):
     assert ages.at(since=4).q(query) == "nil"
     query = "[:find ?t :where [(tx-ids $ 2 4) [?tx ...]] [?tx :db/txInstant] [?e :age ?v ?tx] [(identity ?v) ?t]]"
     assert ages.q(query) == "#{[11] [30]}"
+
+
+def test_the_transactions_between_instants(ages):
+    query = "[:find (count ?tx) . :in $ ?from ?to :where [(tx-ids $ ?from ?to) [?tx ...]]]"
+    assert ages.q(query, '#inst "2000-01-01"', "nil") == "4"
+    assert ages.q(query, '#inst "2100-01-01"', "nil") == "nil"
+    assert ages.q(query, "nil", '#inst "2000-01-01"') == "nil"
+    first = min(row[0] for row in ages.run("[:find ?i :where [?tx :db/txInstant ?i]]").rows())
+    assert ages.q(query, first, "nil") == "4"
+    assert ages.q(query, "nil", first) == "nil"
+
+
+def test_the_log_as_datomic_passes_it(ages):
+    query = "[:find (count ?tx) . :in $ ?log :where [(tx-ids ?log 2 4) [?tx ...]]]"
+    assert ages.q(query, ages) == "2"
+    query = (
+        "[:find ?e ?v :in ?log ?tx :where [(tx-data ?log ?tx) [[?e _ ?v _ ?added]]] [(< ?e 9)] [(true? ?added)]]"
+    )
+    assert ages.q(query, ages, 2) == "#{[1 11]}"
+    within = "(q [:find [?tx ...] :in ?log :where [(tx-ids ?log 2 3) [?tx ...]]] $)"
+    assert ages.q(f"[:find ?t :where [{within} [?tx ...]] [(tx->t ?tx) ?t]]") == "#{[2]}"
+
+
+def test_since_an_instant(ages):
+    instants = {row[0] for row in ages.run("[:find ?i :where [?tx :db/txInstant ?i]]").rows()}
+    assert ages.at(since=max(instants)).q("[:find ?e :where [?e :age]]") == "#{}"
+    assert ages.at(since=min(instants) - timedelta(days=1)).q("[:find (count ?e) . :where [?e :age]]") == (
+        repr(ages.q("[:find (count ?e) . :where [?e :age]]"))
+    )
 
 
 def test_the_datoms_of_a_transaction(ages):

@@ -332,6 +332,7 @@ def test_a_dry_run_reports_by_attribute(database: Database, tmp_path: Path) -> N
     }
     assert report[":person/name"]["samples"] == ['"n" + "New"', '"b" - "Bob"', '"a": "Ada" -> "Ann"']
     assert report[":person/boss"]["samples"] == ['"a" + a new entity', '"c": "b" -> "a"']
+    assert report[":person/age"]["samples"][1:] == ["rejected: :person/age: a value cannot be read as a long"]
     assert (outcome.going, outcome.t) == (1, 2)
     done, _ = imported(database, tmp_path, given, {"people": table}, max_errors=1)
     assert not done.report

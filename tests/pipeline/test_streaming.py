@@ -122,3 +122,26 @@ def test_a_checkpoint_keeps_its_identity(plan: ImportPlan, tmp_path: Path) -> No
     first = stream(plan, tmp_path, Sink(), [])._identity()
     assert stream(plan, tmp_path, Sink(), [])._identity() == first
     assert len(first) == 32
+
+
+def test_a_file_that_is_replaced_is_noticed_once(plan: ImportPlan, tmp_path: Path) -> None:
+    file, told = tmp_path / "1.csv", list[Any]()
+    file.write_text("c\n1\n")
+    stream(plan, tmp_path, Sink(DONE), told)._hand_on(plan.sources[0], [str(file)], 3, "key")
+    journal = tmp_path / "checkpoint" / "files.jsonl"
+    # The line of a batch whose process was killed.
+    journal.write_bytes(journal.read_bytes() + b'["files"')
+    (tmp_path / "new").write_text("c\n22\n")
+    (tmp_path / "new").rename(file)
+    for _ in range(2):
+        again = stream(plan, tmp_path, Sink(DONE), told)
+        # The batch is repeated, with the file as it was then.
+        again._hand_on(plan.sources[0], [str(file)], 3, "key")
+        again._warn_of_replaced(0.0)
+        again._warn_of_replaced(0.0)
+    [(source, batch, warning)] = [said for said in told if isinstance(said[2], str)]
+    assert (source, batch) == ("files", 3)
+    assert warning == (
+        f"{file} was changed after batch 3 of files took it, and is not read again: files must appear complete, "
+        "and new content needs a new name"
+    )

@@ -60,7 +60,7 @@ class Shared:
         relations = {**self.inputs.relations, SHARE: [np.array(values, np.int64)]}
         inputs = type(self.inputs)(self.inputs.start, relations, self.inputs.databases)
         found = run_join(self.plan, inputs, QueryRun(self.values), most=None).rows
-        columns = [self.values.decode_many(found.columns[e.var.name]) for e in self.plan.query.find.elements]
+        columns = [self.values.decode_many(found.columns[e.var.name]) for e in self.plan.query.find.columns]
         return set(zip(*columns, strict=True))
 
 

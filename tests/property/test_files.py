@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -28,7 +29,9 @@ from adalog.pipeline.importing.read.typed_columns import TypedColumn, spelt_key,
 from adalog.store.values.coercion import coerced
 
 TYPES = ("string", "long", "bigint", "double", "float", "bigdec", "boolean", "instant", "keyword", "uuid", "bytes")
-ROWS = 2000
+ROWS = int(os.environ.get("ADALOG_ROWS", "2000"))
+# Rows that are read alone.
+ALONE = ROWS if "ADALOG_ROWS" in os.environ else 80
 COLUMNS = ("a", "b", "c")
 
 JSON_VALUES = (
@@ -149,11 +152,11 @@ def test_a_row_means_the_same_alone(form: str, tmp_path: Path) -> None:
     head = b"a,b,c\n" if form == "csv" else b""
     # A line of nothing is no row.
     alone = [
-        read(reader, tmp_path / "x", head + line.encode() + b"\n", 1 << 30) for line in dict.fromkeys(lines[:80])
+        read(reader, tmp_path / "x", head + line.encode() + b"\n", 1 << 30) for line in dict.fromkeys(lines[:ALONE])
     ]
-    each = dict(zip(dict.fromkeys(lines[:80]), alone, strict=True))
-    few = read(reader, tmp_path / "x", head + "".join(f"{line}\n" for line in lines[:80]).encode(), 1 << 30)
-    assert few == [row for line in lines[:80] for row in each[line]]
+    each = dict(zip(dict.fromkeys(lines[:ALONE]), alone, strict=True))
+    few = read(reader, tmp_path / "x", head + "".join(f"{line}\n" for line in lines[:ALONE]).encode(), 1 << 30)
+    assert few == [row for line in lines[:ALONE] for row in each[line]]
     every = head + "".join(f"{line}\n" for line in lines).encode()
     whole = read(reader, tmp_path / "x", every, 1 << 30)
     assert whole[: len(few)] == few

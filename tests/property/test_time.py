@@ -154,7 +154,9 @@ def check(world: World, model: Model, rng: Random, now: int) -> None:
         patterns.append(random_pattern(rng, now))
         rows = [row for row in rows if row[1] in OURS]
     names = sorted({place for pattern in patterns for place in pattern if isinstance(place, str)} - {"_"})
-    if not names:
+    attributes = {pattern[1] for pattern in patterns if len(pattern) > 1 and isinstance(pattern[1], str)} - {"_"}
+    if not names or any(place in attributes for pattern in patterns for place in (pattern[0], *pattern[2:3])):
+        # A variable of attributes in another place stands for their entities, which the model knows nothing of.
         return
     clauses = " ".join(map(text_of, patterns))
     if len(patterns) > 1:

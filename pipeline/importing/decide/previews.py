@@ -117,8 +117,11 @@ class _Names:
         return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
-def rejected_by_column(item: tuple[int, Sequence[str]]) -> list[int]:
-    """How many rows of a chunk were rejected for each of so many columns."""
+def rejected_by_column(item: tuple[int, Sequence[str]]) -> list[tuple[int, int]]:
+    """How many rows of a chunk were rejected for each of so many columns, and why the first one was."""
     count, paths = item
-    counts: list[int] = np.bincount(read_rejects(paths).columns, minlength=count).tolist()
-    return counts
+    rejects = read_rejects(paths)
+    counts = np.bincount(rejects.columns, minlength=count).tolist()
+    columns, first = np.unique(rejects.columns, return_index=True)
+    reasons = dict(zip(columns.tolist(), rejects.reasons[first].tolist(), strict=True))
+    return [(own, reasons.get(column, 0)) for column, own in enumerate(counts)]

@@ -201,7 +201,7 @@ class DatomIntake(Intake[DatomSource]):
             "writing what was rejected", write, [(self._parts[number], own) for number, own in rows.items()]
         )
 
-    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
+    def reasons(self, number: int, found: ImportBasis) -> Reasons:
         none = ""
         where = "below 2^41, and no number of adalog's own" if self.keep else "as numbers or idents"
         entity = [

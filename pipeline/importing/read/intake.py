@@ -133,7 +133,7 @@ class Intake(ABC, Generic[S]):
         return ()
 
     @abstractmethod
-    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
+    def reasons(self, number: int, found: ImportBasis) -> Reasons:
         """What is said of a source's rejected rows."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class Intake(ABC, Generic[S]):
         for number in range(len(self._sources)):
             rows = rejected_rows(number, chunks, rejected)
             if rows:
-                self._write_rejected(number, rows, self._reasons(number, found), to)
+                self._write_rejected(number, rows, self.reasons(number, found), to)
 
     def _write_rejected(self, number: int, rows: RejectedParts, reasons: Reasons, to: Path) -> None:
         self._opened[number].quarantine(self._runner, rows, reasons, to)

@@ -207,7 +207,7 @@ class RowIntake(Intake[RowSource]):
     def _exact(self, job: SourceJob) -> Collection[str]:
         return self._columns[job.number].exact(job.columns)
 
-    def _reasons(self, number: int, found: ImportBasis) -> Reasons:
+    def reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
         reasons = []
         for each, wanted in zip(source.placed, found.columns[number], strict=False):

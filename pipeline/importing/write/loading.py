@@ -119,7 +119,9 @@ class _Import:
         if not self.decider.dry:
             return outcome
         going = decision.job.removed[1] if isinstance(decision, Decision) else 0
-        return replace(outcome, report=reported(self.decider.runner, found, decision, left), going=going)
+        return replace(
+            outcome, report=reported(self.decider.runner, self.intake, found, decision, left), going=going
+        )
 
     def _write_rejected(self, found: ImportBasis, read: ReadRows, quarantine: Path | None) -> None:
         if read.count and quarantine is not None:

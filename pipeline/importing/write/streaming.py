@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, ImportPlan, RowSource
 from adalog.pipeline.importing.write.loading import ImportOutcome
+from adalog.pipeline.importing.write.streamed_files import StreamedFiles
 from adalog.store.files.segment import write_text
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _BINARY: Final = "path STRING, modificationTime TIMESTAMP, length LONG, content 
 # The value of a topic's record, on one line.
 _VALUE: Final = r"regexp_replace(CAST(value AS STRING), '[\\r\\n]+', ' ') AS value"
 _LOOK_SECONDS: Final = 0.2
+# How often files that were taken are looked at again.
+_REPLACED_SECONDS: Final = 5.0
 # Waits before a retry: the first and the longest.
 _AGAIN_SECONDS: Final = 1.0
 _AGAIN_MOST: Final = 30.0
@@ -46,8 +50,8 @@ class Sink(Protocol):
         """Imports the files of a plan, unless the key is used; rejected rows go to a folder. Raises AdalogError."""
 
 
-Tell = Callable[[str, int, ImportOutcome | AdalogError], None]
-"""Called for each batch with source, number, and its outcome or the reason why it is retried."""
+Tell = Callable[[str, int, ImportOutcome | AdalogError | str], None]
+"""Called for each batch with source, number, and its outcome, the reason why it is retried, or a warning."""
 
 
 class Streaming:
@@ -67,18 +71,22 @@ class Streaming:
         self._failure: BaseException | None = None
         # Batches of several sources come one after the other: there is one session, and one database.
         self._turn = threading.Lock()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._taken = StreamedFiles(self._folder)
+        self._watched = 0.0
 
     def run(self, *, once: bool) -> None:
         """Imports until `stop`, with `once` what there is. Raises what a batch was refused with."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         identity = self._identity()
         queries: list[StreamingQuery] = []
         try:
             queries += [self._begun(source, identity, once) for source in self._plan.sources]
             while not self._stopped.is_set() and any(query.isActive for query in queries):
                 self._check(queries)
+                self._warn_of_replaced()
                 self._stopped.wait(_LOOK_SECONDS)
             self._check(queries)
+            self._warn_of_replaced(0.0)
         finally:
             self.stop()
             for query in queries:
@@ -106,6 +114,19 @@ class Streaming:
             failed = query.exception()
             if failed is not None and self._failure is None:
                 raise unavailable(f"the stream ended: {str(failed).splitlines()[0]}")
+
+    def _warn_of_replaced(self, seconds: float = _REPLACED_SECONDS) -> None:
+        """Spark takes a path once, whatever becomes of the file."""
+        if time.monotonic() < self._watched + seconds:
+            return
+        self._watched = time.monotonic()
+        for taken in self._taken.replaced():
+            self._tell(
+                taken.source,
+                taken.batch,
+                f"{taken.path} was changed after batch {taken.batch} of {taken.source} took it, and is not read "
+                "again: files must appear complete, and new content needs a new name",
+            )
 
     def _begun(self, source: RowSource, identity: str, once: bool) -> StreamingQuery:
         reader = self._spark.readStream.options(**self._options(source))
@@ -171,6 +192,8 @@ class Streaming:
         if not files:
             return
         plan, wait = self._plan.of_files({source.name: files}), _AGAIN_SECONDS
+        if source.format != KAFKA:
+            self._taken.take(source.name, number, files)
         while True:
             self._check_stopped()
             try:

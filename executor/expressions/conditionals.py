@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.extenders.calls import Operand, column_of, variables_of
+from adalog.executor.expressions.calls import Operand, column_of, variables_of
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.store.values.layout import FALSE, NIL
 

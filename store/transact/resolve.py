@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
-from adalog.datalog.values import EdnMap, EdnSet, type_name
+from adalog.datalog.values import EdnMap, EdnSet, Keyword, type_name
 from adalog.store.files.packing import instant as instant_of
 from adalog.store.files.packing import pack
 from adalog.store.state.settings import Evaluation
@@ -197,14 +197,31 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
 
 
 def _typed(effects: list[Effect], state: DatabaseState) -> list[Effect]:
-    """The effects with the idents of the types that they are the first to declare an attribute of."""
-    used = {effect.v for effect in effects if effect.a == bootstrap.VALUE_TYPE and effect.added}
-    declared = [
-        Effect(id_, bootstrap.IDENT, state.codes.intern(ident), True)
-        for ident, id_ in bootstrap.LATER_TYPES.items()
-        if id_ in used and state.ident_holder(ident) is None
-    ]
+    """The effects with the idents of the types built in later that they are the first to use: of an attribute, of
+    the items of its tuples, or within a value. By these, earlier versions refuse the database."""
+    declared = []
+    for ident, id_ in bootstrap.LATER_TYPES.items():
+        if state.ident_holder(ident) is None and any(_uses(each, ident, id_, state) for each in effects):
+            declared.append(Effect(id_, bootstrap.IDENT, state.codes.intern(ident), True))
     return [*declared, *effects]
+
+
+def _uses(effect: Effect, ident: Keyword, id_: int, state: DatabaseState) -> bool:
+    if effect.a == bootstrap.VALUE_TYPE:
+        return effect.v == id_
+    if effect.a != bootstrap.TUPLE_TYPE and layout.tag_of(effect.v) != layout.TAG_OTHER:
+        return False
+    return _has(state.codes.decode(effect.v), ident)
+
+
+def _has(value: Any, ident: Keyword) -> bool:
+    """Whether a value is the type's ident or one of the type, or has such a value in it."""
+    match value:
+        case Mapping():
+            return any(_has(each, ident) for entry in value.items() for each in entry)
+        case tuple() | Set():
+            return any(_has(each, ident) for each in value)
+    return value == ident or type_name(value) == ident.local
 
 
 def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:

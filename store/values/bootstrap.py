@@ -44,6 +44,7 @@ DURATION: Final = _IDS["db.type/duration"]
 DURATION_IDENT: Final = Keyword("db.type/duration")
 LATER_TYPES: Final = {DURATION_IDENT: DURATION}
 """Types that were built in later, by ident."""
+LATER_TYPE_IDS: Final = frozenset(LATER_TYPES.values())
 LATER: Final = frozenset(_IDS[name] for name in _LATER)
 """The entities that were built in later."""
 WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from dateutil.relativedelta import relativedelta
 
+from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.codec import decode, encode, entry_of
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.recomputed import RecomputedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view_choice import live_of, view_of
+from adalog.executor.question.request import QueryRequest
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.encoding import encode as in_json
 from adalog.store.backup.check import check_data
@@ -103,3 +111,59 @@ def test_a_folder_is_sound_and_is_opened_again(tmp_path: Path) -> None:
                 database.compact()
         report = check_data(str(tmp_path / "data"))
         assert not report.findings
+
+
+FLOWS = """[{:db/ident :from :db/valueType :db.type/ref} {:db/ident :to :db/valueType :db.type/ref}
+ {:db/ident :start :db/valueType :db.type/instant :db/cardinality :db.cardinality/many}
+ {:db/ident :takes :db/valueType :db.type/duration} {:db/ident :length :db/valueType :db.type/long}]"""
+DUE = """[:find ?n ?t :where (due ?n ?t) :rules [[(due ?n (min ?t)) [?n :start ?t]]
+ [(due ?n (min ?t)) (due ?m ?s) [?e :from ?m] [?e :to ?n] [?e :takes ?d] [(+ ?s ?d) ?t]]]]"""
+FAR = """[:find ?n ?t :where (far ?n ?t) :rules [[(far ?n (min ?t)) [?n :start _] [(ground 0) ?t]]
+ [(far ?n (min ?t)) (far ?m ?s) (edge ?m ?n ?d) [(+ ?s ?d) ?t]]
+ [(far ?n (min ?t)) (far ?m ?s) (far ?n ?u) [(+ ?s ?u) ?t]]
+ [(edge ?m ?n ?d) [?e :from ?m] [?e :to ?n] [?e :length ?d]]]]"""
+
+
+def naive(starts, edges):
+    """By node the earliest moment, each found from the best ones alone, until nothing changes."""
+    best = dict(starts)
+    while True:
+        found = dict(starts)
+        for a, b, months in edges:
+            if a in best:
+                moment = best[a] + relativedelta(months=months)
+                found[b] = min(found.get(b, moment), moment)
+        if found == best:
+            return {(node, moment) for node, moment in best.items()}
+        best = found
+
+
+def test_a_recursion_that_adds_months_is_asked_again(db):
+    """30 January, 10:00, and 31 January, 09:00, change their order a month later."""
+    db.tx(
+        FLOWS,
+        """[{:from 1 :to 2 :takes #duration "P1M" :length 5} {:from 2 :to 3 :takes #duration "P1M" :length 5}
+        {:db/id 1 :start #inst "2023-01-31T09:00:00Z"}]""",
+    )
+    edges = [(1, 2, 1), (2, 3, 1)]
+    request = QueryRequest(DUE)
+    question = db.pool.question(request)
+    view = view_of(question, db.pool.engine)
+    assert isinstance(view, RecomputedView)
+    assert "may add durations" in live_of(question)["reason"]
+    view.add(0, UndatedQuestion.of(question), db.database.snapshot(), Cancel())
+    rows, at = set(map(tuple, db.pool.run(request).rows())), db.database.snapshot()
+    first, second = (datetime(2023, 1, day, hour, tzinfo=UTC) for day, hour in ((31, 9), (30, 10)))
+    for text, start in (
+        ('[[:db/add 1 :start #inst "2023-01-30T10:00:00Z"]]', second),
+        ('[[:db/retract 1 :start #inst "2023-01-30T10:00:00Z"]]', first),
+    ):
+        db.tx(text)
+        before, at = at, db.database.snapshot()
+        change = view.step(Moments(before, at), Cancel())[0]
+        rows = (rows - set(map(tuple, change.removed.rows()))) | set(map(tuple, change.added.rows()))
+        assert rows == naive({1: start}, edges)
+    # What is known to be numbers is maintained.
+    assert live_of(db.pool.question(QueryRequest(FAR))) == {"how": "maintained", "reason": None}
+    text = DUE.replace("[?e :takes ?d] [(+ ?s ?d) ?t]", "[?e :takes _] [(max ?s ?s) ?t]")
+    assert live_of(db.pool.question(QueryRequest(text)))["how"] == "maintained"

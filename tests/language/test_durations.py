@@ -134,7 +134,7 @@ def naive(starts, edges):
                 moment = best[a] + relativedelta(months=months)
                 found[b] = min(found.get(b, moment), moment)
         if found == best:
-            return {(node, moment) for node, moment in best.items()}
+            return set(best.items())
         best = found
 
 

@@ -28,7 +28,7 @@ from adalog.executor.stored_queries import StoredQueries
 from adalog.executor.turns.lanes import LaneSlots
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.executor.turns.submission import Turns
-from adalog.planner.explain.explanation import text_of
+from adalog.planner.explain.explanation import explain_groups, text_of
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
 from adalog.planner.scope.pending_warnings import diagnostics_of
@@ -227,6 +227,7 @@ class Pool:
         shown = self.engine.explain(question, cancel, analyze=analyze)
         dropped = {name: DroppedRows(**each) for name, each in shown.get("dropped", {}).items()}
         diagnostics = bounded((*diagnostics, *self.found_out(question, dropped)))
+        shown["groups"] = explain_groups(question.query)
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 

@@ -8,8 +8,8 @@ from adalog.datalog import ast
 from adalog.datalog.aggregates import Reduction
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.order.dependencies import dependencies_of
-from adalog.planner.order.duplicates import multiplicity, summed
+from adalog.planner.order.dependencies import dependencies_of, determined_by
+from adalog.planner.order.duplicates import multiplicity, owners_of, summed
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons, repeats
 from adalog.planner.order.statistics import Statistics
@@ -93,6 +93,11 @@ def simplify(stratified: StratifiedQuery, context: PlanningContext) -> Simplifie
         body = blank_singletons(body, shown)
     distinct = repeats(body, shown, dependencies_of(body, statistics))
     counted = _counted(checked) if context.options.project and not distinct else frozenset()
+    if counted:
+        known = determined_by(shown, dependencies_of(checked.tree.body, statistics))
+        # Rows that aggregates leave out are counted for a warning, which weights would hide.
+        if owners_of(checked.tree.body, summed(checked.query.find.columns), known):
+            counted = frozenset()
     return SimplifiedQuery(checked, body, stratified.program, statistics, counted, distinct)
 
 

@@ -43,11 +43,13 @@ def is_known_call(form: Form) -> bool:
 
 @dataclass
 class ColumnReader:
-    """`calls` reads those for each tuple. `functions`: the clauses that they become, by their variables. `apart`:
-    the variables that arguments of aggregates in `:find` are computed from. `mentioned`: all variables of calls,
-    with their section, which is `section` for those to come."""
+    """`calls` reads those for each tuple. `given`: the variables that `:in` gives one value. `functions`: the
+    clauses that calls become, by their variables. `apart`: the variables that arguments of aggregates in `:find`
+    are computed from. `mentioned`: all variables of calls, with their section, which is `section` for those that
+    come."""
 
     calls: CallParser
+    given: frozenset[str]
     functions: dict[str, ast.Function] = field(default_factory=dict)
     apart: dict[str, ast.Var] = field(default_factory=dict)
     mentioned: dict[str, tuple[ast.Var, str]] = field(default_factory=dict)
@@ -238,7 +240,7 @@ def _early(form: Form, reader: ColumnReader, find: ast.Find, with_: Sequence[ast
         return ast.Predicate("identity", (known[write(form.value)],), position=form.position)
     call = _KeyCalls(reader.calls.source, reader.calls.term, known=known).call(form)
     for each in variables_of(call):
-        if each.name not in known:
+        if each.name not in known and each.name not in reader.given:
             hint = (
                 "is no key of groups, which :find has outside aggregates" if find.has_aggregates else "is not there"
             )
@@ -274,7 +276,7 @@ def with_columns(
             wrong = next((each for each in taken if each.name not in apart), None)
             why = "stands neither in :find nor in :with; add it to :with"
         else:
-            wrong = None if column.var.name in keys else column.var
+            wrong = None if column.var.name in keys or column.var.name in reader.given else column.var
             why = "is no key of the groups, which :find has outside aggregates"
         if wrong is not None:
             raise AdalogError(Code.QUERY_INVALID, f"{wrong.name} in {reader.section} {why}", wrong.position)

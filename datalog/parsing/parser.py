@@ -71,7 +71,7 @@ def _parse(
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
     written = written_inputs(_forms(sections, "in"))
     places = ClauseParser(frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput)))))
-    reader = ColumnReader(CallParser(places.source, places.term))
+    reader = ColumnReader(CallParser(places.source, places.term), _single(written))
     find = parse_find(sections["find"].forms, _keys(sections), reader)
     logs = log_variables(_forms(sections, "where"))
     inputs = parse_inputs(_forms(sections, "in"), logs)
@@ -238,13 +238,18 @@ def _number(sections: _Sections, name: str) -> int | None:
     return int(first.value)
 
 
+def _single(inputs: Sequence[ast.Input]) -> frozenset[str]:
+    """The variables to which :in gives one value."""
+    given = (each.binding for each in inputs if isinstance(each, ast.BindingInput))
+    single = (each.target for each in given if isinstance(each, ast.ScalarBinding))
+    return frozenset(each.name for each in single if isinstance(each, ast.Var))
+
+
 def _row_number(sections: _Sections, name: str, inputs: Sequence[ast.Input]) -> ast.RowNumber | None:
     """What :limit or :offset has: a number, or a variable that :in gives one value."""
     match _forms(sections, name):
         case [form] if is_variable(form):
-            given = (each.binding for each in inputs if isinstance(each, ast.BindingInput))
-            single = (each.target for each in given if isinstance(each, ast.ScalarBinding))
-            known = {target.name for target in single if isinstance(target, ast.Var)}
+            known = _single(inputs)
             if form.value.name not in known:
                 hint = f"name it there by itself, as in :in $ {shown(form)}{nearest(form.value.name, known)}"
                 raise invalid(form, f":{name} takes a whole number, or a variable of :in that has one; {hint}")

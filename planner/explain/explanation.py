@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adalog.datalog import ast
 from adalog.datalog.edn import write
 from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
 from adalog.planner.model import logical
@@ -74,6 +75,24 @@ def _constant(plan: Plan, name: str) -> str:
     return name if term is None else write(plain_value(term))
 
 
+def explain_groups(query: ast.Query) -> dict[str, list[str]]:
+    """What is computed from the columns of groups, and the conditions that groups fulfil."""
+    computed = [each.label for each in query.find.elements if isinstance(each, ast.FindExpression)]
+    return {"computed": computed, "having": [_call(each) for each in query.having]}
+
+
+def _call(argument: ast.Argument) -> str:
+    match argument:
+        case ast.Expression():
+            return f"({' '.join([argument.name, *map(_call, argument.args)])})"
+        case ast.Var() | ast.Source():
+            return argument.name
+        case ast.Const() | ast.LookupRef():
+            return write(plain_value(argument))
+        case _:
+            return "_"
+
+
 def text_of(shown: dict[str, Any]) -> str:
     """The same for people."""
     lines = [f"engine {shown['engine']}: {shown['reason']}"]
@@ -106,6 +125,8 @@ def text_of(shown: dict[str, Any]) -> str:
     for inner in shown["queries"]:
         lines.append(f"within {inner['clause']}")
         lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])
+    groups = shown.get("groups", {})
+    lines.extend(f"{kind} {call}" for kind in groups for call in groups[kind])
     lines = [plain_names(line) for line in lines]
     if "live" in shown:
         how, reason = shown["live"]["how"], shown["live"]["reason"]

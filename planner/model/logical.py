@@ -185,7 +185,7 @@ class RuleAtom(TermsNode):
         return replace(self, terms=tuple(map(change, self.terms)))
 
 
-COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
+COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">=", "between"))
 TREE: Final = "%"
 """The name of an atom that has a tree of calls."""
 

@@ -9,6 +9,7 @@ from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
+from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.logical import COMPARISONS, Leaf, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, source_of, values_of
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
@@ -74,13 +75,22 @@ class _Finder:
                 self.function(leaf)
             case logical.PredicateAtom():
                 self.looked_up(leaf)
-                if leaf.name in COMPARISONS:
-                    names = [arg for arg in leaf.args if isinstance(arg, str)]
-                    for name in names:
-                        others = {other: None for other in names if other != name}
-                        self.compared.setdefault(name, {}).update(others)
+                self.comparisons(leaf)
             case _:
                 pass
+
+    def comparisons(self, leaf: Call) -> None:
+        """What a call compares, by itself or within it."""
+        trees = [leaf.tree or CallTree(leaf.name, tuple(range(len(leaf.args))))]
+        for tree in trees:
+            trees += (each for each in tree.args if isinstance(each, CallTree))
+            if tree.name not in COMPARISONS:
+                continue
+            args = (leaf.args[each] for each in tree.args if isinstance(each, int))
+            names = [each for each in args if isinstance(each, str)]
+            for name in names:
+                others = {other: None for other in names if other != name}
+                self.compared.setdefault(name, {}).update(others)
 
     def value_of(self, term: object, source: str, attribute: object) -> None:
         if isinstance(attribute, Keyword) or type(attribute) is int:
@@ -94,6 +104,7 @@ class _Finder:
             self.passed(leaf.args[0], leaf.out)
             self.passed(leaf.out, leaf.args[0])
         self.looked_up(leaf)
+        self.comparisons(leaf)
         source, values = source_of(leaf), values_of(leaf)
         if leaf.name == "get-else" and len(values) == 3 and isinstance(values[1], ast.Const):
             self.value_of(values[2], source, values[1].value)

@@ -54,6 +54,8 @@ def said(world: World, query: str, *args: str) -> str:
     [
         ("[:find (sum ?q) . :where [?l :line/qty ?q]]", 3, "?l"),
         ("[:find (avg ?q) . :where [?l :line/qty ?q] [(> ?q 5)]]", 1, "?l"),
+        ("[:find (sum (* 2 ?q)) . :where [?l :line/qty ?q]]", 3, "?l"),
+        ("[:find (sum (* ?p ?q)) . :where [?l :line/qty ?q] [?l :line/price ?p]]", 2, "?l"),
         ("[:find (sum ?q) . :where [?l :line/qty ?q] [?l :line/price ?p]]", 3, "?l"),
         ("[:find ?s (sum ?q) :where [?l :line/supplier ?s] [?l :line/qty ?q]]", 1, "?l"),
         ("[:find ?n (sum ?q) :where [?l :line/supplier ?s] [?l :line/qty ?q] [?s :supplier/name ?n]]", 1, "?l"),

@@ -199,6 +199,20 @@ def test_having_drops_groups(db):
     )
 
 
+def test_having_and_order_by_take_what_in_gives_one_value(db):
+    db.tx("[{:db/id 1 :g/k 1 :g/n 5} {:db/id 2 :g/k 2 :g/n 4} {:db/id 3 :g/k 3 :g/n 9}]")
+    where = ":where [?e :g/k ?k] [?e :g/n ?n]"
+    assert db.q(f"[:find ?k :in $ ?x {where} :with ?n :having [(> (sum ?n) (+ ?x 1))]]", 3) == "#{[1] [3]}"
+    assert db.q(f"[:find (sum ?n) . :in $ ?x {where} :having [(> (sum ?n) ?x) (< ?x 18)]]", 17) == "18"
+    assert db.q(f"[:find (sum ?n) . :in $ ?x {where} :having [(> (sum ?n) ?x) (< ?x 18)]]", 18) == "nil"
+    assert db.q(f"[:find ?k (sum ?n) :in $ ?x {where} :order-by [(* ?x (sum ?n))]]", -1) == "([3 9] [1 5] [2 4])"
+    inner = f"[:find ?k (sum ?n) :in $ ?x {where} :having [(> (sum ?n) ?x)]]"
+    assert db.q(f"[:find ?x ?k :in $ [?x ...] :where [(q {inner} $ ?x) [[?k _]]]]", "[4 5 9]") == (
+        "#{[4 1] [4 3] [5 3]}"
+    )
+    db.refuses("QUERY_INVALID", f"[:find ?k :in $ [?x ...] {where} :with ?n :having [(> (sum ?n) ‸?x)]]", "[3]")
+
+
 def test_having_within_a_query_within(db):
     db.tx("[{:g/k 1 :g/n 2} {:g/k 1 :g/n 3} {:g/k 2 :g/n 4}]")
     inner = "[:find ?k (sum ?n) :where [?e :g/k ?k] [?e :g/n ?n] :having [(> (sum ?n) 4)]]"
@@ -217,3 +231,10 @@ def test_a_live_query_follows_expressions(db):
     assert sums.tx(change) == "+[2 16] -[1 10]"
     assert counts.tx("[]") == "+[true 0] -[true 1]"
     assert values.tx("[]") == "+[2 nil] +[3 10] -[2 4] -[3 6]"
+
+
+def test_explain_shows_what_groups_are_computed_from_and_chosen_by(lines):
+    text = "[:find ?p (/ (sum ?q) 2) :where [?l :line/note ?p] [?l :line/qty ?q] :having [(> (sum ?q) 3)]]"
+    shown = lines.pool.explain(QueryRequest(text))
+    assert shown.plan["groups"] == {"computed": ["(/ (sum ?q) 2)"], "having": ["(> (sum ?q) 3)"]}
+    assert "having (> (sum ?q) 3)" in shown.text.splitlines()

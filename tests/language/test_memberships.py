@@ -12,6 +12,7 @@ from adalog.datalog.builtins.comparison import same_value
 from adalog.datalog.edn import read
 from adalog.datalog.values import compare
 from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.property.model import SWITCHES, examples
@@ -26,6 +27,27 @@ VALUES = [*NUMBERS.split(), '"a"', '"b"', ":a", "true", "[1 2]", '#inst "2020-01
 def people(db):
     db.tx('[{:db/id 1 :age 36 :s "x"} {:db/id 2 :age 20 :s "y"} {:db/id 3 :age 20 :s "z"}]')
     return db
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "[(between ?t ?low ?high)]",
+        "[(if (< ?t ?low) false (<= ?t ?high))]",
+        "[(<= ?low ?t) ?r] [(<= ?t ?high) ?r] [(true? ?r)]",
+        "(not [(not (between ?t ?low ?high))])",
+    ],
+)
+def test_text_of_json_is_what_it_is_compared_with(db, condition):
+    db.tx('[{:db/id 1 :at #inst "2020-01-01"} {:db/id 2 :at #inst "2021-01-01"} {:db/id 3 :at #inst "2022-01-01"}]')
+    ends = [GivenArgument(each, json=True) for each in ("2020-06-01", "2021-06-01")]
+    assert db.q(f"[:find ?e :in $ ?low ?high :where [?e :at ?t] {condition}]", *ends) == "#{[2]}"
+
+
+def test_between_values_in_no_order_is_warned_of(db):
+    db.tx('[{:db/id 1 :at #inst "2020-01-01"}]')
+    text = '[:find ?e :where [?e :at ?t] ‸[(between ?t "2020" "2021")]]'
+    assert db.warnings(text) == ["IMPOSSIBLE_VALUE"]
 
 
 def test_a_list_binds_its_values(people):

@@ -15,11 +15,13 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view_choice import live_of, view_of
+from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.encoding import encode as in_json
 from adalog.store.backup.check import check_data
 from adalog.store.database import Database
+from tests.language.test_live_traps import Live
 
 TASKS = """[{:db/id 1 :task/takes #duration "P1M"} {:db/id 2 :task/takes #duration "P31D"}
  {:db/id 3 :task/takes #duration "PT90M"} {:db/id 4 :task/takes #duration "-PT1H30M"}
@@ -167,3 +169,22 @@ def test_a_recursion_that_adds_months_is_asked_again(db):
     assert live_of(db.pool.question(QueryRequest(FAR))) == {"how": "maintained", "reason": None}
     text = DUE.replace("[?e :takes ?d] [(+ ?s ?d) ?t]", "[?e :takes _] [(max ?s ?s) ?t]")
     assert live_of(db.pool.question(QueryRequest(text)))["how"] == "maintained"
+
+
+def test_changes_of_an_answer(tasks):
+    live = Live(tasks, '[:find ?e ?t :where [?e :task/takes ?d] [(+ #inst "2024-01-31" ?d) ?t]]')
+    assert live.tx('[[:db/add 2 :task/takes #duration "P1M1D"]]') == (
+        '+[2 #inst "2024-03-01T00:00:00.000-00:00"] -[2 #inst "2024-03-02T00:00:00.000-00:00"]'
+    )
+    query = "[:find (max ?d) (count-distinct ?d) :in $ ?least :where [?e :task/takes ?d] [(< ?least ?d)]]"
+    longest = Live(tasks, query, json=("PT1H",))
+    assert (
+        longest.tx('[[:db/retract 2 :task/takes #duration "P1M1D"]]')
+        == '+[#duration "P1M" 2] -[#duration "P1M1D" 3]'
+    )
+
+
+def test_an_argument_is_read_as_the_attribute_has_it(tasks):
+    given = [GivenArgument("PT90M", json=True)]
+    found = tasks.pool.run(QueryRequest("[:find ?e :in $ ?d :where [?e :task/takes ?d]]", given))
+    assert sorted(found.rows()) == [(3,), (5,)]

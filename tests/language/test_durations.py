@@ -15,6 +15,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view_choice import live_of, view_of
+from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.writing.encoding import Encoding
@@ -22,6 +23,7 @@ from adalog.schema.writing.encoding import encode as in_json
 from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 from tests.language.test_live_traps import Live
+from tests.spark.spark_in_process import spark_in_process
 
 TASKS = """[{:db/id 1 :task/takes #duration "P1M"} {:db/id 2 :task/takes #duration "P31D"}
  {:db/id 3 :task/takes #duration "PT90M"} {:db/id 4 :task/takes #duration "-PT1H30M"}
@@ -188,3 +190,22 @@ def test_an_argument_is_read_as_the_attribute_has_it(tasks):
     given = [GivenArgument("PT90M", json=True)]
     found = tasks.pool.run(QueryRequest("[:find ?e :in $ ?d :where [?e :task/takes ?d]]", given))
     assert sorted(found.rows()) == [(3,), (5,)]
+
+
+def test_tasks_in_other_processes_say_the_same(tasks, monkeypatch):
+    tasks.tx("[" + " ".join(f'[:db/add {n} :task/takes #duration "P{n % 7}MT{n}S"]' for n in range(10, 400)) + "]")
+    with spark_in_process(monkeypatch) as engine:
+        pool = Pool(tasks.database, PoolSettings(threads=2), spark=engine)
+        try:
+            for text in (
+                '[:find ?e ?t :where [?e :task/takes ?d] [(+ #inst "2024-01-31" ?d) ?t]]',
+                "[:find ?m (min ?d) (max ?d) (count ?e) :where [?e :task/takes ?d] [(mod ?e 5) ?m]]",
+                '[:find ?e ?x :where [?e :task/takes ?d] [(< #duration "P3M" ?d)] [(- (* ?d 3)) ?x]]',
+            ):
+                wanted = pool.run(QueryRequest(text, engine="LOCAL"))
+                found = pool.run(QueryRequest(text, engine="SPARK"))
+                assert found.engine == "SPARK"
+                assert sorted(found.rows()) == sorted(wanted.rows())
+                assert len(wanted.rows()) > 4
+        finally:
+            pool.close()

@@ -124,6 +124,39 @@ def test_keys_of_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.Mon
         assert count(database, ":large/id") == 3000
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        # What pandas writes: an index without a name.
+        (",name\n0,Ann\n1,Bob\n", 'column: name}  # unique in 2 rows; so is ""'),
+        ("id,x,x\n1,a,b\n2,c,d\n", "# x is left out: several columns have this name"),
+        ("id,x,x\na,b,c\n", "# the first row is one of values: some are numbers, or the same"),
+        ("番号,数量\n1,2\n2,1\n3,3\n", 't/数量: "数量"  # long in all 3 values'),
+        ("id,x\na,9223372036854775807\n", "x  # long in 1 value"),
+        ("id,x\na,9223372036854775808\n", "x  # bigint in 1 value"),
+        # Programs write doubles with up to 17 digits.
+        ("id,x\na,0.30000000000000004\nb,0.10000000000000001\n", "x  # double in all 2 values"),
+        ("id,x\na,123456789012345.123456789\n", "x  # bigdec in 1 value"),
+        (
+            'id,x\na,"1,234"\nb,"5,678"\n',
+            "# decimal commas in all 2 values; they could be commas between thousands, too",
+        ),
+        ('id,x\na,"1,234,567"\nb,12\n', 'grouping: ","}  # commas between thousands in all 2 values'),
+    ],
+)
+def test_odd_columns(tmp_path: Path, content: str, line: str) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    text = proposed(tmp_path, "t.csv")
+    assert any(each.endswith(line) for each in text.splitlines()), text
+    imported(tmp_path).close()
+
+
+def test_a_file_without_a_column_to_map(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"a": []}\n')
+    assert "schema" not in proposed(tmp_path, "t.jsonl")
+    imported(tmp_path).close()
+
+
 NAMES = ("a", "b c", "on", "x: y", "#n", "größe", "x.y", "1st", "'q'", "a/b", "{", "é", "no", "tab\tle")
 
 

@@ -17,7 +17,7 @@ import pytest
 from adalog.datalog.errors import AdalogError
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
 from adalog.pipeline.importing.files.csv_files import CsvFiles
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.options import FileFormat
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.files.rows import FileColumn
@@ -104,7 +104,7 @@ def test_what_a_type_takes(
 ) -> None:
     file = tmp_path / "x"
     if notation == "JSON":
-        assert is_value(read(JsonLines(), file, f'{{"v": {written}}}\n', kind)) is taken
+        assert is_value(read(JsonFiles(), file, f'{{"v": {written}}}\n', kind)) is taken
     elif notation == "EDN":
         column = values_of(pa.array([written]), np.zeros(1, np.int32), kind, TupleShape(), lambda _: None)
         assert is_value(column) is taken
@@ -117,7 +117,7 @@ def test_what_a_type_takes(
         assert is_value(typed(rows.columns["v"], kind, kind)) is taken
     else:
         assert is_value(read(CsvFiles(header=True), file, f"v\n{written}\n", kind)) is taken
-        assert is_value(read(JsonLines(), file, f'{{"v": "{written}"}}\n', kind)) is taken
+        assert is_value(read(JsonFiles(), file, f'{{"v": "{written}"}}\n', kind)) is taken
         assert is_value(typed(FileColumn.of(pa.array([written])), kind, kind)) is taken
 
 
@@ -130,13 +130,13 @@ NULLS: Final[dict[str, list[tuple[FileFormat, str]]]] = {
     "CSV: nothing between": [
         (CsvFiles(header=True, null="NA"), text) for text in ("v,w\n,1\n", "w,v\n1\n", "v,w\nNA,1\n")
     ],
-    "JSON: `null`": [(JsonLines(), f"{{{text}}}\n") for text in ('"v": null', '"w": 1', '"v": []', '"v": [null]')],
-    '`""` in CSV': [(CsvFiles(header=True), 'v\n""\n'), (JsonLines(), '{"v": ""}\n')],
-    "blanks": [(CsvFiles(header=True), "v,w\n  ,1\n"), (JsonLines(), '{"v": "  "}\n')],
+    "JSON: `null`": [(JsonFiles(), f"{{{text}}}\n") for text in ('"v": null', '"w": 1', '"v": []', '"v": [null]')],
+    '`""` in CSV': [(CsvFiles(header=True), 'v\n""\n'), (JsonFiles(), '{"v": ""}\n')],
+    "blanks": [(CsvFiles(header=True), "v,w\n  ,1\n"), (JsonFiles(), '{"v": "  "}\n')],
     "`nullValue` in quotes": [
         (CsvFiles(header=True, null="NA"), 'v\n"NA"\n'),
         (CsvFiles(header=True), "v\nnull\n"),
-        (JsonLines(), '{"v": "null"}\n'),
+        (JsonFiles(), '{"v": "null"}\n'),
     ],
 }
 OF_PARQUET: Final = {

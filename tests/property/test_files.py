@@ -22,7 +22,7 @@ import pytest
 from adalog.pipeline.importing.files import content
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile, is_divisible
 from adalog.pipeline.importing.files.csv_files import CsvFiles
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.options import FileFormat
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.read.typed_columns import TypedColumn, spelt_key, typed
@@ -161,7 +161,7 @@ def meanings_of(column: TypedColumn, size: int) -> list[Any]:
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_row_means_the_same_alone(form: str, tmp_path: Path) -> None:
-    reader: FileFormat = CsvFiles(header=True) if form == "csv" else JsonLines()
+    reader: FileFormat = CsvFiles(header=True) if form == "csv" else JsonFiles()
     lines = lines_of_csv(ROWS) if form == "csv" else lines_of_json(ROWS)
     head = b"a,b,c\n" if form == "csv" else b""
     # A line of nothing is no row.
@@ -200,8 +200,8 @@ def test_an_encoding_means_the_same_in_any_splits(
     lines = [line.replace("x", letter).replace("\xe9", letter) for line in lines]
     text = ("a,b,c\n" if form == "csv" else "") + "".join(f"{line}\n" for line in lines)
     name = codecs.lookup("utf-8" if encoding == "utf-8-sig" else encoding).name
-    in_utf8: FileFormat = CsvFiles(header=True) if form == "csv" else JsonLines()
-    reader: FileFormat = CsvFiles(header=True, encoding=name) if form == "csv" else JsonLines(encoding=name)
+    in_utf8: FileFormat = CsvFiles(header=True) if form == "csv" else JsonFiles()
+    reader: FileFormat = CsvFiles(header=True, encoding=name) if form == "csv" else JsonFiles(encoding=name)
     wanted = read(in_utf8, tmp_path / "x", text.encode(), 1 << 30)
     encoded = text.encode(encoding)
     for size in (1 << 30, 2_000):
@@ -267,7 +267,7 @@ def test_json_is_what_python_reads(tmp_path: Path) -> None:
     lines = [line for line in lines_of_json(ROWS) if "ud800" not in line]
     (tmp_path / "x").write_text("".join(f"{line}\n" for line in lines))
     split = FileSplit(SourceFile(0, str(tmp_path / "x"), "x", 1))
-    [rows] = JsonLines().rows(split, COLUMNS, set(COLUMNS))
+    [rows] = JsonFiles().rows(split, COLUMNS, set(COLUMNS))
     found = {
         (name, kind): meanings_of(typed(rows.columns[name], kind, kind), rows.size)
         for name in COLUMNS

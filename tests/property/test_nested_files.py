@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.options import FileFormat
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.files.rows import FileColumn, FileRows, FileStructs, NestedColumns
@@ -89,15 +89,15 @@ def test_nested_json_means_the_same_alone(tmp_path: Path) -> None:
     rng, path = Random(5), tmp_path / "x.jsonl"
     lines = [line(rng) for _ in range(ROWS)]
     path.write_bytes(b"".join(lines))
-    whole = read(JsonLines(), path, 1 << 30)
+    whole = read(JsonFiles(), path, 1 << 30)
     assert len(whole) == ROWS
     for size in (5_000, 30_000):
-        assert read(JsonLines(), path, size) == whole
+        assert read(JsonFiles(), path, size) == whole
     path.write_bytes(b"".join(reversed(lines)))
-    assert read(JsonLines(), path, 1 << 30)[::-1] == whole
+    assert read(JsonFiles(), path, 1 << 30)[::-1] == whole
     for at in range(ALONE):
         path.write_bytes(lines[at])
-        assert read(JsonLines(), path, 1 << 30) == whole[at : at + 1], lines[at]
+        assert read(JsonFiles(), path, 1 << 30) == whole[at : at + 1], lines[at]
 
 
 SCHEMA = pa.schema(
@@ -145,7 +145,7 @@ def test_nested_parquet_means_the_same_alone_and_as_json(tmp_path: Path) -> None
         assert parquet(table.slice(at, 1), 1) == whole[at : at + 1]
     lines = [json.dumps(each | {"m": None if each["m"] is None else dict(each["m"])}) for each in rows]
     (tmp_path / "x.jsonl").write_text("".join(f"{each}\n" for each in lines))
-    assert read_plain(JsonLines(), tmp_path / "x.jsonl") == whole
+    assert read_plain(JsonFiles(), tmp_path / "x.jsonl") == whole
 
 
 PLAIN = ("s.x", "s.y.z", "l.x", "m.k")

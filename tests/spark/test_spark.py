@@ -269,9 +269,9 @@ def test_tasks_write_what_comes_together_in_tasks(world: World, tmp_path: Path, 
 
 # What goes wrong, by process. 2 at once, so that few are to be left.
 
-# Two million sums, of which few are looked for.
+# Two million sums of bigints, of which few are looked for.
 LONG = """[:find (count ?a) . :with ?b ?c :where [?c :n/value ?z] [(< ?z 1)] [?a :n/value ?x] [?b :n/value ?y]
-  [(+ ?x ?y ?z) ?s] [(< ?s 20)]]"""
+  [(+ ?x ?y ?z 0N) ?s] [(< ?s 20)]]"""
 LONG_ANSWER = 210
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 

@@ -38,7 +38,7 @@ pytestmark = [
 NUMBERS = "[" + " ".join(f"{{:n/value {i}}}" for i in range(1500)) + "]"
 # A few seconds of work for every task, with one number as its answer.
 LONG = """[:find (count ?a) . :with ?b ?c :where [?c :n/value ?z] [(< ?z 1)] [?a :n/value ?x] [?b :n/value ?y]
-  [(+ ?x ?y ?z) ?s] [(< ?s 20)]]"""
+  [(+ ?x ?y ?z 0N) ?s] [(< ?s 20)]]"""
 LONG_ANSWER = 210
 SUMS = "[:find ?m (sum ?x) (count ?a) :where [?a :n/value ?x] [(mod ?x 7) ?m]]"
 

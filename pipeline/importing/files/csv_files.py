@@ -83,7 +83,7 @@ class CsvFiles:
         exact: Collection[str],
         nested: Sequence[NestedColumns] = (),
     ) -> Iterator[FileRows]:
-        names = self._names(split.file)
+        names = self.names(split.file)
         own = [name for name in wanted if name in names]
         if not names:
             return
@@ -101,12 +101,12 @@ class CsvFiles:
     def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
         if split.start == 0:
-            for name in self._names(split.file):
+            for name in self.names(split.file):
                 found.add(name, "string")
         return found
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
-        names, at, line = self._names(split.file), 0, lines_before(split) + 1
+        names, at, line = self.names(split.file), 0, lines_before(split) + 1
         first = split.start == 0 and self.header
         for piece, _ in self._pieces(split, head=True):
             counted = 0
@@ -124,7 +124,7 @@ class CsvFiles:
     def _scanner(self) -> _Scanner:
         return _Scanner(self)
 
-    def _names(self, file: SourceFile) -> list[str]:
+    def names(self, file: SourceFile) -> list[str]:
         """The names of a file's columns; none of an empty file."""
         for piece, _ in self._pieces(FileSplit(file), head=True):
             for row in self._scanner.rows(piece, 2):

@@ -31,7 +31,7 @@ _BLANKS: Final = " \t\r\n"
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonFiles:
     multi_line: bool = False
     encoding: str = UTF8
 

@@ -10,7 +10,7 @@ from adalog.datalog.hints import nearest
 from adalog.pipeline.importing.files.content import UTF8, FileSplit, SourceFile
 from adalog.pipeline.importing.files.csv_files import CsvFiles
 from adalog.pipeline.importing.files.edn_lines import EdnLines
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.files.rows import FileRows, NestedColumns, Survey
 
@@ -47,7 +47,7 @@ def file_format(name: str, path: str, options: Mapping[str, str]) -> FileFormat:
     if name == "parquet":
         return ParquetFiles()
     if name == "jsonl":
-        return JsonLines(given.get("multiLine", False), encoding)
+        return JsonFiles(given.get("multiLine", False), encoding)
     if name == "edn":
         return EdnLines(encoding)
     quote = given.get("quote", '"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from math import isfinite
 from typing import Final
 
@@ -33,7 +34,7 @@ class Guess:
     note: str = ""
 
 
-_NUMBER: Final = r"-?(0|[1-9][0-9]{0,14})"
+_NUMBER: Final = r"-?(0|[1-9][0-9]*)"
 _DATES: Final = ("dd/MM/yyyy", "MM/dd/yyyy", "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy", "yyyy/MM/dd", "dd MMM yyyy")
 _TIMES: Final = ("", " HH:mm", " HH:mm:ss")
 _INSTANTS: Final = (
@@ -49,10 +50,11 @@ _UUID: Final = Guess("uuid", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 _CELLS: Final = (
     Guess("boolean", "true|false|True|False|TRUE|FALSE"),
     Guess("long", _NUMBER),
-    Guess("bigint", r"-?(0|[1-9][0-9]*)"),
-    Guess("double", _NUMBER + r"(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,3})?"),
+    Guess("bigint", _NUMBER),
+    Guess("double", _NUMBER + r"(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?"),
     Guess("double", r"-?[0-9]{1,12},[0-9]{1,6}", Notation(decimal=","), "decimal commas"),
-    Guess("bigdec", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"),
+    Guess("long", r"0|-?[1-9][0-9]{0,2}(,[0-9]{3})*", Notation(grouping=","), "commas between thousands"),
+    Guess("bigdec", _NUMBER + r"(\.[0-9]+)?"),
 )
 _TEXTS: Final = (_UUID, *_INSTANTS)
 
@@ -109,10 +111,7 @@ class Evidence:
 
     def ambiguous(self) -> str:
         """Another notation that all values have, too."""
-        other = self.guesses[1] if len(self.guesses) > 1 else None
-        return (
-            other.note if other is not None and other.notation.pattern and self.guesses[0].notation.pattern else ""
-        )
+        return self.guesses[1].note if len(self.guesses) > 1 and self.guesses[0].note else ""
 
     def _number(self) -> str:
         exact = self.lowest > -_EXACT and self.highest < _EXACT
@@ -175,7 +174,19 @@ def _kind(kind: pa.DataType) -> str:
 def _fits(guess: Guess, values: pa.Array) -> bool:
     if not pc.all(pc.match_substring_regex(values, f"^({guess.pattern})$")).as_py():
         return False
-    return not len(typed(FileColumn.of(values), guess.type, guess.type, notation=guess.notation).bad)
+    if len(typed(FileColumn.of(values), guess.type, guess.type, notation=guess.notation).bad):
+        return False
+    return guess.type != "double" or _are_doubles(pc.replace_substring(values, ",", "."))
+
+
+def _are_doubles(values: pa.Array) -> bool:
+    """Whether doubles keep the digits of numbers, as they do where programs wrote doubles."""
+    digits = pc.utf8_length(pc.replace_substring_regex(values, "[eE].*|[-.]", ""))
+    # Fifteen digits always fit.
+    return all(
+        Decimal(text) in (Decimal(repr(float(text))), Decimal(f"{float(text):.17g}"))
+        for text in values.filter(pc.greater(digits, 15)).unique().to_pylist()
+    )
 
 
 @dataclass

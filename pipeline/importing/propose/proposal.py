@@ -24,8 +24,9 @@ def proposed_mapping(paths: Sequence[str], beside: Path) -> str:
     written = [_Writer(table, tables, beside) for table in tables]
     lines = ["# Proposed from the files' values; each comment has the evidence."]
     forms = [form for each in written for form in each.forms]
-    lines += ["schema: |", *(f"  {'[' if not at else ' '}{form}" for at, form in enumerate(forms))]
-    lines[-1] += "]"
+    if forms:
+        lines += ["schema: |", *(f"  {'[' if not at else ' '}{form}" for at, form in enumerate(forms))]
+        lines[-1] += "]"
     lines += ["sources:", *(line for each in written for line in each.lines)]
     return "\n".join(lines) + "\n"
 
@@ -46,6 +47,8 @@ class _Writer:
         if source.options:
             given = ", ".join(f"{name}: {_option(value)}" for name, value in source.options.items())
             self.lines.append(f"    options: {{{given}}}")
+        if source.format == "csv" and "header" not in source.options:
+            self.lines.append("    # the first row is one of values: some are numbers, or the same")
         if table.malformed:
             self.lines.append(f"    # {table.malformed:,} lines are no rows, and would be rejected")
         self.lines.append(entity)
@@ -66,7 +69,9 @@ class _Writer:
             assert isinstance(guess, Guess)
             self._declare(attribute, guess.type, unique=True)
             others = [name for name, own in table.unique.items() if own.unique and name != table.key[0]]
-            more = f"; so {'is' if len(others) == 1 else 'are'} {', '.join(others[:3])}" if others else ""
+            more = (
+                f"; so {'is' if len(others) == 1 else 'are'} {', '.join(map(_text, others[:3]))}" if others else ""
+            )
             entity = f"{{attribute: {attribute}, column: {_text(table.key[0])}}}"
             return f"    entity: {entity}  # unique in {rows}{_said(more)}"
         self._declare(attribute, "string", unique=True)
@@ -124,6 +129,8 @@ class _Writer:
             entries.append(f"format: {_text(guess.notation.pattern)}")
         if guess.notation.decimal != ".":
             entries.append(f'decimal: "{guess.notation.decimal}"')
+        if guess.notation.grouping:
+            entries.append(f'grouping: "{guess.notation.grouping}"')
         if evidence.fine:
             entries.append("round: milliseconds")
             note += "; some have more than milliseconds"

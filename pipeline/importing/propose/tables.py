@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import invalid_argument
 from adalog.pipeline.importing.files.content import UTF8, FileSplit, SourceFile, pieces, reading
-from adalog.pipeline.importing.files.json_lines import JsonLines
+from adalog.pipeline.importing.files.csv_files import CsvFiles
+from adalog.pipeline.importing.files.json_lines import JsonFiles
 from adalog.pipeline.importing.files.options import FileFormat, file_format
 from adalog.pipeline.importing.files.rows import RowBatch
 from adalog.pipeline.importing.propose.evidence import (
@@ -38,6 +41,7 @@ from adalog.pipeline.importing.read.source_files import ShareReader
 _MOST_PARTS: Final = 8
 _SEPARATORS: Final = ",;\t|"
 _HEAD: Final = 1 << 16
+_NUMERIC: Final = re.compile(r"[-+]?[0-9.,:/-]+")
 
 
 @dataclass
@@ -134,15 +138,25 @@ def _options(form: str, files: Sequence[SourceFile]) -> dict[str, str]:
         start = head.lstrip()
         line = start.split("\n", 1)[0].rstrip()
         return options | ({"multiLine": "true"} if start.startswith("[") or not line.endswith("}") else {})
-    line = head.lstrip("\r\n").split("\n", 1)[0]
+    head = head.lstrip("\r\n")
+    line = re.sub('"[^"]*"', "", head).split("\n", 1)[0]
     default = "\t" if ".tsv" in files[0].path.lower() else ","
     sep = max(_SEPARATORS, key=lambda each: (line.count(each), each == default))
     if sep != default and line.count(sep):
         options["sep"] = sep
-    cells = [cell.strip().strip('"') for cell in line.rstrip("\r").split(options.get("sep", default))]
-    if len(set(cells)) == len(cells) and not any(re.fullmatch(r"[-+]?[0-9.,:/-]*", cell) for cell in cells):
+    if _has_header(head, options.get("sep", default)):
         options["header"] = "true"
     return options
+
+
+def _has_header(head: str, sep: str) -> bool:
+    """Whether the first row has names: no numbers, and none twice unless numbers are below. Some may be empty."""
+    rows = csv.reader(io.StringIO(head, newline=""), delimiter=sep)
+    first, second = ([cell.strip() for cell in next(rows, ())] for _ in range(2))
+    names = [cell for cell in first if cell]
+    if not names or any(map(_NUMERIC.fullmatch, names)):
+        return False
+    return len(set(names)) == len(names) or any(map(_NUMERIC.fullmatch, second))
 
 
 def _encoding(files: Sequence[SourceFile]) -> str:
@@ -171,14 +185,17 @@ def _nodes(form: FileFormat, kind: str, files: Sequence[SourceFile]) -> list[Fil
                 with pq.ParquetFile(file.path) as parquet:
                     for each in parquet.schema_arrow:
                         root.inner.setdefault(each.name, FileNode(each.name)).merge(of_arrow(each.name, each.type))
-            elif isinstance(form, JsonLines):
+            elif isinstance(form, JsonFiles):
                 for objects in form.objects(FileSplit(file)):
                     for row in objects:
                         for name, value in row.items():
                             root.inner.setdefault(name, FileNode(name)).add(value)
             else:
-                for name in form.survey(FileSplit(file), ()).columns:
+                names = form.names(file) if isinstance(form, CsvFiles) else []
+                for name in names:
                     root.inner.setdefault(name, FileNode(name, values=True))
+                    if names.count(name) > 1:
+                        root.inner[name].fault = "several columns have this name"
     nodes = list(root.inner.values())
     for each in nodes:
         each.settle()
@@ -224,7 +241,7 @@ def _rank(name: str, table: Table) -> int:
 
 
 def letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def singular(name: str) -> str:

@@ -510,7 +510,9 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
     dry = CliRunner().invoke(main, [*command, "--max-errors", "1", "--dry-run"])
     assert dry.stderr.splitlines()[1:] == [
         "attribute     come  change  go  rejected  samples",
-        ":person/id       2       0   0         1  " + next(way for way in SAMPLES if way in dry.stderr),
+        ":person/id       2       0   0         1  "
+        + next(way for way in SAMPLES if way in dry.stderr)
+        + "; rejected: there is no value for :person/id, which names the entity",
         ":person/nick     2       0   0         0  " + next(way for way in NICKS if way in dry.stderr),
         "a dry run: nothing was imported",
     ]

@@ -14,6 +14,8 @@ from uuid import UUID
 
 import edn_format
 
+from adalog.datalog.durations import Duration
+
 Value = Any
 
 LONG_MIN = -(2**63)
@@ -183,6 +185,7 @@ _TYPE_NAMES: dict[type, str] = {
     UUID: "uuid",
     Uri: "uri",
     bytes: "bytes",
+    Duration: "duration",
     tuple: "tuple",
     EdnList: "list",
     EdnMap: "map",
@@ -259,6 +262,7 @@ _IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
     "uuid": lambda value: ("uuid", value.hex),
     "char": lambda value: ("char", str(value)),
     "uri": lambda value: ("uri", str(value)),
+    "duration": lambda value: ("duration", str(value)),
     "tuple": lambda value: _identity_of_items("tuple", value),
     "list": lambda value: _identity_of_items("list", value),
     "map": _identity_of_map,
@@ -317,6 +321,7 @@ _ORDERS: dict[str, Callable[[Any], Any]] = {
     "uuid": lambda value: value.int,
     "uri": str,
     "bytes": bytes,
+    "duration": lambda value: value,
     "tuple": _order_of_sequence,
     "list": _order_of_sequence,
     "map": lambda value: (len(value), tuple(sorted((sort_key(k), sort_key(v)) for k, v in value.items()))),

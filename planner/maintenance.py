@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from adalog.datalog import ast
 from adalog.datalog.ast import Const, LookupRef
+from adalog.planner.delta.monotone import adds_others
 from adalog.planner.delta.reactions import Reaction, lasting_dependencies, reactions
 from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
 from adalog.planner.delta.rules import named
@@ -101,7 +102,7 @@ def maintenance_of(
         tree = replace(checked.tree, body=made.body, given=made.fixed)
         stratified = stratify(replace(checked, tree=tree), context)
         rules = order(simplify(stratified, context), context)
-        why = refusal_of_rules(rules, frozenset((moving,)))
+        why = refusal_of_rules(rules, frozenset((moving,))) or adds_others(rules.program, statistics.databases)
         if why:
             return NotMaintainable(why)
         made = replace(made, body=named(stratified.body, is_derived))

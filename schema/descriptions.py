@@ -102,12 +102,12 @@ TEXTS: Final = {
     "Long": "A 64-bit integer: a JSON number while |x| < 2^53, else a string.",
     "Encoding": "How values are written as JSON.",
     "Encoding.PLAIN": (
-        'For reading: keywords are ":ns/name", instants ISO-8601 text in UTC, uuids text, integers beyond 2^53 '
-        "strings. `columns` has the types."
+        'For reading: keywords are ":ns/name", instants ISO-8601 text in UTC, durations ISO-8601 text, uuids '
+        "text, integers beyond 2^53 strings. `columns` has the types."
     ),
     "Encoding.TAGGED": (
         'Without loss: what JSON cannot express is wrapped, e.g. {"#kw": "ns/name"}, '
-        '{"#inst": "2024-05-01T12:00:00Z"}, {"#long": "9007199254740993"}.'
+        '{"#inst": "2024-05-01T12:00:00Z"}, {"#duration": "P1M2DT3H"}, {"#long": "9007199254740993"}.'
     ),
     "Encoding.EDN": "One EDN string for each row, and one for `value`.",
     "Engine": "Where a query runs.",

@@ -16,7 +16,8 @@ from functools import reduce
 from typing import Any
 
 from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse, refuse_type, shown, shown_call
-from adalog.datalog.builtins.dates import milliseconds
+from adalog.datalog.builtins.dates import moved, multiplied
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
 MAX_DIGITS = 4000
@@ -159,19 +160,26 @@ subtract = _operation("-", lambda a, b: a - b, EXACT.subtract)
 multiply = _operation("*", lambda a, b: a * b, EXACT.multiply)
 
 
+_TIMES = frozenset({datetime, Duration})
+
+
 def _plus(*args: Value) -> Value:
+    if not _TIMES.isdisjoint(map(type, args)):
+        return moved("+", args)
     check_numbers("+", args)
     return reduce(add, args) if args else 0
 
 
 def _times(*args: Value) -> Value:
+    if Duration in map(type, args):
+        return multiplied(args)
     check_numbers("*", args)
     return reduce(multiply, args) if args else 1
 
 
 def _minus(*args: Value) -> Value:
-    if len(args) == 2 and all(isinstance(arg, datetime) for arg in args):
-        return milliseconds(args[0]) - milliseconds(args[1])
+    if not _TIMES.isdisjoint(map(type, args)):
+        return moved("-", args)
     check_numbers("-", args)
     return reduce(subtract, args) if len(args) > 1 else subtract(0, args[0])
 

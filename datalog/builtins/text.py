@@ -28,7 +28,7 @@ def text(value: Value) -> str:
             return write(value)[:-1]
         case "instant":
             return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
-        case "uuid":
+        case "uuid" | "duration":
             return str(value)
         case "bytes":
             return base64.b64encode(value).decode("ascii")

@@ -17,6 +17,7 @@ _NAMED = (
     "uuid",
     "uri",
     "bytes",
+    "duration",
     "nil",
     "list",
     "map",

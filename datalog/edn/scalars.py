@@ -17,6 +17,7 @@ from math import inf, isinf, nan
 from typing import Final
 from uuid import UUID
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.edn.writer import CHARACTERS, ESCAPES, short
 from adalog.datalog.hints import nearest, proposed
 from adalog.datalog.values import (
@@ -244,6 +245,13 @@ def _bytes(text: str) -> bytes:
         raise Malformed(f'#bytes "{short(text)}" is not base64; {hint}') from None
 
 
+def _duration(text: str) -> Duration:
+    try:
+        return Duration.read(text)
+    except ValueError as error:
+        raise Malformed(f'#duration "{short(text)}" is not a duration: {error}') from None
+
+
 def uri(text: str) -> Uri:
     """A URI. Raises Malformed where it has characters that a URI has not."""
     if not text or re.search(r'[\s<>"{}|\\^`\x00-\x20\x7f]', text):
@@ -265,7 +273,13 @@ def _db_id(value: Value) -> Value:
     raise Malformed("#db/id takes a partition and a negative number or none, as in #db/id [:db.part/user -1]")
 
 
-_TAGS: Mapping[str, Callable[[str], Value]] = {"inst": _inst, "uuid": _uuid, "bytes": _bytes, "uri": uri}
+_TAGS: Mapping[str, Callable[[str], Value]] = {
+    "inst": _inst,
+    "uuid": _uuid,
+    "bytes": _bytes,
+    "uri": uri,
+    "duration": _duration,
+}
 
 
 _OTHER_TAGS: Mapping[str, str] = {
@@ -273,6 +287,7 @@ _OTHER_TAGS: Mapping[str, str] = {
     **dict.fromkeys(("guid", "id"), "uuid"),
     **dict.fromkeys(("url", "iri"), "uri"),
     **dict.fromkeys(("base64", "binary", "bin"), "bytes"),
+    **dict.fromkeys(("period", "interval"), "duration"),
 }
 """Tags that other programs write, and what they are here."""
 
@@ -298,7 +313,7 @@ def check_tag(token: str) -> None:
     elif name not in _TAGS and name != "db/id":
         meant = _OTHER_TAGS.get(name.lower())
         hint = nearest(name, _TAGS, prefix="#") if meant is None else proposed(f"#{meant}")
-        raise Malformed(f"unknown tag {short(token)}{hint}; there are #inst #uuid #bytes #uri")
+        raise Malformed(f"unknown tag {short(token)}{hint}; there are {' '.join(f'#{tag}' for tag in _TAGS)}")
 
 
 def _namespaced(namespace: str, value: Value) -> EdnMap:

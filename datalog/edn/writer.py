@@ -95,6 +95,7 @@ _WRITERS: Mapping[str, Callable[[Any], str]] = {
     "uuid": lambda value: f'#uuid "{value}"',
     "uri": lambda value: f"#uri {_string(value)}",
     "bytes": lambda value: f'#bytes "{base64.b64encode(value).decode("ascii")}"',
+    "duration": lambda value: f'#duration "{value}"',
     "tuple": _sequence("[", "]"),
     "list": _sequence("(", ")"),
     "map": lambda value: "{" + ", ".join(f"{write(key)} {write(item)}" for key, item in value.items()) + "}",

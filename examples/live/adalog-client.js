@@ -34,6 +34,12 @@ function decimal(text) {
     throw new TypeError(`${JSON.stringify(text)} is no decimal`);
   return new Edn(`${text}M`, { "#dec": text });
 }
+function duration(text) {
+  if (!DURATION.test(text))
+    throw new TypeError(`${JSON.stringify(text)} is no duration`);
+  return new Edn(`#duration "${text}"`, { "#duration": text });
+}
+var DURATION = /^[+-]?P(?=[\d+-]|T)([+-]?\d+Y)?([+-]?\d+M)?([+-]?\d+W)?([+-]?\d+D)?(T(?=[\d+-])([+-]?\d+H)?([+-]?\d+M)?([+-]?\d+([.,]\d{1,3}0*)?S)?)?$/;
 var NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
 function written(value) {
   if (value instanceof Edn)
@@ -2210,6 +2216,7 @@ export {
   OptimisticRows,
   createClient,
   decimal,
+  duration,
   edn,
   keyword,
   symbol,

@@ -35,6 +35,7 @@ _TYPES: Final = {
     "keyword": _TEXT,
     "symbol": _TEXT,
     "uri": _TEXT,
+    "duration": _TEXT,
     "bytes": pa.large_binary(),
 }
 
@@ -121,7 +122,7 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         # Longs of two kinds, values that the query made up, or nil among others.
         found = values.decode_many(codes)
         if wanted == _TEXT:
-            found = [value if type(value) is str else _text(value) for value in found]
+            found = [None if value is None else str(value) for value in found]
         return pa.array(found, wanted)
 
 

@@ -18,6 +18,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.executor.answer.result import Result, type_of
 from adalog.planner.model.multiplicity import DroppedRows
@@ -57,6 +58,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "uuid": _Kind(pa.binary(16), lambda value: value.bytes, lambda data: UUID(bytes=data)),
     "instant": _Kind(pa.int64(), milliseconds, instant),
     "bigint": _Kind(pa.large_string(), lambda value: f"{value:x}", lambda text: BigInt(text, 16)),
+    "duration": _Kind(pa.large_string(), str, Duration.read),
     "bigdec": _Kind(pa.large_string(), str, Decimal),
     "any": _Kind(pa.large_binary(), pack_as_written, unpack),
 }

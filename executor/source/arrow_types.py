@@ -55,7 +55,7 @@ def arrow_column(values: Coder, codes: Int64s, value_type: str, kind: pa.DataTyp
         return pa.array([write(value) for value in values.decode_many(codes)], kind)
     if value_type == "ref" or (value_type == "long" and not tags_of(codes).any()):
         return pa.array(codes).cast(kind)
-    if value_type in ("string", "keyword", "double", "boolean", "instant", "bytes", "uri"):
+    if value_type in ("string", "keyword", "double", "boolean", "instant", "bytes", "uri", "duration"):
         return values.to_arrow(codes).cast(kind)
     decoded = values.decode_many(codes)
     if value_type not in _SPARK:

@@ -100,6 +100,7 @@ _WRITERS: Final[Mapping[str, Callable[[pa.Array], pa.Array]]] = {
     "float": _doubles,
     "instant": _instants,
     "uuid": lambda values: _joined("#uuid ", _strings(values)),
+    "duration": lambda values: _joined("#duration ", _strings(values)),
     "uri": lambda values: _joined("#uri ", _strings(values)),
     "bigint": lambda values: _joined(values, "N"),
     "bigdec": lambda values: _joined(values, "M"),

@@ -39,7 +39,7 @@ def movable(ids: Int64s) -> Int64s:
 def idents_of(snapshot: Snapshot) -> dict[Keyword, int]:
     """The entity of every ident that is not built in."""
     rows = snapshot.plain.columns_of(bootstrap.IDENT)
-    rows = rows.take((rows.t > 0) & (rows.e != bootstrap.PRINCIPAL))
+    rows = rows.take((rows.t > 0) & ~np.isin(rows.e, tuple(bootstrap.LATER)))
     return dict(zip(snapshot.codes.decode_many(rows.v), rows.e.tolist(), strict=True))
 
 
@@ -58,7 +58,7 @@ def _facts(snapshot: Snapshot) -> dict[int, dict[Keyword, Any]]:
         if not bootstrap.is_built_in(attribute.id) or attribute.id in (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL):
             continue
         rows = plain.columns_of(attribute.id)
-        rows = rows.take((rows.t > 0) & (rows.e != bootstrap.PRINCIPAL))
+        rows = rows.take((rows.t > 0) & ~np.isin(rows.e, tuple(bootstrap.LATER)))
         values = (
             [plain.ident(v) or v for v in rows.v.tolist()] if attribute.is_ref else plain.codes.decode_many(rows.v)
         )

@@ -2,20 +2,31 @@
 
 A value that betters another moves what is computed from it the same way or the other way round; what is moved may
 only be compared so that it goes on to hold, bettered again, or kept in a place of its own.
+
+That is so of numbers. A duration of months changes the order of instants: 30 January, 10:00, is before 31 January,
+09:00, and a month later it is after it. So what is added has to be a number for certain.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adalog.datalog.aggregates import AGGREGATES
+from adalog.datalog.ast import Const, Source
+from adalog.datalog.values import NUMERIC, type_name
 from adalog.planner.model.call_tree import CallTree
-from adalog.planner.model.logical import FunctionAtom, Leaf, PredicateAtom, RelationAtom, everything
-from adalog.planner.model.program import Branch, Stratum
+from adalog.planner.model.leaf import Term
+from adalog.planner.model.logical import DatomAtom, FunctionAtom, Leaf, PredicateAtom, RelationAtom, everything
+from adalog.planner.model.program import Branch, Program, Stratum
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Which way a function's value goes when the argument at a place goes up.
 _RISING = frozenset(("+", "inc", "dec", "identity", "min", "max"))
+_OF_NUMBERS = frozenset(("inc", "dec"))
+_SUMS = frozenset(("+", "-"))
+# Whose value is one of the arguments.
+_SAME = frozenset(("ground", "identity", "min", "max"))
 _LESS = {"<": 1, "<=": 1, ">": -1, ">=": -1}
 
 
@@ -111,8 +122,7 @@ class _Moved:
 def _way(leaf: FunctionAtom, goes: dict[str, int]) -> int | None:
     """Which way a function's value goes; None where that is not known."""
     known = [goes.get(each, 0) if isinstance(each, str) else 0 for each in leaf.args]
-    tree = leaf.tree or CallTree(leaf.name, tuple(range(len(leaf.args))))
-    return _way_of(tree, known) or None
+    return _way_of(_tree(leaf), known) or None
 
 
 def _way_of(tree: int | CallTree, known: Sequence[int]) -> int | None:
@@ -127,3 +137,87 @@ def _way_of(tree: int | CallTree, known: Sequence[int]) -> int | None:
         return 0
     rises = tree.name in _RISING or (tree.name == "-" and len(ways) == 2)
     return moved.pop() if rises and len(moved) == 1 else None
+
+
+def adds_others(program: Program, databases: Mapping[str, Snapshot]) -> str:
+    """Why a recursion through aggregates may add to something else than numbers; empty where it does not."""
+    numbers = _Numbers(program, databases)
+    for stratum in program.strata:
+        if not (stratum.recursive and any(each.aggregates for each in stratum.relations)):
+            continue
+        rule_of = {each.name: each.rule for each in stratum.relations}
+        for name, branch in stratum.rules:
+            if not numbers.are_all_added(branch):
+                return f"the rule {rule_of[name]} may add durations, and these may change the order of instants"
+    return ""
+
+
+class _Numbers:
+    """The places of a program's relations that hold numbers alone, under the schema of databases."""
+
+    def __init__(self, program: Program, databases: Mapping[str, Snapshot]) -> None:
+        self._databases = databases
+        branches = [each for stratum in program.strata for each in stratum.rules]
+        # All are taken for numbers until a rule derives something else there.
+        self._places = {(name, place) for name, branch in branches for place in range(len(branch.head))}
+        size = -1
+        while size != len(self._places):
+            size = len(self._places)
+            for name, branch in branches:
+                known = self._variables(branch)
+                self._places -= {(name, place) for place, each in enumerate(branch.head) if each not in known}
+
+    def are_all_added(self, branch: Branch) -> bool:
+        known = self._variables(branch)
+        calls = [each for each in everything(branch.body) if isinstance(each, FunctionAtom)]
+        return all(self._is_sound(_tree(each), each.args, known) for each in calls)
+
+    def _is_sound(self, tree: int | CallTree, args: Sequence[Term | Source], known: set[str]) -> bool:
+        if isinstance(tree, int):
+            return True
+        is_known = tree.name not in _SUMS or self._is_number(tree, args, known)
+        return is_known and all(self._is_sound(each, args, known) for each in tree.args)
+
+    def _variables(self, branch: Branch) -> set[str]:
+        """The variables of a rule that are numbers."""
+        leaves, known = list(everything(branch.body)), set[str]()
+        for leaf in leaves:
+            if isinstance(leaf, DatomAtom) and isinstance(leaf.value, str) and self._holds_numbers(leaf):
+                known.add(leaf.value)
+            elif isinstance(leaf, RelationAtom):
+                placed = enumerate(leaf.terms)
+                known |= {
+                    term for at, term in placed if isinstance(term, str) and (leaf.relation, at) in self._places
+                }
+        size = -1
+        while size != len(known):
+            size = len(known)
+            for leaf in leaves:
+                if isinstance(leaf, FunctionAtom) and self._is_number(_tree(leaf), leaf.args, known):
+                    known.add(leaf.out)
+        return known
+
+    def _holds_numbers(self, leaf: DatomAtom) -> bool:
+        database = self._databases.get(leaf.source)
+        if database is None or not isinstance(leaf.attribute, Const):
+            return False
+        attribute = database.attribute(leaf.attribute.value)
+        return attribute is not None and attribute.kind.value_type in NUMERIC
+
+    def _is_number(self, tree: int | CallTree, args: Sequence[Term | Source], known: set[str]) -> bool:
+        if isinstance(tree, int):
+            term = args[tree]
+            return term in known if isinstance(term, str) else _is_number_as_written(term)
+        found = (self._is_number(each, args, known) for each in tree.args)
+        if tree.name in _SUMS:
+            # Numbers are added to numbers alone.
+            return any(found)
+        return tree.name in _OF_NUMBERS or (tree.name in _SAME and all(found))
+
+
+def _is_number_as_written(term: Term | Source) -> bool:
+    return isinstance(term, Const) and type_name(term.value) in NUMERIC
+
+
+def _tree(leaf: FunctionAtom) -> CallTree:
+    return leaf.tree or CallTree(leaf.name, tuple(range(len(leaf.args))))

@@ -19,6 +19,7 @@ from uuid import UUID
 import orjson
 
 from adalog.datalog import edn, values
+from adalog.datalog.durations import Duration
 from adalog.datalog.errors import AdalogError, quoted, shown
 from adalog.schema.writing.scalars import SAFE, write_long
 
@@ -147,7 +148,7 @@ def _plain(value: Value) -> Json:
 
 _PLAIN: dict[str, Callable[[Value], Json]] = {
     **dict.fromkeys(("nil", "boolean"), lambda value: value),
-    **dict.fromkeys(("string", "char", "uri", "uuid"), str),
+    **dict.fromkeys(("string", "char", "uri", "uuid", "duration"), str),
     **dict.fromkeys(("long", "bigint"), write_long),
     **dict.fromkeys(
         ("double", "float"), lambda value: float(value) if math.isfinite(value) else _double_text(value)
@@ -184,6 +185,7 @@ _TAGGED: dict[str, Callable[[Value], Json]] = {
     "uri": lambda value: {"#uri": str(value)},
     "instant": lambda value: {"#inst": iso(value)},
     "uuid": lambda value: {"#uuid": str(value)},
+    "duration": lambda value: {"#duration": str(value)},
     "bytes": lambda value: {"#bytes": _bytes_text(value)},
     "map": lambda value: _tagged_pairs([(key, _tagged(item)) for key, item in value.items()]),
     "set": lambda value: {"#set": list(map(_tagged, sorted(value, key=values.sort_key)))},
@@ -423,6 +425,7 @@ _READERS: dict[str, Callable[[Json], Value]] = {
     "#double": lambda content: float(content),
     "#float": _float,
     "#bytes": lambda content: base64.b64decode(_text(content), validate=True),
+    "#duration": lambda content: Duration.read(_text(content)),
     "#char": _char,
     "#uri": lambda content: values.Uri(_text(content)),
 }

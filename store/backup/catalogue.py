@@ -46,7 +46,7 @@ class Backup:
 
     name: of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from
     the first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
-    files: those that the checkpoint and the log name.
+    files: those that the checkpoint and the log name. payloads: the newest format of its transactions.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Backup:
     checkpoint: str | None
     checkpoint_t: int
     files: Sequence[KeptFile]
+    payloads: int
 
     @property
     def file(self) -> str:
@@ -204,13 +205,12 @@ def claim(place: Place, identity: str) -> None:
 def publish(place: Place, backup: Backup) -> None:
     """Makes a backup one that is there, all of whose files are. Where that fails it may be there or not."""
     said = asdict(backup)
-    del said["name"]
+    del said["name"], said["payloads"]
     body = json.dumps(said)
     whole = {
         "version": BACKUPS.newest,
         "adalog": RELEASE,
-        # Of the transactions that are in it.
-        "payloads": PAYLOAD.newest,
+        "payloads": backup.payloads,
         "checksum": sha256(body.encode()).hexdigest(),
         "body": body,
     }
@@ -236,6 +236,7 @@ def _read(place: Place, name: str) -> Backup:
         said: dict[str, Any] = json.loads(body)
         chunks = [LogChunk(**each) for each in said.pop("chunks")]
         files = [KeptFile(**each) for each in said.pop("files")]
-        return Backup(**said, chunks=chunks, files=files, name=name)
+        payloads = whole.get("payloads", PAYLOAD.oldest)
+        return Backup(**said, chunks=chunks, files=files, name=name, payloads=payloads)
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedBackup(place.shown, file, f"it does not say what a backup says ({error!r})") from None

@@ -22,6 +22,7 @@ from adalog.store.backup.chunks import LogChunk, kept, packed
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.checkpoint.files import Files, segments_of, size_of
+from adalog.store.files.formats import PAYLOAD
 from adalog.store.files.place import FOLDERS, LocalPlace, Place
 from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
 from adalog.store.files.shared_files import pieces
@@ -139,6 +140,8 @@ class _Taking:
         self._watching = watching
         self._present = _present(place)
         self._new: dict[str, int] = {}
+        # That of older transactions is known of the newest backup.
+        self._payloads = PAYLOAD.oldest if found.newest is None else found.newest.payloads
 
     def run(self) -> tuple[Backup, int, int, str | None]:
         """The backup, the bytes and files written for it, and why it has no checkpoint although there is one."""
@@ -160,6 +163,7 @@ class _Taking:
                 checkpoint=None if checkpoint is None else checkpoint[0],
                 checkpoint_t=0 if checkpoint is None else checkpoint[1].counters.t,
                 files=files,
+                payloads=self._payloads,
             )
             self._place.settle()
             self._check_present(backup)
@@ -305,6 +309,7 @@ class _Taking:
             t, checksum = t + 1, chained(checksum, copy.entry)
             if (copy.entry.t, copy.checksum) != (t, checksum):
                 raise _damaged(t)
+            self._payloads = max(self._payloads, copy.entry.payload[0])
             yield copy
         if t != until:
             raise _damaged(t + 1)

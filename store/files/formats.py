@@ -29,10 +29,12 @@ class Format(NamedTuple):
 # table `schema_version` which release made them so. 2: earlier versions are kept from writing to it, or to a server
 # look at the number in each turn.
 LOG: Final = Format(1, 2)
-# One transaction in the log: the first byte of its payload.
-PAYLOAD: Final = Format(0, 1)
+# One transaction in the log: the first byte of its payload. 1: compressed. 2: compressed, the first one that needs
+# a type which format 1 does not have.
+PAYLOAD: Final = Format(0, 2)
 # `checkpoint.json`, and those that gateways share. 3: free ids. 4: several files for each attribute.
-CHECKPOINT: Final = Format(2, 4)
+# 5: written only where the database has such a type.
+CHECKPOINT: Final = Format(2, 5)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
 # magic number.
 SEGMENT: Final = Format(1, 1)

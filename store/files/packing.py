@@ -17,6 +17,7 @@ from uuid import UUID
 
 import msgpack  # type: ignore[import-untyped]
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, NotAValueError, Symbol, Uri
 
@@ -32,6 +33,7 @@ _FLOAT: Final = 9
 _LIST: Final = 10
 _MAP: Final = 11
 _SET: Final = 12
+_DURATION: Final = 13
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -128,6 +130,8 @@ def _extension(value: object) -> object:
             return msgpack.ExtType(_BIGDEC, str(canonical_decimal(value)).encode())
         case UUID():
             return msgpack.ExtType(_UUID, value.bytes)
+        case Duration():
+            return msgpack.ExtType(_DURATION, str(value).encode())
         case EdnList():
             return msgpack.ExtType(_LIST, b"".join(pack(_inner(item)) for item in value))
         case Mapping():
@@ -180,6 +184,7 @@ _READERS: Final[Mapping[int, Callable[[bytes], object]]] = {
     _LIST: lambda data: EdnList(_items(data)),
     _MAP: _map,
     _SET: lambda data: EdnSet(_items(data)),
+    _DURATION: lambda data: Duration.read(data.decode()),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from adalog.store.files.formats import PAYLOAD, check_format
 from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile
-from adalog.store.values import layout
+from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
@@ -23,6 +24,8 @@ from adalog.store.values.codes import Codes
 # The first byte is the format.
 _PLAIN: Final = b"\0"
 _ZSTD: Final = b"\1"
+# Compressed as well: the first transaction with what earlier versions do not have. They stop there.
+_LATER: Final = b"\2"
 _COMPRESS_FROM: Final = 4096
 # Of the log's bytes without compression, and of what is made of them.
 _WEIGHT: Final = 3
@@ -117,22 +120,23 @@ class Logged:
                 [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
             ]
         data = pack(body)
-        if len(data) < _COMPRESS_FROM:
+        is_later = not bootstrap.LATER_TYPE_IDS.isdisjoint(map(itemgetter(0), self.datoms))
+        if len(data) < _COMPRESS_FROM and not is_later:
             return _PLAIN + data
         compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
-        return _ZSTD + struct.pack("<Q", len(data)) + compressed
+        return (_LATER if is_later else _ZSTD) + struct.pack("<Q", len(data)) + compressed
 
     @staticmethod
     def weight(data: bytes) -> int:
         """About the bytes that `decoded` will hold."""
-        size = struct.unpack_from("<Q", data, 1)[0] if data[:1] == _ZSTD else len(data)
+        size = len(data) if data[:1] == _PLAIN else struct.unpack_from("<Q", data, 1)[0]
         return _WEIGHT * int(size)
 
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:
         """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
         check_format(PAYLOAD, data[0], "a transaction in the log")
-        if data[:1] == _ZSTD:
+        if data[:1] != _PLAIN:
             (size,) = struct.unpack_from("<Q", data, 1)
             body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))
         else:

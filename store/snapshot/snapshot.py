@@ -388,9 +388,11 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         if self.plain is self:
-            # Built in from the first transaction on that has a principal.
+            # Built in from the first transaction on that has a principal, or such a type.
             later = self.trie(bootstrap.VALUE_TYPE, inverse=False).row(bootstrap.PRINCIPAL)
             built_in = len(bootstrap.datoms()) + len(later) * len(bootstrap.principal_datoms())
+            idents = self.trie(bootstrap.IDENT, inverse=False)
+            built_in += sum(len(idents.row(id_)) for id_ in bootstrap.LATER_TYPES.values())
             return sum(map(self.count, self.attributes())) - built_in
         return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 

@@ -150,7 +150,7 @@ class Declarations:
 
     def ident(self, ident: Keyword) -> int | None:
         """The entity that has, or will have, this ident."""
-        return self._idents.get(ident) or self._state.ident_holder(ident)
+        return self._idents.get(ident) or self._state.ident_holder(ident) or bootstrap.LATER_TYPES.get(ident)
 
     def exists(self, e: int) -> bool:
         """Whether an id that no client may choose was given to an entity before."""

@@ -360,6 +360,7 @@ _OTHER_TYPES: Final = {
     **dict.fromkeys(("real", "float64"), "double"),
     **dict.fromkeys(("enum", "kw"), "keyword"),
     **dict.fromkeys(("guid",), "uuid"),
+    **dict.fromkeys(("interval", "period"), "duration"),
 }
 
 

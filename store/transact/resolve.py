@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
-from adalog.datalog.values import EdnMap, EdnSet, type_name
+from adalog.datalog.values import EdnMap, EdnSet, Keyword, type_name
 from adalog.store.files.packing import instant as instant_of
 from adalog.store.files.packing import pack
 from adalog.store.state.settings import Evaluation
@@ -155,7 +155,7 @@ def _resolved_at_length(
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     _check_unsigned(effects, paths, state)
-    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
+    effects, instant = _with_instant(_signed(_typed(effects, state), state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -169,13 +169,16 @@ def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterato
 
 
 def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None:
-    """Refuses a transaction that says itself whose it is, or another one was."""
+    """Refuses a transaction that says itself whose it is, or another one was, or takes the ident of a type."""
     for effect in effects:
         forged = effect.a == bootstrap.PRINCIPAL or (
             effect.a == bootstrap.IDENT and state.codes.decode(effect.v) == bootstrap.PRINCIPAL_IDENT
         )
         if forged:
             message = f"{bootstrap.PRINCIPAL_IDENT} is built in: {bootstrap.WRITTEN_BY_SERVERS}"
+            raise invalid(message, paths((effect.a, effect.e, effect.v)))
+        if effect.a == bootstrap.IDENT and state.codes.decode(effect.v) in bootstrap.LATER_TYPES:
+            message = f"{state.codes.decode(effect.v)} is built in, and the ident of a type"
             raise invalid(message, paths((effect.a, effect.e, effect.v)))
 
 
@@ -191,6 +194,34 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
         # In a database of an earlier version another entity may have the ident.
         return effects
     return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
+
+
+def _typed(effects: list[Effect], state: DatabaseState) -> list[Effect]:
+    """The effects with the idents of the types built in later that they are the first to use: of an attribute, of
+    the items of its tuples, or within a value. By these, earlier versions refuse the database."""
+    declared = []
+    for ident, id_ in bootstrap.LATER_TYPES.items():
+        if state.ident_holder(ident) is None and any(_uses(each, ident, id_, state) for each in effects):
+            declared.append(Effect(id_, bootstrap.IDENT, state.codes.intern(ident), True))
+    return [*declared, *effects]
+
+
+def _uses(effect: Effect, ident: Keyword, id_: int, state: DatabaseState) -> bool:
+    if effect.a == bootstrap.VALUE_TYPE:
+        return effect.v == id_
+    if effect.a != bootstrap.TUPLE_TYPE and layout.tag_of(effect.v) != layout.TAG_OTHER:
+        return False
+    return _has(state.codes.decode(effect.v), ident)
+
+
+def _has(value: Any, ident: Keyword) -> bool:
+    """Whether a value is the type's ident or one of the type, or has such a value in it."""
+    match value:
+        case Mapping():
+            return any(_has(each, ident) for entry in value.items() for each in entry)
+        case tuple() | Set():
+            return any(_has(each, ident) for each in value)
+    return value == ident or type_name(value) == ident.local
 
 
 def _with_instant(effects: list[Effect], paths: Paths, state: DatabaseState, now: int) -> tuple[list[Effect], int]:

@@ -19,7 +19,7 @@ MERGED: Final = SCHEMA_BASE
 
 VALUE_TYPES: Final = frozenset(
     {"long", "bigint", "double", "float", "bigdec", "string", "keyword", "symbol", "boolean"}
-    | {"instant", "uuid", "uri", "bytes", "ref", "tuple"}
+    | {"instant", "uuid", "uri", "bytes", "duration", "ref", "tuple"}
 )
 
 Cardinality = Literal["one", "many"]

@@ -18,7 +18,7 @@ _IDENTS: Final = (
 )
 # What was built in later: its datoms are part of the first transaction that needs them. At t = 0 they would shift
 # the codes of all values in checkpoints of earlier versions.
-_LATER: Final = ("db/principal",)
+_LATER: Final = ("db/principal", "db.type/duration")
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate((*_IDENTS, *_LATER))}
 
 IDENT: Final = _IDS["db/ident"]
@@ -40,6 +40,13 @@ ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
 ENTITY_PREDS: Final = _IDS["db.entity/preds"]
 PRINCIPAL: Final = _IDS["db/principal"]
 PRINCIPAL_IDENT: Final = Keyword("db/principal")
+DURATION: Final = _IDS["db.type/duration"]
+DURATION_IDENT: Final = Keyword("db.type/duration")
+LATER_TYPES: Final = {DURATION_IDENT: DURATION}
+"""Types that were built in later, by ident."""
+LATER_TYPE_IDS: Final = frozenset(LATER_TYPES.values())
+LATER: Final = frozenset(_IDS[name] for name in _LATER)
+"""The entities that were built in later."""
 WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"
 
 MANY: Final = _IDS["db.cardinality/many"]
@@ -71,8 +78,8 @@ def is_built_in(e: int) -> bool:
 
 
 def is_of_server(e: int, a: int) -> bool:
-    """Whether a server adds the datom to a transaction: its instant, its principal, the declaration of that."""
-    return a in (TX_INSTANT, PRINCIPAL) or e == PRINCIPAL
+    """Whether a server adds the datom to a transaction: its instant, its principal, what was built in later."""
+    return a in (TX_INSTANT, PRINCIPAL) or e in LATER
 
 
 def principal_datoms() -> list[tuple[int, int, Keyword | int]]:

@@ -405,7 +405,7 @@ _ARROW_TYPES: Final = {
 
 
 def _arrow_of_values(tag: int, values: Sequence[Any]) -> pa.Array:
-    if tag in (layout.TAG_KEYWORD, layout.TAG_SYMBOL):
+    if tag in (layout.TAG_KEYWORD, layout.TAG_SYMBOL, layout.TAG_DURATION):
         return pa.array([str(value) for value in values], pa.string())
     if tag not in _ARROW_TYPES:
         raise ValueError(f"no Arrow type for values with tag {tag}")

@@ -13,11 +13,14 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.store.files.packing import canonical_decimal, canonical_double, instant, milliseconds, pack, unpack
 from adalog.store.values import layout
 
-TEXT_TAGS: Final = frozenset({layout.TAG_STRING, layout.TAG_KEYWORD, layout.TAG_SYMBOL, layout.TAG_URI})
+TEXT_TAGS: Final = frozenset(
+    {layout.TAG_STRING, layout.TAG_KEYWORD, layout.TAG_SYMBOL, layout.TAG_URI, layout.TAG_DURATION}
+)
 
 # A key is bytes for the tag's dictionary, or an int: the whole code, which needs no dictionary.
 Spelling = tuple[int, "bytes | int"]
@@ -48,6 +51,7 @@ _SPELLINGS: Final[Mapping[type, Callable[[Any], Spelling]]] = {
     Decimal: lambda value: (layout.TAG_BIGDEC, str(canonical_decimal(value)).encode()),
     Uri: lambda value: (layout.TAG_URI, value.encode()),
     bytes: lambda value: (layout.TAG_BYTES, value),
+    Duration: lambda value: (layout.TAG_DURATION, str(value).encode()),
 }
 
 _VALUES: Final[Mapping[int, Callable[[bytes], Any]]] = {
@@ -62,6 +66,7 @@ _VALUES: Final[Mapping[int, Callable[[bytes], Any]]] = {
     layout.TAG_BIGDEC: lambda key: Decimal(key.decode()),
     layout.TAG_URI: lambda key: Uri(key.decode()),
     layout.TAG_BYTES: bytes,
+    layout.TAG_DURATION: lambda key: Duration.read(key.decode()),
     layout.TAG_OTHER: unpack,
 }
 

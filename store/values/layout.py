@@ -32,10 +32,12 @@ TAG_BIGDEC: Final = 11
 TAG_URI: Final = 12
 TAG_BYTES: Final = 13
 TAG_OTHER: Final = 14
+# Half of the payloads of this tag are small negative longs, and no dictionary is so long.
+TAG_DURATION: Final = 15
 
 DICTIONARY_TAGS: Final = (
     *(TAG_STRING, TAG_KEYWORD, TAG_SYMBOL, TAG_DOUBLE, TAG_FLOAT, TAG_UUID),
-    *(TAG_LONG, TAG_BIGINT, TAG_BIGDEC, TAG_URI, TAG_BYTES, TAG_OTHER),
+    *(TAG_LONG, TAG_BIGINT, TAG_BIGDEC, TAG_URI, TAG_BYTES, TAG_OTHER, TAG_DURATION),
 )
 
 TYPES: Final = {
@@ -52,6 +54,7 @@ TYPES: Final = {
     TAG_BIGDEC: "bigdec",
     TAG_URI: "uri",
     TAG_BYTES: "bytes",
+    TAG_DURATION: "duration",
 }
 """The type of a tag's values."""
 
@@ -62,7 +65,7 @@ INSTANT_BIAS: Final = 1 << 59
 
 
 def code_of(tag: int, payload: int) -> int:
-    """The signed 64-bit code of a tag (1..14) and a payload below 2^60."""
+    """The signed 64-bit code of a tag (1..15) and a payload below 2^60."""
     code = (tag << TAG_SHIFT) | payload
     return code - (1 << 64) if code >= 1 << 63 else code
 

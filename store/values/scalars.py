@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from adalog.datalog import edn
+from adalog.datalog.durations import Duration
 from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt, EdnMap, Keyword, Symbol, instant
@@ -181,6 +182,7 @@ def _uuid(text: str) -> UUID | None:
 
 _edn: Final = _tried(edn.read, AdalogError)
 _uri: Final = _tried(uri, Malformed)
+_duration: Final = _tried(Duration.read, ValueError)
 # What base64 raises is a ValueError.
 _bytes: Final = _tried(lambda text: base64.b64decode(text, validate=True), ValueError)
 
@@ -255,6 +257,7 @@ READERS: Final[Mapping[str, ScalarReader]] = {
     "instant": ScalarReader(_matching(_INSTANT, lambda text: _edn(f'#inst "{text}"')), _file_instant),
     "uuid": ScalarReader(_uuid, _stripped(_uuid)),
     "uri": ScalarReader(_uri, _stripped(_uri)),
+    "duration": ScalarReader(_duration, _stripped(_duration)),
     "bytes": ScalarReader(_bytes, _stripped(_bytes)),
 }
 """By type."""
@@ -272,6 +275,7 @@ WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
     "boolean": ("true", "true"),
     "string": ('"open"', '"open"'),
     "uri": ('#uri "https://example.org"', '"https://example.org"'),
+    "duration": ('#duration "P1M2DT3H"', '"P1M2DT3H"'),
     "bytes": ('#bytes "AQID"', '"AQID"'),
 }
 """How a value of each type is written in EDN and in JSON."""

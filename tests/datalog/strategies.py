@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import (
     LONG_MAX,
     LONG_MIN,
@@ -46,6 +47,7 @@ scalars: st.SearchStrategy[Any] = st.one_of(
     st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFF).map(Char),
     st.datetimes(timezones=st.just(UTC)).map(instant),
     st.uuids(),
+    st.builds(Duration, *3 * (st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(-40, 40),)),
     st.binary(max_size=12),
     st.from_regex(r"https://[a-z.]{1,9}(/[a-z%20]{0,5})?", fullmatch=True).map(Uri),
 )

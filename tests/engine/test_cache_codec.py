@@ -55,6 +55,7 @@ TYPES = {
     ":symbol": ["a", "a/b"],
     ":instant": ['#inst "1969-12-31T23:59:59.999Z"', '#inst "2024-02-29T12:00:00Z"'],
     ":uuid": ['#uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"'],
+    ":duration": ['#duration "P1M-2DT3H"', '#duration "PT0S"'],
     ":uri": ['#uri "https://example.org/a"'],
     ":bigint": ["1N", "-123456789012345678901234567890N"],
     ":bigdec": ["1.0M", "1.00M", "1E+30M"],

@@ -31,9 +31,11 @@ SCHEMA = """[{:db/ident :p/name :db/valueType :db.type/string :db/cardinality :d
  {:db/ident :p/kind :db/valueType :db.type/keyword :db/cardinality :db.cardinality/one}
  {:db/ident :p/born :db/valueType :db.type/instant :db/cardinality :db.cardinality/one}
  {:db/ident :p/price :db/valueType :db.type/bigdec :db/cardinality :db.cardinality/one}
+ {:db/ident :p/takes :db/valueType :db.type/duration :db/cardinality :db.cardinality/one}
  {:db/ident :p/knows :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"""
 PEOPLE = " ".join(
     f'{{:db/id "{i}" :p/name "n{i}" :p/age {i % 9} :p/kind :k/a{i % 3} :p/born #inst "2020-01-0{i % 9 + 1}"'
+    f' :p/takes #duration "P{i % 4}MT{i}S"'
     f" :p/price {i}.{'1' * (i // 10)}5M"
     f' :p/knows ["{(i * 7 + 1) % 60}" "{(i * 11 + 5) % 60}" "0"]}}'
     for i in range(60)
@@ -75,6 +77,7 @@ QUERIES = [
     "[:find ?a (count ?p) :where [?p :p/age ?a]]",
     # Decimals of one type in all files.
     "[:find ?p ?q ?x :where [?p :p/knows ?q] [?q :p/price ?x]]",
+    "[:find ?p ?d ?x :where [?p :p/takes ?d] [?p :p/age ?a] [(- ?d) ?y] [(if (> ?a 3) ?y nil) ?x]]",
     "[:find ?n ?a :where [?p :p/name ?n] [?p :p/age ?a] :order-by [?a :desc] ?n :limit 5]",
     "[:find ?p :where [?p :p/age 99]]",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.pipeline.importing.files.rows import FileColumn
 from adalog.pipeline.importing.read.typed_columns import INLINE, typed
@@ -56,6 +57,8 @@ DAY = datetime(2024, 5, 1, tzinfo=UTC)
         ("2024-05-01", "instant", DAY),
         ("2024-05-01T02:00:00+02:00", "instant", DAY),
         ("May 1", "instant", None),
+        (" -P1Y14M ", "duration", Duration(-26)),
+        ("P1,5D", "duration", None),
         ("a/b", "keyword", Keyword("a/b")),
         (":a", "keyword", Keyword("a")),
         ("a b", "keyword", None),

@@ -29,12 +29,15 @@ instant | #inst "2020-01-01T02:00:00+02:00" => #inst "2020-01-01T00:00:00Z"
 uuid | #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" => #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
 uri | #uri "https://example.org/" => #uri "https://example.org/"
 bytes | #bytes "AAEC" => #bytes "AAEC"
+duration | #duration "P1Y14MT90M" => #duration "P2Y2MT1H30M"
 ref | 5 => 5
 """
 
 REFUSES = """
 long | 1.5
 long | "1"
+duration | 5
+duration | "a day"
 long | 9223372036854775808N
 long | true
 bigint | 1.5

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.datalog import edn
+from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Uri, identity, instant
 from adalog.pipeline.exporting.export import ExportOutcome, export
 from adalog.pipeline.exporting.folder import Listing, read_manifest
@@ -71,6 +72,7 @@ _READERS: dict[str, Any] = {
     "tuple": edn.read,
     "instant": instant,
     "bigdec": lambda text: edn.read(f"{text}M"),
+    "duration": Duration.read,
     "uuid": lambda text: edn.read(f'#uuid "{text}"'),
 }
 

@@ -187,6 +187,7 @@ def test_texts_are_what_the_writer_writes() -> None:
             "bigint": ["5N", "-123456789012345678901234567890N"],
             "bigdec": ["1.5M", "0M"],
             "uri": ['#uri "http://a/b"'],
+            "duration": ['#duration "P1M-2DT3H"', '#duration "PT0S"'],
             "bytes": ['#bytes "AAEC"', '#bytes ""'],
             "tuple": ['[1 "a" nil :k]'],
         }.items():

@@ -218,10 +218,6 @@ def test_files_of_a_folder_may_differ(database: Database, tmp_path: Path) -> Non
     [
         ({"ID": ["a"]}, "2.parquet has no column id (did you mean ID?)"),
         ({"id": ["a"], "name": pa.array([1], pa.time32("s"))}, "column name of"),
-        (
-            {"id": ["a"], "name": pa.array([1], pa.duration("s"))},
-            "holds durations (duration[s]), which no attribute",
-        ),
     ],
 )
 def test_columns_that_cannot_be_read_are_named(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +43,9 @@ COLUMNS: Final = {
     "timestamp[s]": (MOMENT, pa.timestamp("s")),
     "timestamp[ns, UTC]": (MOMENT, pa.timestamp("ns", "UTC")),
     "timestamp[us] 0.0001": (MOMENT.replace(microsecond=100), pa.timestamp("us")),
+    "duration[s]": (timedelta(hours=3), pa.duration("s")),
+    "duration[us]": (timedelta(hours=3), pa.duration("us")),
+    "duration[us] 0.0001": (timedelta(microseconds=100), pa.duration("us")),
     "2e60": (2.0**60, pa.float64()),
     "2^63": (2**63, pa.uint64()),
     "2^63-1": (2**63 - 1, pa.int64()),
@@ -120,7 +123,7 @@ def test_what_a_type_takes(
 
 def test_the_table_is_read() -> None:
     types = {"long", "bigint", "double", "float", "bigdec", "boolean", "string", "instant", "keyword", "symbol"}
-    assert {kind for kind, *_ in cases()} == types | {"uuid", "uri", "bytes"}
+    assert {kind for kind, *_ in cases()} == types | {"uuid", "uri", "bytes", "duration"}
 
 
 NULLS: Final[dict[str, list[tuple[FileFormat, str]]]] = {

@@ -32,6 +32,7 @@ TYPES = [
     "bigdec",
     "uri",
     "bytes",
+    "duration",
     "ref",
     "tuple",
 ]
@@ -86,6 +87,9 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "boolean": st.sampled_from(["true", "false"]),
     "instant": st.sampled_from(["0001-01-01", "1969-12-31T23:59:59.999Z", "2024-05-01", "9999-12-31"]).map(
         '#inst "{}"'.format
+    ),
+    "duration": st.sampled_from(["PT0S", "P1M-2DT3H", "-P1Y2M3DT4H5M6.789S", "P2W", "PT9223372036854775.807S"]).map(
+        '#duration "{}"'.format
     ),
     "uuid": st.uuids().map('#uuid "{}"'.format),
     "keyword": st.sampled_from([":a", ":a/b", ":+", ":a.b/c-d?", ":é", ":true", ":b/1"]),

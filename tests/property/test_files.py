@@ -28,7 +28,20 @@ from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.read.typed_columns import TypedColumn, spelt_key, typed
 from adalog.store.values.coercion import coerced
 
-TYPES = ("string", "long", "bigint", "double", "float", "bigdec", "boolean", "instant", "keyword", "uuid", "bytes")
+TYPES = (
+    "string",
+    "long",
+    "bigint",
+    "double",
+    "float",
+    "bigdec",
+    "boolean",
+    "instant",
+    "keyword",
+    "uuid",
+    "bytes",
+    "duration",
+)
 ROWS = int(os.environ.get("ADALOG_ROWS", "2000"))
 # Rows that are read alone.
 ALONE = ROWS if "ADALOG_ROWS" in os.environ else 80
@@ -42,6 +55,7 @@ JSON_VALUES = (
         '"5"',
         '"1.0"',
         '":k"',
+        '"P1M2D"',
         '"2024-05-01"',
         '"2024-05-01T00:00:00.1234Z"',
         '"\\ud83d\\ude00"',

@@ -50,10 +50,12 @@ SCHEMA = """[
  {:db/ident :p/tag :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many}
  {:db/ident :p/born :db/valueType :db.type/instant :db/cardinality :db.cardinality/one}
  {:db/ident :p/key :db/valueType :db.type/uuid :db/cardinality :db.cardinality/one}
+ {:db/ident :p/takes :db/valueType :db.type/duration :db/cardinality :db.cardinality/one}
  {:db/ident :p/large :db/valueType :db.type/bigdec :db/cardinality :db.cardinality/one}
  {:db/ident :p/boss :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}]"""
 ADA = """[{:p/name "Ada" :p/age 36 :p/score 1.5 :p/tag [:x :y] :p/born #inst "1815-12-10" :p/boss {:p/name "Bob"}
- :p/key #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" :p/large 12.50M}]"""
+ :p/key #uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" :p/large 12.50M
+ :p/takes #duration "P1M2DT3H"}]"""
 MANY = "[" + " ".join(f'{{:p/name "n{i}" :p/age {i} :p/tag [:x]}}' for i in range(300)) + "]"
 
 
@@ -118,6 +120,7 @@ def test_all_datoms(database: Database) -> None:
         ("p/born", "timestamp", datetime(1815, 12, 10, tzinfo=UTC)),
         ("p/key", "string", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"),
         ("p/large", "string", "12.5"),
+        ("p/takes", "string", "P1M2DT3H"),
     ],
 )
 def test_values_of_one_attribute_have_its_type(database: Database, attribute: str, kind: str, value: Any) -> None:

@@ -5,7 +5,7 @@ import type { Json } from "./wire.js";
 
 /**
  * What can be an argument, also within lists, sets and maps. Strings and numbers are read as the type that their place in
- * the query wants; what `keyword`, `symbol`, `uuid` and `decimal` return, dates, bigints and bytes keep their own. Text of
+ * the query wants; what `keyword`, `symbol`, `uuid`, `decimal` and `duration` return, dates, bigints and bytes keep their own. Text of
  * `edn` is a whole argument.
  */
 export type Argument =

@@ -16,7 +16,7 @@ export class Edn {
 
 /**
  * Text in which each value is written as EDN: strings, booleans, numbers, bigints, dates (`#inst`), lists (a vector), Sets,
- * Maps, bytes (`Uint8Array`), and what `keyword`, `uuid`, `decimal`, `symbol` and `edn` return. Throws TypeError for anything else, null among it.
+ * Maps, bytes (`Uint8Array`), and what `keyword`, `uuid`, `decimal`, `duration`, `symbol` and `edn` return. Throws TypeError for anything else, null among it.
  */
 export function edn(texts: TemplateStringsArray, ...values: readonly unknown[]): Edn {
   return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
@@ -44,6 +44,15 @@ export function decimal(text: string): Edn {
   if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) throw new TypeError(`${JSON.stringify(text)} is no decimal`);
   return new Edn(`${text}M`, { "#dec": text });
 }
+
+/** `duration("P1M2DT3H")`: ISO 8601, with at most three digits of fractions of a second. */
+export function duration(text: string): Edn {
+  if (!DURATION.test(text)) throw new TypeError(`${JSON.stringify(text)} is no duration`);
+  return new Edn(`#duration "${text}"`, { "#duration": text });
+}
+
+const DURATION =
+  /^[+-]?P(?=[\d+-]|T)([+-]?\d+Y)?([+-]?\d+M)?([+-]?\d+W)?([+-]?\d+D)?(T(?=[\d+-])([+-]?\d+H)?([+-]?\d+M)?([+-]?\d+([.,]\d{1,3}0*)?S)?)?$/;
 
 const NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
 

@@ -1,7 +1,7 @@
 export type { Argument } from "./arguments.js";
 export { createClient } from "./client.js";
 export type { Client, ClientOptions, GraphqlOptions, QueryOptions, QueryResult, RequestOptions, Retry, TransactOptions, TxReport } from "./client.js";
-export { decimal, Edn, edn, keyword, symbol, uuid } from "./edn.js";
+export { decimal, duration, Edn, edn, keyword, symbol, uuid } from "./edn.js";
 export { AdalogError } from "./errors.js";
 export type { LiveChange, LiveOptions, LiveQuery, LiveState, LiveStatus } from "./live.js";
 export type { Datom, LogEntry, LogOptions } from "./log.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { createClient, decimal, edn, keyword, symbol, uuid, type Argument, type Client } from "@adalog/client";
+import { createClient, decimal, duration, edn, keyword, symbol, uuid, type Argument, type Client } from "@adalog/client";
 import { FakeServer } from "./server.js";
 
 let server: FakeServer;
@@ -30,9 +30,9 @@ async function sent(...args: Argument[]): Promise<unknown[]> {
 }
 
 test("values that JSON has no type for keep theirs", async () => {
-  const values = [keyword(":a/b"), keyword("c"), symbol("?x"), uuid(ID), decimal("9.90"), new Date(0), 5n, -(2n ** 63n), 2n ** 63n, Number.NaN, -Infinity];
+  const values = [keyword(":a/b"), keyword("c"), symbol("?x"), uuid(ID), decimal("9.90"), duration("P1M2DT3H"), new Date(0), 5n, -(2n ** 63n), 2n ** 63n, Number.NaN, -Infinity];
   const written = [
-    { "#kw": "a/b" }, { "#kw": "c" }, { "#sym": "?x" }, { "#uuid": ID }, { "#dec": "9.90" }, { "#inst": "1970-01-01T00:00:00.000Z" },
+    { "#kw": "a/b" }, { "#kw": "c" }, { "#sym": "?x" }, { "#uuid": ID }, { "#dec": "9.90" }, { "#duration": "P1M2DT3H" }, { "#inst": "1970-01-01T00:00:00.000Z" },
     { "#long": "5" }, { "#long": "-9223372036854775808" }, { "#bigint": "9223372036854775808" }, { "#double": "NaN" }, { "#double": "-Infinity" },
   ];
   assert.deepEqual(await sent(...values), written);

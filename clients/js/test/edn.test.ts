@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decimal, edn, keyword, symbol, uuid } from "@adalog/client";
+import { decimal, duration, edn, keyword, symbol, uuid } from "@adalog/client";
 
 test("values are written as EDN", () => {
   const id = "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21";
@@ -20,4 +20,8 @@ test("nothing else is", () => {
   assert.throws(() => symbol(") [:db/retractEntity 1]"), TypeError);
   assert.throws(() => uuid('"'), TypeError);
   assert.throws(() => decimal("1e3"), TypeError);
+  for (const text of ["P", "PT", "P1DT", "3 hours", "P1.5D", "PT0.0001S", 'P1D"'])
+    assert.throws(() => duration(text), TypeError);
+  for (const text of ["P1Y2M3W4DT5H6M7.089S", "-P1M", "P-1DT+2H", "PT0,5000S"])
+    assert.equal(String(duration(text)), `#duration "${text}"`);
 });

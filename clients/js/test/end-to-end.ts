@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { createClient as createWebSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-import { createClient, decimal, edn, keyword, OptimisticRows, uuid, type Argument, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
+import { createClient, decimal, duration, edn, keyword, OptimisticRows, uuid, type Argument, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
 import { until } from "./server.js";
 
 const [, , transport, first] = process.argv;
@@ -111,6 +111,7 @@ const values: [name: string, type: string, value: Argument][] = [
   ["symbol", "symbol", edn`open`],
   ["uuid", "uuid", uuid(id)],
   ["bigdec", "bigdec", decimal("9.90")],
+  ["duration", "duration", duration("P1M2DT3H")],
   ["instant", "instant", new Date("2024-05-01T12:00:00Z")],
   ["long", "long", 2n ** 62n],
   ["small", "long", 5n],

@@ -25,6 +25,7 @@ from adalog.pipeline.importing.files.arrow_paths import (
     values_at,
 )
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile
+from adalog.pipeline.importing.files.durations import is_duration, schema_of, texts_of, with_intervals
 from adalog.pipeline.importing.files.rows import FileColumn, FileRows, NestedColumns, Survey, no_column
 
 _BATCH: Final = 1 << 16
@@ -59,7 +60,7 @@ class ParquetFiles:
         nested: Sequence[NestedColumns] = (),
     ) -> Iterator[FileRows]:
         with _opened(split.file) as parquet:
-            schema = parquet.schema_arrow
+            schema = schema_of(parquet)
             cases = {name.lower() for name in schema.names}
             for name in wanted:
                 # A missing column is null, and a misspelt one is not meant so.
@@ -70,7 +71,7 @@ class ParquetFiles:
                 _check_structs(split.file, each, schema)
             roots = {root for name in (*wanted, *(each.column for each in nested)) for root in _roots(name, schema)}
             for batch in parquet.iter_batches(_BATCH, _groups(parquet, split), sorted(roots)):
-                rows = batch.to_struct_array()
+                rows = with_intervals(batch, schema).to_struct_array()
                 found = {name: _column(rows, name) for name in wanted}
                 structs = {
                     each.key: structs_of(values_at(rows, each.column), each, _column)
@@ -83,7 +84,7 @@ class ParquetFiles:
     def survey(self, split: FileSplit, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         found = Survey(rows=True)
         with _opened(split.file) as parquet:
-            schema = parquet.schema_arrow
+            schema = schema_of(parquet)
             for each in schema:
                 _survey_type(found, each.name, each.type, split.file)
                 for path, kind in paths_of(each.type, each.name):
@@ -119,9 +120,10 @@ class ParquetFiles:
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
         at = 0
         with _opened(split.file) as parquet:
+            schema = schema_of(parquet)
             for batch in parquet.iter_batches(_BATCH, _groups(parquet, split)):
                 own = np.array([place - at for place in wanted if at <= place < at + batch.num_rows], np.int64)
-                rows = batch.take(pa.array(np.sort(own)))
+                rows = with_intervals(batch, schema).take(pa.array(np.sort(own)))
                 texts = pa.table({name: _shown(rows.column(at)) for at, name in enumerate(rows.schema.names)})
                 for row in texts.to_pylist():
                     yield None, {name: value for name, value in row.items() if value is not None}
@@ -135,6 +137,8 @@ def _opened(file: SourceFile) -> pq.ParquetFile:
 
 def _shown(values: pa.Array) -> pa.Array:
     """Times as texts: Python does not have all of them."""
+    if is_duration(values.type):
+        return texts_of(values)
     if not pa.types.is_timestamp(values.type):
         return values
     try:
@@ -184,10 +188,6 @@ def _check(file: SourceFile, name: str, schema: pa.Schema, kind: pa.DataType | N
         # Fields may be missing, as columns may.
         return
     found = plain_type(found.value_type) if is_list(found) else found
-    if pa.types.is_duration(found):
-        raise invalid_argument(
-            f"column {name} of {file.name} holds durations ({found}), which no attribute has; write them as numbers"
-        )
     if is_struct(found) or is_map(found):
         raise invalid_argument(
             f"column {name} of {file.name} holds {'structs' if is_struct(found) else 'maps'}; map the columns in "
@@ -228,6 +228,7 @@ def _kind(kind: pa.DataType) -> str | None:
         ("double", (types.is_floating,)),
         ("boolean", (types.is_boolean,)),
         ("instant", (types.is_timestamp, types.is_date)),
+        ("duration", (is_duration,)),
         ("bigdec", (types.is_decimal,)),
         ("bytes", (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)),
     ):

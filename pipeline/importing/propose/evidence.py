@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from adalog.pipeline.importing.files.durations import is_duration
 from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import FileColumn
 from adalog.pipeline.importing.read.typed_columns import typed
@@ -152,7 +153,7 @@ class Evidence:
             self.fine = True
 
 
-_PLAIN: Final = frozenset({"boolean", "instant", "bytes"})
+_PLAIN: Final = frozenset({"boolean", "instant", "duration", "bytes"})
 
 
 def _kind(kind: pa.DataType) -> str:
@@ -165,6 +166,8 @@ def _kind(kind: pa.DataType) -> str:
         return "boolean"
     if types.is_timestamp(kind) or types.is_date(kind):
         return "instant"
+    if is_duration(kind):
+        return "duration"
     return "bytes" if types.is_binary(kind) or types.is_large_binary(kind) else str(kind)
 
 

@@ -128,6 +128,7 @@ def _kinds(texts: pa.Array) -> pa.Array:
         ("boolean", r"^(true|false)$"),
         ("instant", r'^#inst "[^"]*"$'),
         ("uuid", r'^#uuid "[^"]*"$'),
+        ("duration", r'^#duration "[^"]*"$'),
     ):
         left = kinds.is_null()
         if not pc.any(left).as_py():

@@ -52,6 +52,7 @@ _TYPES: Final = {
     **dict.fromkeys(("guid",), "uuid"),
     **dict.fromkeys(("binary", "blob"), "bytes"),
     **dict.fromkeys(("url",), "uri"),
+    **dict.fromkeys(("interval", "period", "timedelta"), "duration"),
 }
 # A column with one of these has structs.
 _STRUCTS: Final = ("entity", "attributes", "entries")

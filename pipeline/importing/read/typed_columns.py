@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from adalog.datalog.durations import Duration
+from adalog.pipeline.importing.files.durations import is_duration, months_days_milliseconds
 from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import ColumnPart, FileColumn
 from adalog.pipeline.importing.files.rows import Int32s as Int32s
@@ -100,6 +102,8 @@ def _typed(
     if not len(array):
         return TypedColumn([], rows)
     bad = rows[:0]
+    if is_duration(array.type):
+        return _durations(array, rows) if read_as == value_type == "duration" else TypedColumn([], np.unique(rows))
     if pa.types.is_date(array.type):
         array = _midnights(array)
     if pa.types.is_timestamp(array.type):
@@ -120,6 +124,14 @@ def _typed(
             return TypedColumn(short, bad)
         found = one_by_one(array, rows, lambda raw: constant(raw, read_as, value_type, rounded=rounded))
     return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
+
+
+def _durations(array: pa.Array, rows: Int32s) -> TypedColumn:
+    parts, bad = months_days_milliseconds(array)
+    found, index = np.unique(parts[~bad], axis=0, return_inverse=True)
+    keys = pa.array([spell(Duration(*each))[1] for each in found.tolist()], pa.large_binary())
+    part = ValuePart(layout.TAG_DURATION, rows[~bad], index.ravel().astype(np.int32), keys)
+    return TypedColumn([part] if len(keys) else [], np.unique(rows[bad]))
 
 
 def _instants_in(

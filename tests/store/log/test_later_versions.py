@@ -14,12 +14,14 @@ import pyarrow as pa
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup import catalogue as backups
 from adalog.store.backup.catalogue import OWNER, catalogue
 from adalog.store.backup.check import check_data
 from adalog.store.backup.check_backups import check_backups
 from adalog.store.backup.restoration import restore
+from adalog.store.checkpoint import checkpoint
 from adalog.store.database import Database
-from adalog.store.files import segment
+from adalog.store.files import folder_check, segment
 from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
 from adalog.store.files.place import LocalPlace
 from adalog.store.log import payload
@@ -131,14 +133,64 @@ def test_later_segments_are_refused_and_not_rebuilt(
 
 def test_later_transactions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr(payload, "PAYLOAD", Format(0, 2))
-        later.setattr(payload, "_PLAIN", b"\2")
+        later.setattr(payload, "PAYLOAD", Format(0, 3))
+        later.setattr(payload, "_PLAIN", b"\3")
         folder = made(tmp_path / "data")
     (folder / "checkpoint.json").unlink()
     for name, act in acts(folder, tmp_path / "out").items():
         if name != "back up":
-            with pytest.raises(NewerFormat, match="a transaction in the log is of format 2"):
+            with pytest.raises(NewerFormat, match="a transaction in the log is of format 3"):
                 act()
+
+
+DURATIONS = {
+    "declared": "[{:db/ident :a :db/valueType :db.type/duration}]",
+    "undeclared": '[[:db/add 1 :a #duration "P1M"]]',
+    "in a tuple": '[[:db/add 1 :a [1 [2 #duration "P1M"]]]]',
+    "in a typed tuple": "[{:db/ident :a :db/valueType :db.type/tuple"
+    " :db/tupleTypes [:db.type/duration :db.type/ref]}]",
+    "in tuples of one type": "[{:db/ident :a :db/valueType :db.type/tuple :db/tupleType :db.type/duration}]",
+}
+
+
+@pytest.mark.parametrize("transaction", DURATIONS.values(), ids=DURATIONS)
+@pytest.mark.parametrize("folds", [False, True])
+def test_earlier_versions_refuse_a_folder_with_durations_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transaction: str, *, folds: bool
+) -> None:
+    """As version 0.2.0 was before these: it knew transactions up to format 1, and checkpoints up to 4."""
+    folder, place = made(tmp_path / "data"), LocalPlace(tmp_path / "backups")
+
+    def fold_and_back_up() -> None:
+        if folds:
+            with Database.open(str(folder)) as database:
+                database.compact()
+        back_up(folder, place)
+
+    fold_and_back_up()
+    with monkeypatch.context() as earlier:
+        for module in (payload, checkpoint, folder_check, backups):
+            earlier.setattr(module, "PAYLOAD", Format(0, 1), raising=False)
+            earlier.setattr(module, "CHECKPOINT", Format(2, 4), raising=False)
+        assert check_data(str(folder)).findings == []
+        assert check_backups(place).findings == []
+    with Database.open(str(folder)) as database:
+        database.transact(transaction)
+        t = database.transact('[[:db/add 2 :b #duration "PT1S"]]').t
+    fold_and_back_up()
+    assert read_folder(str(folder)).t == t
+    restore(place, tmp_path / "restored")
+    assert read_folder(str(tmp_path / "restored")).t == t
+    with monkeypatch.context() as earlier:
+        for module in (payload, checkpoint, folder_check, backups):
+            earlier.setattr(module, "PAYLOAD", Format(0, 1), raising=False)
+            earlier.setattr(module, "CHECKPOINT", Format(2, 4), raising=False)
+        for name, act in acts(folder, tmp_path / "out").items():
+            if folds or name != "back up":
+                with pytest.raises(NewerFormat, match=r"is of format [25], made by a later version"):
+                    act()
+        with pytest.raises(NewerFormat, match="is of format 2, made by a later version"):
+            restore(place, tmp_path / "not restored")
 
 
 def test_a_segment_that_is_none_is_damaged(tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ _SCHEMAS: Final = {
 def tables(seed: int = 22, orders: int = 700) -> dict[str, pa.Table]:
     """The tables by name; the same for the same arguments."""
     made = _Tables(Random(seed), orders)
-    rows = {
-        "region": list(enumerate(_REGIONS)),
+    rows: dict[str, Rows] = {
+        "region": [*enumerate(_REGIONS)],
         "nation": [(key, name, region) for key, (name, region) in enumerate(_NATIONS)],
         "part": made.parts(),
         "supplier": made.suppliers(),

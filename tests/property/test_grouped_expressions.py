@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -55,19 +55,12 @@ def aggregated(name: str, values: list[Any]) -> Any:
         except OverflowError:
             raise Unknown from None
     if Decimal in kinds:
-        return Decimal(total.numerator) / Decimal(1) if total.denominator == 1 else _decimal(total)
+        return Context(prec=9000).divide(Decimal(total.numerator), Decimal(total.denominator))
     if BigInt in kinds:
         return BigInt(total)
     if not -(2**63) <= total < 2**63:
         raise Refused
     return int(total)
-
-
-def _decimal(total: Fraction) -> Decimal:
-    digits = 0
-    while total.denominator != 1:
-        total, digits = total * 10, digits + 1
-    return Decimal(total.numerator).scaleb(-digits)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,13 @@ class ColumnReader:
             raise invalid(
                 rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
             )
+        if rest and is_aggregated(rest[-1]):
+            inner = shown(rest[-1])
+            raise invalid(
+                rest[-1],
+                f"({name} …) takes values of rows, and {inner} is one of a group: find it in a query within the "
+                f"query, as in [(q [:find ?key {inner} :where …] $) [[?key ?each]]], then ({name} ?each)",
+            )
         if not rest or not (is_variable(rest[-1]) or is_call(rest[-1])):
             raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
         constants = rest[:-1]

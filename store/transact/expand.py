@@ -80,7 +80,7 @@ class Expansion:
         match form[0].name:
             case "db/add":
                 yield from self._add(e, form[2], form[3], path)
-            case "db/retract":
+            case "db/retract" | "db.fn/retractAttribute":
                 yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
             case "db/cas" | "db.fn/cas":
                 yield self._cas(e, form[2], form[3], form[4], path)
@@ -248,6 +248,8 @@ class Expansion:
             if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
                 return attribute
             implied = self._several.implied_type(key, attribute, value)
+            if attribute is None and implied == "tuple" and self._several.is_lookup_ref(value):
+                self._declarations.suspect_lookup_ref(key, value, value_path)
             attribute = self._declarations.used_with(key, implied, key_path)
         if attribute.kind.tuple_attrs is not None:
             self._check_by_hand(attribute, key_path)

@@ -29,6 +29,13 @@ def is_aggregated(form: Form) -> bool:
     return form.items[0].value.name in FIND_AGGREGATES or any(map(is_aggregated, form.items[1:]))
 
 
+def _first_aggregate(form: Form) -> Form:
+    """The first aggregate in a form that has one."""
+    while form.items[0].value.name not in FIND_AGGREGATES:
+        form = next(filter(is_aggregated, form.items))
+    return form
+
+
 def is_known_call(form: Form) -> bool:
     """Whether a form is an aggregate, a pull, a built-in or a conditional, rather than a list of variables."""
     if not is_call(form):
@@ -93,11 +100,11 @@ class ColumnReader:
                 rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
             )
         if rest and is_aggregated(rest[-1]):
-            inner = shown(rest[-1])
+            inner = _first_aggregate(rest[-1])
             raise invalid(
-                rest[-1],
-                f"({name} …) takes values of rows, and {inner} is one of a group: find it in a query within the "
-                f"query, as in [(q [:find ?key {inner} :where …] $) [[?key ?each]]], then ({name} ?each)",
+                inner,
+                f"({name} …) takes values of rows, and {shown(inner)} is one of a group: find it in a query within "
+                f"the query, as in [(q [:find ?key {shown(inner)} :where …] $) [[?key ?each]]], then ({name} ?each)",
             )
         if not rest or not (is_variable(rest[-1]) or is_call(rest[-1])):
             raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")

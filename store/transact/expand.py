@@ -80,8 +80,11 @@ class Expansion:
         match form[0].name:
             case "db/add":
                 yield from self._add(e, form[2], form[3], path)
-            case "db/retract" | "db.fn/retractAttribute":
+            case "db/retract":
                 yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
+            case "db.fn/retractAttribute":
+                yield from self._retract(e, form[2], None, path)
+                yield from self._retract_components(e, form[2], path)
             case "db/cas" | "db.fn/cas":
                 yield self._cas(e, form[2], form[3], form[4], path)
             case "db.fn/inc":
@@ -110,6 +113,11 @@ class Expansion:
         elif attribute.kind.value_type is not None:
             for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
                 yield ops.Retract(e, attribute, self._value(attribute, item, item_path), path)
+
+    def _retract_components(self, e: Term, key: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._declarations.find(key)
+        if attribute is not None and attribute.kind.component and isinstance(e, int):
+            yield from (ops.RetractEntity(part, path) for part in self._state.values(attribute.id, e))
 
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new

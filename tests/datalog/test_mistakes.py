@@ -78,7 +78,7 @@ MISTAKES = [
     ("EDN_SYNTAX", "‸", "the text holds no form: it is empty, or a comment"),
     ("QUERY_INVALID", "[:find (pull ?e [{:a ‸*}]) :where [?e :a]]", "not *; write [*]"),
     ("QUERY_INVALID", "[:find (pull ?e [[:a ‸[:b]]]) :where [?e :a]]", "write {:a [:b]}"),
-    ("QUERY_INVALID", "[:find (pull ?e [(:a {‸:lim 3})]) :where [?e :a]]", "did you mean :limit"),
+    ("QUERY_INVALID", "[:find (pull ?e [(:a {‸:lim 3})]) :where [?e :a]]", "an option is :as, :limit"),
     ("QUERY_INVALID", "[:find (pull ?e ‸:issue/title) :where [?e :a]]", "a vector such as [:issue/title]"),
     ("QUERY_INVALID", "[:find (pull ?e [‸issue/title]) :where [?e :a]]", "write :issue/title"),
     ("QUERY_INVALID", '[:find (pull ?e [‸":issue/title"]) :where [?e :a]]', "write :issue/title"),

@@ -37,3 +37,18 @@ def test_an_answer_of_the_tour(db: World, query: str, answer: str) -> None:
     arguments = ["[[1 0.1M] [2 0.2M]]"] if ":in [[" in query else [2] if ":in" in query else []
     assert tracker.q(query, *arguments) == answer
     assert tracker.warnings(query, *arguments) == []
+
+
+def test_first_steps(db: World) -> None:
+    blocks = re.findall(r"```clojure\n(.+?)```", (_DOCS / "first-steps.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) > 20
+    answered = 0
+    for text, following in zip(blocks, [*blocks[1:], ""], strict=True):
+        if text.startswith("[:find"):
+            assert db.q(text, *([1815] if "?year" in text else [])) == following
+            assert db.warnings(text, *([1815] if "?year" in text else [])) == []
+            answered += 1
+        elif re.match(r"\[\{|\[\[:db", text):
+            db.tx(text)
+    assert answered > 9
+    assert db.at(as_of=1).q(next(each for each in blocks if ":find ?city ." in each)) == '"London"'

@@ -27,6 +27,7 @@ from adalog.datalog.parsing.nested import NAMES
 from adalog.datalog.values import Symbol
 from adalog.datalog.watched import look
 
+_CORE = "clojure.core/"
 # In Clojure these take texts and patterns.
 _OF_PATTERNS = {
     f"{namespace}{name}": f"re-{name}"
@@ -48,6 +49,8 @@ class CallParser:
         look()
         head, *given = form.items
         name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
+        if name.removeprefix(_CORE) in CONDITIONALS:
+            name = name.removeprefix(_CORE)
         if name in _OF_PATTERNS and len(given) > 1 and given[1].is_regex:
             name = _OF_PATTERNS[name]
         known = CONDITIONALS.get(name) if name not in BUILTINS else BUILTINS[name]

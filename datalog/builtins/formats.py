@@ -100,11 +100,11 @@ def _fraction(value: Value, conversion: str, digits: int, flags: str, width: int
         return "NaN" if exact.is_nan() else _number("Infinity", exact < 0, flags.replace("0", ""), width)
     if conversion == "f":
         rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EVERY_DIGIT)
-        written = format(abs(rounded), f"{',' if ',' in flags else ''}f")
+        written = format(rounded.copy_abs(), f"{',' if ',' in flags else ''}f")
     else:
         rounded = Context(prec=digits + 1, rounding=ROUND_HALF_UP).plus(exact)
         # Decimal's zeros have exponents.
-        mantissa, _, exponent = format(abs(rounded) if rounded else Decimal(0), f".{digits}e").partition("e")
+        mantissa, _, exponent = format(rounded.copy_abs() if rounded else Decimal(0), f".{digits}e").partition("e")
         written = f"{mantissa}e{int(exponent) if rounded else 0:+03d}"
     return _number(written, exact < 0, flags, width)
 

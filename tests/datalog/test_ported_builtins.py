@@ -125,6 +125,7 @@ def refused(name: str, *args: Value) -> str:
         ("  NaN|-Infinity|NaN", "format", ("%05.1f|%f|%+.1f", math.nan, -math.inf, math.nan)),
         ("ffffffffffffffff|-ff|0xff|07", "format", ("%x|%x|%#x|%#o", -1, BigInt(-255), 255, 7)),
         ("0.00e+00|0e+00|(005)|0x00ff", "format", ("%.2e|%.0e|%(05d|%#06x", 0.0, Decimal("0.000"), -5, 255)),
+        ("-" + "123456789" * 4 + ".0", "format", ("%.1f", Decimal("-" + "123456789" * 4))),
         (12, "parse-long", ("+12",)),
         (None, "parse-long", ("9223372036854775808",)),
         (None, "parse-long", ("1.0",)),

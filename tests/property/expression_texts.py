@@ -187,7 +187,9 @@ def _written(value: Any, flags: str, width: int, digits: int | None, kind: str) 
     elif value in (float("inf"), float("-inf")):
         body, flags = "Infinity", flags.replace("0", "")
     else:
-        body = _real_text(abs(Decimal(repr(value)) if isinstance(value, float) else value), flags, digits, kind)
+        body = _real_text(
+            (Decimal(repr(value)) if isinstance(value, float) else value).copy_abs(), flags, digits, kind
+        )
     sign, end = ("(", ")") if negative and "(" in flags else ("-" if negative else "+" if "+" in flags else "", "")
     return sign + body.rjust(width - len(sign + end) if "0" in flags else 0, "0") + end
 
@@ -269,6 +271,8 @@ TEXTS = {
     ),
     "parse-boolean": Meaning("boolean", "text", lambda s: {"true": True, "false": False}.get(s)),
     "parse-uuid": Meaning(
-        "uuid", "text", lambda s: UUID(s) if re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", s) else None
+        "uuid",
+        "text",
+        lambda s: UUID(s) if re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", s) else None,
     ),
 }

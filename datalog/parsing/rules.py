@@ -18,6 +18,7 @@ from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser, taken_name
 from adalog.datalog.parsing.columns import pair_clauses, paired
 from adalog.datalog.parsing.forms import Form, UnknownNameError, invalid, is_symbol, is_variable, shown, variable
 from adalog.datalog.parsing.nested import ParseInner
+from adalog.datalog.parsing.optionals import rule_with_optionals
 from adalog.datalog.values import Keyword
 
 _SHAPE = "[(rule ?a ?b) clause …]"
@@ -89,7 +90,7 @@ def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner
             parser = ClauseParser(sources, inner, arity, taken=taken_names((form.items[0], *body), arity or {}))
             clauses = (*map(parser.clause, body), *pair_clauses(head.args))
             _check_with(head, clauses)
-            rules.append(replace(head, clauses=clauses, position=form.position))
+            rules.append(rule_with_optionals(replace(head, clauses=clauses, position=form.position)))
         except UnknownNameError as error:
             faults.setdefault(head.name, error)
     return RuleSet(tuple(rules), arity, faults)

@@ -230,7 +230,7 @@ class Binding:
     def _predicate(self, node: logical.PredicateAtom) -> Bound:
         terms = equated(node)
         if terms is not None and any(isinstance(term, str) for term in terms):
-            return self._equality(terms, nil_fits=True)
+            return self._equality(terms, nil_fits=False)
         call = self._call(node)
         if not call.variables:
             self.lasting = False

@@ -213,7 +213,8 @@ class ClauseParser:
                 return self._or(form, rest, source)
             case "optional":
                 clauses = tuple(map(self.clause, rest))
-                variables = tuple(map(ast.Var, names_in(clauses, inside_not=True)))
+                names = names_in(clauses, inside_not=True).items()
+                variables = tuple(ast.Var(name, position=at) for name, at in names)
                 return ast.Optional((), variables, (ast.And(clauses),), source, position=form.position)
             case "not":
                 return ast.Not(tuple(map(self.clause, rest)), source, position=form.position)

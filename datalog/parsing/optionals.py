@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from adalog.datalog import ast
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import Code, Position
 from adalog.datalog.names import bound_by, names_in
+from adalog.datalog.parsing.forms import UnknownNameError
 
 _CLAUSES: Final = {
     ast.Pattern: "another data pattern",
@@ -106,11 +107,11 @@ def _check(optional: ast.Optional, others: Sequence[ast.Clause], leaving: Mappin
     """Raises QUERY_INVALID for a variable of an optional that stands where nil cannot."""
     for each in optional.variables:
         if each.name in leaving:
-            raise _misplaced(each.name, leaving[each.name], each.position)
+            raise misplaced(each.name, leaving[each.name], each.position)
         for other in others:
             places = names_in((other,), inside_not=True)
             if each.name in places and type(other) in _CLAUSES:
-                raise _misplaced(each.name, _CLAUSES[type(other)], places[each.name])
+                raise misplaced(each.name, _CLAUSES[type(other)], places[each.name])
     if not optional.variables:
         _check_tied(optional, [each for each in others if not isinstance(each, ast.Optional)])
 
@@ -126,15 +127,16 @@ def _check_tied(optional: ast.Optional, others: Sequence[ast.Clause]) -> None:
     for name in more:
         for places, other in names:
             if name in places and name not in tied and type(other) in _CLAUSES:
-                raise _misplaced(name, _CLAUSES[type(other)], places[name])
+                raise misplaced(name, _CLAUSES[type(other)], places[name])
 
 
-def _misplaced(name: str, where: str, position: Position | None) -> AdalogError:
+def misplaced(name: str, where: str, position: Position | None) -> UnknownNameError:
+    """The refusal of a variable that only an optional binds."""
     message = (
         f"{name} of an optional may be nil, which cannot stand in {where}: use coalesce, as in "
         f"[(coalesce {name} 0) ?x], or put what reads {name} into the optional, too"
     )
-    return AdalogError(Code.QUERY_INVALID, message, position)
+    return UnknownNameError(Code.QUERY_INVALID, message, position)
 
 
 def _conjuncts(clauses: Iterable[ast.Clause]) -> Iterator[ast.Clause]:

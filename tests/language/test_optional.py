@@ -45,8 +45,8 @@ def test_optionals_nest(issues):
 
 def test_clauses_of_all_kinds_within(issues):
     where = (
-        "[?i :title ?t] (optional (or-join [?i ?g] [?i :tag ?g] (and [?i :size ?s] [(str ?s) ?g])) (not [?i :owner 12]) "
-        '[(not= ?g "x")] (sized ?i))'
+        "[?i :title ?t] (optional (or-join [?i ?g] [?i :tag ?g] (and [?i :size ?s] [(str ?s) ?g])) "
+        '(not [?i :owner 12]) [(not= ?g "x")] (sized ?i))'
     )
     rules = "[[(sized ?x) [?x :size]]]"
     assert issues.q(f"[:find ?t ?g :where {where} :rules {rules}]") == '#{["a" "y"] ["a" "3"] ["b" nil] ["c" "5"]}'

@@ -26,11 +26,11 @@ _CLAUSES: Final = {
 
 
 def query_with_optionals(
-    clauses: Sequence[ast.Clause], given: Iterable[str]
+    clauses: Sequence[ast.Clause], given: Iterable[str], asked: Iterable[str]
 ) -> tuple[tuple[ast.Clause, ...], frozenset[str]]:
     """(the clauses of a `:where` with their optionals written out, the variables that may be nil). `given`: the
-    variables of `:in`."""
-    return _written_out(clauses, frozenset(given), {})
+    variables of `:in`; `asked`: those that other sections of the query mention."""
+    return _written_out(clauses, frozenset(given), frozenset(asked), {})
 
 
 def rule_with_optionals(rule: ast.Rule) -> ast.Rule:
@@ -38,7 +38,7 @@ def rule_with_optionals(rule: ast.Rule) -> ast.Rule:
     heads = {_variable(each).name: "the head of a rule" for each in rule.head}
     heads |= {each.name: "the :with of a rule" for each in rule.with_}
     given = frozenset(each.name for each in rule.required)
-    return replace(rule, clauses=_written_out(rule.clauses, given, heads)[0])
+    return replace(rule, clauses=_written_out(rule.clauses, given, frozenset(heads), heads)[0])
 
 
 def _variable(place: ast.Var | ast.FindAggregate) -> ast.Var:
@@ -46,10 +46,10 @@ def _variable(place: ast.Var | ast.FindAggregate) -> ast.Var:
 
 
 def _written_out(
-    clauses: Sequence[ast.Clause], outside: frozenset[str], leaving: Mapping[str, str]
+    clauses: Sequence[ast.Clause], outside: frozenset[str], asked: frozenset[str], leaving: Mapping[str, str]
 ) -> tuple[tuple[ast.Clause, ...], frozenset[str]]:
-    """`outside`: the variables that clauses around these bind. `leaving`: where variables of these clauses stand
-    outside of them, if nil cannot stand there."""
+    """`outside`: the variables that clauses around these bind. `asked`: those that anything else around them
+    mentions. `leaving`: where variables of these clauses stand outside of them, if nil cannot stand there."""
     if not any(map(_has_optional, clauses)):
         return tuple(clauses), frozenset()
     clauses = tuple(_conjuncts(clauses))
@@ -59,43 +59,44 @@ def _written_out(
     for place, each in enumerate(clauses):
         others = (*clauses[:place], *clauses[place + 1 :])
         known = outside.union(*binders[:place], *binders[place + 1 :])
+        around = asked.union(names_in(others, inside_not=True))
         if isinstance(each, ast.Optional):
-            each = _optional(each, known)
+            each = _optional(each, known, around)
             _check(each, others, leaving)
             nils.update(variable.name for variable in each.variables)
-        found.append(_clause(each, known))
+        found.append(_clause(each, known, around))
     return tuple(found), frozenset(nils)
 
 
-def _clause(clause: ast.Clause, known: frozenset[str]) -> ast.Clause:
+def _clause(clause: ast.Clause, known: frozenset[str], asked: frozenset[str]) -> ast.Clause:
     match clause:
         case ast.Or():
             leaving = dict.fromkeys(names_in((clause,), inside_not=True), _CLAUSES[ast.Or])
-            branches = (_branch(each, known, leaving) for each in clause.branches)
+            branches = (_branch(each, known, asked, leaving) for each in clause.branches)
             return replace(clause, branches=tuple(branches))
         case ast.OrJoin() if not isinstance(clause, ast.Optional):
             listed = frozenset(each.name for each in (*clause.required, *clause.variables))
             leaving = dict.fromkeys(listed, "the variables of an or-join")
-            branches = (_branch(each, known & listed, leaving) for each in clause.branches)
+            branches = (_branch(each, known & listed, listed, leaving) for each in clause.branches)
             return replace(clause, branches=tuple(branches))
         case ast.Not():
-            return replace(clause, clauses=_written_out(clause.clauses, known, {})[0])
+            return replace(clause, clauses=_written_out(clause.clauses, known, asked, {})[0])
         case ast.NotJoin():
             inside = known.intersection(each.name for each in clause.variables)
-            return replace(clause, clauses=_written_out(clause.clauses, inside, {})[0])
+            return replace(clause, clauses=_written_out(clause.clauses, inside, inside, {})[0])
         case _:
             return clause
 
 
-def _branch(branch: ast.And, known: frozenset[str], leaving: Mapping[str, str]) -> ast.And:
-    return replace(branch, clauses=_written_out(branch.clauses, known, leaving)[0])
+def _branch(branch: ast.And, known: frozenset[str], asked: frozenset[str], leaving: Mapping[str, str]) -> ast.And:
+    return replace(branch, clauses=_written_out(branch.clauses, known, asked.union(leaving), leaving)[0])
 
 
-def _optional(clause: ast.Optional, known: frozenset[str]) -> ast.Optional:
-    """`known`: the variables that other clauses bind."""
-    clauses, _ = _written_out(clause.clauses, known, {})
+def _optional(clause: ast.Optional, known: frozenset[str], asked: frozenset[str]) -> ast.Optional:
+    """`known`: the variables that other clauses bind; `asked`: those that anything else mentions."""
+    clauses, _ = _written_out(clause.clauses, known, asked, {})
     shared = _variables(name for name in names_in(clauses, inside_not=True).items() if name[0] in known)
-    own = _variables(name for name in names_in(clauses).items() if name[0] not in known)
+    own = _variables(name for name in names_in(clauses).items() if name[0] in asked - known)
     return ast.Optional.of(clauses, shared, own, clause.source, clause.position)
 
 
@@ -112,12 +113,12 @@ def _check(optional: ast.Optional, others: Sequence[ast.Clause], leaving: Mappin
             places = names_in((other,), inside_not=True)
             if each.name in places and type(other) in _CLAUSES:
                 raise misplaced(each.name, _CLAUSES[type(other)], places[each.name])
-    if not optional.variables:
+    if names_in(optional.clauses).keys() <= {each.name for each in optional.required}:
         _check_tied(optional, [each for each in others if not isinstance(each, ast.Optional)])
 
 
 def _check_tied(optional: ast.Optional, others: Sequence[ast.Clause]) -> None:
-    """An optional without variables of its own drops no row, so that it ties no clauses to others."""
+    """An optional without variables of its own changes no row, so that it ties no clauses to others."""
     names = [(names_in((each,), inside_not=True), each) for each in others]
     first, *more = [each.name for each in optional.required] or [""]
     tied, grown = {first}, True

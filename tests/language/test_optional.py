@@ -221,8 +221,6 @@ def test_an_empty_one_is_refused(issues):
 
 
 def test_explain_shows_it_as_it_is_written(issues):
-    plan = issues.pool.explain(QueryRequest(f"[:find ?t ?n {ISSUES}]")).plan
-    assert [each["kind"] for each in plan["extenders"]["children"]] == ["pattern", "optional"]
-    assert "(optional [?i :owner ?p] [?p :name ?n])" in [
-        each for level in plan["levels"] for each in level["propose"]
-    ]
+    explained = issues.pool.explain(QueryRequest(f"[:find ?t ?n {ISSUES}]"))
+    assert [each["kind"] for each in explained.plan["extenders"]["children"]] == ["pattern", "optional"]
+    assert "propose/intersect (optional [?i :owner ?p] [?p :name ?n])" in explained.text

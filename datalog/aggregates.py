@@ -25,6 +25,7 @@ from typing import Any
 from adalog.datalog import exact
 from adalog.datalog.builtins.arithmetic import EXACT, check_exponent, common_type, quotient_of_decimals, trimmed
 from adalog.datalog.builtins.builtin import refuse, shown, shown_call
+from adalog.datalog.durations import Duration
 from adalog.datalog.exact import Weights
 from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
 from adalog.datalog.watched import in_order
@@ -153,7 +154,8 @@ def _numbers(name: str, values: Sequence[Value]) -> type[Any]:
     """The type that the values add up to: int, BigInt, Decimal or float."""
     if not {*map(type, values)} <= _NUMBERS:
         odd = next(value for value in values if type(value) not in _NUMBERS)
-        refuse(f"{name} takes numbers, and among the values is {shown(odd)}, of the type {type_name(odd)}")
+        wanted = "numbers, or durations alone" if name == "sum" else "numbers"
+        refuse(f"{name} takes {wanted}, and among the values is {shown(odd)}, of the type {type_name(odd)}")
     for value in values if Decimal in map(type, values) else ():
         if type(value) is Decimal:
             check_exponent(name, value)
@@ -164,6 +166,8 @@ _NUMBERS = frozenset({int, BigInt, float, Float, Decimal})
 
 
 def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
+    if {*map(type, values)} == {Duration}:
+        return _duration_sum(values, weights)
     kind = _numbers("sum", values)
     if kind is float:
         return _double_sum(values, weights, 1)
@@ -180,6 +184,14 @@ def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
             f"the sum {total} is beyond the 64 bits of a long; summing bigints, such as (bigint ?x) makes, gives it"
         )
     return total
+
+
+def _duration_sum(values: Sequence[Any], weights: Weights) -> Duration:
+    parts = ([getattr(value, name) for value in values] for name in ("months", "days", "milliseconds"))
+    try:
+        return Duration(*(exact.total(each, weights) for each in parts))
+    except ValueError as error:
+        refuse(f"the sum of these {len(values):,} durations is none: {error}")
 
 
 def _double_sum(values: Sequence[Value], weights: Weights, divisor: int) -> float:
@@ -269,6 +281,10 @@ def _is_number(value_type: str) -> str | None:
     return value_type if value_type in ("long", "double") else None
 
 
+def _is_sum(value_type: str) -> str | None:
+    return "duration" if value_type == "duration" else _is_number(value_type)
+
+
 def _is_mean(value_type: str) -> str | None:
     return "double" if _is_number(value_type) else None
 
@@ -285,7 +301,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
                 result_type=lambda _: "long",
                 of_nothing=0,
             ),
-            Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_number, counts_repeats=True),
+            Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_sum, counts_repeats=True),
             Aggregate("avg", _avg, reduction=Reduction.MEAN, result_type=_is_mean, counts_repeats=True),
             Aggregate("median", _median, counts_repeats=True),
             Aggregate("variance", _variance, counts_repeats=True),

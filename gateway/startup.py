@@ -34,6 +34,7 @@ from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.request.errors import describe
 from adalog.store.files.folder import is_address
+from adalog.store.files.gc_pause import uncollected
 from adalog.store.files.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class Startup:
         """The database; where its server is away, once it is there. Raises what is wrong for good, and
         OpeningStopped."""
         from adalog.gateway.opening import open_database
-        from adalog.store.log.server import UnusableError
+        from adalog.store.log.log import UnusableError
 
         progress, pause, told = self._progress, _FIRST_PAUSE_SECONDS, ""
         # Workers have a supervisor, which has the folder.
@@ -248,9 +249,10 @@ class Startup:
     def _open_all(self, address: str) -> None:
         # Seconds of loading, which /healthz does not wait for; by one thread, as libraries import
         # each other in circles.
-        from adalog.gateway.app import create_app
-        from adalog.gateway.opening import start_pool
-        from adalog.gateway.warm_up import WarmUp
+        with uncollected():
+            from adalog.gateway.app import create_app
+            from adalog.gateway.opening import start_pool
+            from adalog.gateway.warm_up import WarmUp
 
         self._progress.check()
         threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()

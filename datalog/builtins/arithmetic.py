@@ -271,12 +271,10 @@ def _extreme(name: str, sign: int) -> Builtin:
     def call(first: Value, *others: Value) -> Value:
         best = first
         for other in others:
-            if best != best:
-                return best
             order = compare(other, best)
-            if order is None and other == other:
+            if order is None and not NUMERIC.issuperset((type_name(best), type_name(other))):
                 refuse_type(name, (first, *others), other, "numbers, or values with a common order")
-            if order is None or order == sign:
+            if order == sign or other != other:
                 best = other
         return best
 

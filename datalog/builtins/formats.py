@@ -16,7 +16,7 @@ from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, Value, type_name
 _SPECIFIER: Final = re.compile(r"%(?:(\d+)\$)?([-+ 0,(#]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")
 _MOST: Final = 1000
 _EVERY_DIGIT: Final = Context(prec=2 * MAX_DIGITS + _MOST, Emax=2 * MAX_EXPONENT, Emin=-2 * MAX_EXPONENT)
-_DOUBLE: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:Infinity|NaN)")
+_DOUBLE: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:Infinity|NaN)", re.ASCII)
 
 
 def _format(*args: Value) -> str:
@@ -64,8 +64,7 @@ def _formatted(args: tuple[Value, ...], found: re.Match[str], value: Value) -> s
         case "d" | "x" | "o":
             if type_name(value) not in ("long", "bigint"):
                 refuse_type("format", args, value, f"a long or bigint for {found[0]}")
-            grouped = "," if "," in flags else ""
-            piece = _number(format(abs(value), grouped + conversion.lower()), value < 0, flags, width)
+            piece = _integer(value, conversion.lower(), flags, width)
         case "f" | "e":
             if type_name(value) not in NUMERIC - {"long", "bigint"}:
                 refuse_type(
@@ -86,26 +85,37 @@ def _plain(args: tuple[Value, ...], conversion: str, value: Value) -> str:
     return "null" if value is None else text(value)
 
 
+def _integer(value: int, conversion: str, flags: str, width: int) -> str:
+    if conversion == "d":
+        return _number(format(abs(value), ",d" if "," in flags else "d"), value < 0, flags, width)
+    # A long below zero is written as its 64 bits.
+    shown_value = value % 2**64 if type(value) is int else value
+    prefix = {"x": "0x", "o": "0"}[conversion] if "#" in flags else ""
+    return _number(format(abs(shown_value), conversion), shown_value < 0, flags, width, prefix)
+
+
 def _fraction(value: Value, conversion: str, digits: int, flags: str, width: int) -> str:
     exact = Decimal(repr(float(value))) if isinstance(value, float) else value
     if not exact.is_finite():
-        written = "NaN" if exact.is_nan() else "Infinity"
-        return _number(written, not exact.is_nan() and exact < 0, flags.replace("0", ""), width)
+        return "NaN" if exact.is_nan() else _number("Infinity", exact < 0, flags.replace("0", ""), width)
     if conversion == "f":
         rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EVERY_DIGIT)
         written = format(abs(rounded), f"{',' if ',' in flags else ''}f")
     else:
         rounded = Context(prec=digits + 1, rounding=ROUND_HALF_UP).plus(exact)
-        mantissa, _, exponent = format(abs(rounded), f".{digits}e").partition("e")
-        written = f"{mantissa}e{int(exponent):+03d}"
+        # Decimal's zeros have exponents.
+        mantissa, _, exponent = format(abs(rounded) if rounded else Decimal(0), f".{digits}e").partition("e")
+        written = f"{mantissa}e{int(exponent) if rounded else 0:+03d}"
     return _number(written, exact < 0, flags, width)
 
 
-def _number(written: str, negative: bool, flags: str, width: int) -> str:
-    sign = "-" if negative else "+" if "+" in flags else " " if " " in flags else ""
-    if negative and "(" in flags:
-        return f"({written})"
-    return sign + (written.rjust(width - len(sign), "0") if "0" in flags else written)
+def _number(written: str, negative: bool, flags: str, width: int, prefix: str = "") -> str:
+    before, after = "+" if "+" in flags else " " if " " in flags else "", ""
+    if negative:
+        before, after = ("(", ")") if "(" in flags else ("-", "")
+    before += prefix
+    zeros = width - len(before) - len(after) if "0" in flags else 0
+    return before + written.rjust(zeros, "0") + after
 
 
 def _parsed(name: str, read: Callable[[str], Value]) -> Builtin:

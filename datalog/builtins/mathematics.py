@@ -23,7 +23,8 @@ def _of_doubles(name: str, count: int, call: Callable[..., float]) -> Builtin:
 
     def checked(*args: Value) -> float:
         check_numbers(name, args)
-        return call(*map(to_double, args)) + 0.0
+        # No zero has a sign.
+        return call(*(to_double(each) + 0.0 for each in args)) + 0.0
 
     return Builtin(name, count, count, checked)
 
@@ -47,15 +48,17 @@ def _log(of: Callable[[float], float], pole: float = 0.0) -> Callable[[float], f
 
 
 def _power(base: float, exponent: float) -> float:
-    odd = math.fmod(exponent, 2.0) in (1.0, -1.0)
     if base == 0 and exponent < 0:
         return math.inf
+    # C's gives 1.
+    if exponent != exponent or (abs(base) == 1 and math.isinf(exponent)):
+        return math.nan
     try:
         return math.pow(base, exponent)
     except ValueError:
         return math.nan
     except OverflowError:
-        return -math.inf if base < 0 and odd else math.inf
+        return -math.inf if base < 0 and math.fmod(exponent, 2.0) else math.inf
 
 
 def _sinh(value: float) -> float:

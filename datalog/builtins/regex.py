@@ -166,7 +166,7 @@ def _split(*args: Value) -> Value:
             parts.append(text[at:start].decode())
             at = stop
     parts.append(text[at:].decode())
-    while limit == 0 and len(parts) > 1 and not parts[-1]:
+    while limit == 0 and at > 0 and parts and not parts[-1]:
         parts.pop()
     return tuple(parts)
 

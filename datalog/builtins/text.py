@@ -26,6 +26,8 @@ def text(value: Value) -> str:
             return str.__str__(value)
         case "bigint" | "bigdec":
             return write(value)[:-1]
+        case "double" | "float":
+            return write(value) if value else "0.0"  # no zero has a sign
         case "instant":
             return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
         case "uuid" | "duration":
@@ -77,6 +79,14 @@ def _change(name: str, changed: Callable[[str], Value]) -> Builtin:
     return Builtin(name, 1, 1, lambda *args: changed(text_of(name, args, 0)))
 
 
+def _lines(whole: str) -> tuple[str, ...]:
+    """Without empty ones at the end, as `split` gives them."""
+    parts = re.split("\r?\n", whole)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return tuple(parts) if parts[0] or len(parts) > 1 or not whole else ()
+
+
 def _join(*args: Value) -> str:
     *first, collection = args
     if collection is None:
@@ -103,7 +113,7 @@ def _found(name: str, find: Callable[..., int]) -> Builtin:
 
     def call(*args: Value) -> int | None:
         whole, part = text_of(name, args, 0), text_of(name, args, 1)
-        at = find(whole, part, *(max(0, long_of(name, args, 2)),) if len(args) > 2 else ())
+        at = find(whole, part, *(long_of(name, args, 2),) if len(args) > 2 else ())
         return at if at >= 0 else None
 
     return Builtin(name, 2, 3, call)
@@ -111,7 +121,8 @@ def _found(name: str, find: Callable[..., int]) -> Builtin:
 
 def _found_last(whole: str, part: str, start: int | None = None) -> int:
     """The last place of the part, no later than `start`."""
-    return whole.rfind(part) if start is None else whole.rfind(part, 0, start + len(part))
+    end = len(whole) if start is None else start + len(part)
+    return whole.rfind(part, 0, end) if start is None or start >= 0 else -1
 
 
 def _padded(name: str, pad: Callable[[str, str], str]) -> Builtin:
@@ -172,11 +183,11 @@ STRINGS = (
     _change("trimr", str.rstrip),
     _change("trim-newline", lambda whole: whole.rstrip("\r\n")),
     _change("reverse", lambda whole: whole[::-1]),
-    _change("split-lines", lambda whole: tuple(re.split("\r?\n", whole.rstrip("\r\n")))),
+    _change("split-lines", _lines),
     Builtin("join", 1, 2, _join),
     _replace("replace", -1),
     _replace("replace-first", 1),
-    _found("index-of", str.find),
+    _found("index-of", lambda whole, part, start=0: whole.find(part, max(0, start))),
     _found("last-index-of", _found_last),
     Builtin("blank?", 1, 1, lambda value: value is None or not text_of("blank?", (value,), 0).strip()),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adalog.datalog.builtins.arithmetic import of_number
-from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse_type
 from adalog.datalog.values import NUMERIC, Value, type_name
 
 _NAMED = (
@@ -56,9 +56,11 @@ TYPE_TESTS = (
     Builtin("some?", 1, 1, lambda value: value is not None),
     Builtin("true?", 1, 1, lambda value: value is True),
     Builtin("false?", 1, 1, lambda value: value is False),
-    of_number("zero?", lambda value: bool(value == 0)),
-    of_number("pos?", lambda value: bool(value > 0)),
-    of_number("neg?", lambda value: bool(value < 0)),
-    _of_integer("even?", 0),
-    _of_integer("odd?", 1),
+    *passing_nil(
+        of_number("zero?", lambda value: bool(value == 0)),
+        of_number("pos?", lambda value: bool(value > 0)),
+        of_number("neg?", lambda value: bool(value < 0)),
+        _of_integer("even?", 0),
+        _of_integer("odd?", 1),
+    ),
 )

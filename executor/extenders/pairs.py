@@ -18,7 +18,7 @@ from adalog.executor.kernels import range_kernels
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
 
-# Keys that are looked for in a level before it gets a filter, and a filter without effect.
+# Fewer keys are looked for in a level without its filter, and in a column by the kernel of all tries.
 _FEW_KEYS: Final = 64
 _ALL_PASS: Final = np.full(1, np.iinfo(np.uint64).max)
 
@@ -29,7 +29,8 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     # Looked at once: another thread may make them meanwhile.
     has_over = trie.has_over
     over = trie.over if has_over else EMPTY
-    src, lo, hi, total, single = range_kernels.lookup(
+    found = None if has_over or len(keys) < _FEW_KEYS or not base.is_column else _in_column(base, keys)
+    src, lo, hi, total, single = found or range_kernels.lookup(
         base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
     )
     if trie.levels and not has_over:
@@ -42,6 +43,14 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
             ranges = Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
             return _with_touched(trie, keys, touched, ranges)
     return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
+
+
+def _in_column(base: Csr, keys: Column) -> tuple[NDArray[np.uint8], Column, Column, int, bool] | None:
+    """What the kernel `lookup` finds in a trie that is a column; None where a key is not in it."""
+    at = keys - base.keys[0]
+    if at.min() < 0 or at.max() >= len(base.values):
+        return None
+    return np.zeros(len(keys), np.uint8), at, at + 1, len(keys), True
 
 
 def _row_of(trie: Trie, key: int) -> Column | Unwritten:

@@ -16,6 +16,9 @@ def write_proposal(paths: Sequence[str], output: str | None) -> None:
         out.out(proposed_mapping(paths, Path()), highlight=False, end="")
         return
     to = Path(output)
+    if to.exists():
+        # Said before the files are read, which may take long.
+        raise invalid_argument(f"{to} exists; --output names a new file")
     text = proposed_mapping(paths, to.parent)
     try:
         with to.open("x", encoding="utf-8") as file:

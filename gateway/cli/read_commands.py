@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,12 +15,13 @@ from adalog.gateway.cli.exits import told
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.texts import Text
 from adalog.gateway.cli.printing import check_binary, print_entities, print_relation, print_warnings, say
-from adalog.gateway.cli.target import Target, where_options
+from adalog.gateway.cli.target import Target, is_typed, where_options
 
 if TYPE_CHECKING:
     from adalog.gateway.cli.backend import Backend
 
-rows_format_option = options.format_option("table", "expanded", "json", "edn", "csv", "arrow")
+_FILES = ("json", "edn", "csv", "arrow")
+rows_format_option = options.format_option("table", "expanded", *_FILES)
 show_option = options.option(
     "--show", type=click.IntRange(0), metavar="N", help="Rows of a table; 0: all.  [default: 500 on a terminal]"
 )
@@ -53,6 +55,7 @@ def query(query: Text, where: Target, form: str, show: int | None, folder: str |
     variables = _asked(query, **given)
     spark = given["engine"] == "spark"
     if folder is not None:
+        _check_folder(folder, form)
         with _backend(query, where, "writing the rows", spark=spark) as backend:
             from adalog.gateway.cli.requests import run_write
 
@@ -65,6 +68,16 @@ def query(query: Text, where: Target, form: str, show: int | None, folder: str |
 
         relation = run_query(backend, variables, form)
     print_relation(relation, form, show)
+
+
+def _check_folder(folder: str, form: str) -> None:
+    """Refuses --output where a file of another format is wanted."""
+    wanted = form if is_typed("form") else Path(folder).suffix[1:].lower()
+    if wanted in _FILES and not Path(folder).is_dir():
+        file = folder if Path(folder).suffix else f"{folder}.{wanted}"
+        raise click.UsageError(
+            f"--output writes a folder of Parquet; for a file of {wanted} write --format {wanted} > {file}"
+        )
 
 
 @click.command(cls=options.ArgumentCommand)

@@ -16,6 +16,7 @@ from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.printing import print_relation
 from adalog.gateway.cli.target import made, present_settings, read_settings
 from adalog.gateway.settings.setting import SettingError, variable
+from adalog.store.files.gc_pause import uncollected
 
 
 @click.command(cls=SettingOptions)
@@ -33,9 +34,10 @@ def serve(**given: Any) -> None:
         adalog serve --config /etc/adalog.toml --log-level debug
     """
     with told():
-        from adalog.gateway.cli.existence import is_made
-        from adalog.gateway.observe.logs import json_line
-        from adalog.gateway.server import run
+        with uncollected():
+            from adalog.gateway.cli.existence import is_made
+            from adalog.gateway.observe.logs import json_line
+            from adalog.gateway.server import run
         from adalog.gateway.settings.checking import checked
         from adalog.store.files.folder import is_address
 

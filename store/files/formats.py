@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from adalog.datalog.errors import AdalogError, Code
 
-RELEASE: Final = "0.2.0"
+RELEASE: Final = "0.3.0"
 """This version of adalog, as `pyproject.toml` says it; processes elsewhere have this code and no package."""
 _RELEASE: Final = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 

@@ -24,7 +24,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from adalog.datalog.errors import AdalogError, unavailable
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.notices import AppendNotices
@@ -46,6 +46,14 @@ class InDoubtError(Exception):
     def __init__(self, why: str, number: int) -> None:
         super().__init__(why)
         self.number = number
+
+
+class UnusableError(AdalogError):
+    """The log's server cannot be used; for the operator. `reason`: the same for clients."""
+
+    def __init__(self, message: str, reason: str, *, retryable: bool) -> None:
+        super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
+        self.reason = reason
 
 
 class OvertakenError(Exception):

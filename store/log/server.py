@@ -25,7 +25,7 @@ from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
-from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
+from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError, UnusableError
 from adalog.store.log.reader import PAGE
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
 from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
@@ -92,14 +92,6 @@ def server_holds_database(location: str) -> bool:
     except psycopg.Error as error:
         raise unusable(location, error) from None
     return found is not None and bool(found[0])
-
-
-class UnusableError(AdalogError):
-    """The server cannot be used; for the operator. `reason`: the same for clients."""
-
-    def __init__(self, message: str, reason: str, *, retryable: bool) -> None:
-        super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
-        self.reason = reason
 
 
 def unusable(location: str, error: BaseException) -> UnusableError:

@@ -58,6 +58,11 @@ class Csr:
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
 
+    @cached_property
+    def is_column(self) -> bool:
+        """Whether the keys are without gaps and have one value each: that of `keys[0] + i` is `values[i]`."""
+        return 0 < len(self.keys) == len(self.values) == int(self.keys[-1]) - int(self.keys[0]) + 1
+
     @property
     def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
         """What kernels look rows up in."""

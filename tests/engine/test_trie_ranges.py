@@ -10,7 +10,7 @@ import pytest
 from adalog.executor.extenders import pairs
 from adalog.executor.extenders.pairs import trie_ranges
 from adalog.executor.join.ranges import expand
-from adalog.store.tries.trie import EMPTY, Trie
+from adalog.store.tries.trie import EMPTY, Csr, Trie
 
 
 def test_rows_that_another_thread_writes_out_meanwhile_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +34,26 @@ def test_rows_that_another_thread_writes_out_meanwhile_are_not_lost(monkeypatch:
     monkeypatch.undo()
     parent, value = expand(ranges)
     assert list(zip(parent.tolist(), value.tolist(), strict=True)) == [(0, 10), (0, 11), (1, 12)]
+
+
+@pytest.mark.parametrize("gap", [None, 140])
+@pytest.mark.parametrize("outside", [[], [99], [300], [-(2**62)]])
+def test_a_column_without_gaps_is_read_by_place(gap: int | None, outside: list[int]) -> None:
+    """Many keys at once, in any order and repeated; some not in it, some changed since its base was made."""
+    entities = np.array([e for e in range(100, 300) if e != gap], np.int64)
+    values = (entities * 7919) % 1009
+    base = Csr.from_sorted(entities, values)
+    assert base.is_column is (gap is None)
+    asked = np.concatenate([entities[::-1], entities[::3], np.array(outside, np.int64)])
+    expected = {int(e): [int(v)] for e, v in zip(entities, values, strict=True)}
+    for trie in (
+        Trie(base),
+        Trie(base).advanced(
+            np.array([150, 150, 400]), np.array([(150 * 7919) % 1009, 5, 6]), np.array([False, True, True])
+        ),
+    ):
+        parent, value = expand(trie_ranges(trie, asked))
+        assert list(zip(parent.tolist(), value.tolist(), strict=True)) == [
+            (at, v) for at, e in enumerate(asked.tolist()) for v in expected.get(e, [])
+        ]
+        expected |= {150: [5], 400: [6]}

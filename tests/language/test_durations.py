@@ -60,6 +60,26 @@ def test_aggregates(tasks):
     assert found == '#{[#duration "-PT1H30M" #duration "P1M" 5 4]}'
 
 
+def test_sums(tasks):
+    total = "[:find (sum ?d) . :with ?e :where [?e :task/takes ?d]]"
+    assert tasks.q(total) == '#duration "P1M31DT1H30M"'
+    assert tasks.q("[:find (sum ?d) . :where [?e :task/takes ?d]]") == '#duration "P1M31D"'
+    live = Live(tasks, "[:find ?m (sum ?d) :with ?e :where [?e :task/takes ?d] [(mod ?e 2) ?m]]")
+    assert live.tx('[[:db/add 2 :task/takes #duration "P1D"] [:db/add 7 :task/takes #duration "-P3M"]]') == (
+        '+[0 #duration "P1DT-1H-30M"] +[1 #duration "P-2MT3H"]'
+        ' -[0 #duration "P31DT-1H-30M"] -[1 #duration "P1MT3H"]'
+    )
+    tasks.refuses("QUERY_INVALID", "[:find ‸(avg ?d) :where [?e :task/takes ?d]]", says="avg takes numbers, and")
+    tasks.refuses(
+        "QUERY_INVALID",
+        "[:find ‸(sum ?x) :where (or [_ :task/takes ?x] [(ground 1) ?x])]",
+        says="sum takes numbers, or durations alone",
+    )
+    most = '#duration "PT9223372036854775.807S"'
+    tasks.tx(f"[[:db/add 1 :task/takes {most}]]")
+    tasks.refuses("QUERY_INVALID", "[:find ‸(sum ?d) :with ?e :where [?e :task/takes ?d]]", says="at most 2^63")
+
+
 def test_functions(tasks):
     def of(call):
         return tasks.q(f"[:find ?x . :where [1 :task/takes ?d] [({call}) ?x]]")
@@ -200,6 +220,7 @@ def test_tasks_in_other_processes_say_the_same(tasks, monkeypatch):
             for text in (
                 '[:find ?e ?t :where [?e :task/takes ?d] [(+ #inst "2024-01-31" ?d) ?t]]',
                 "[:find ?m (min ?d) (max ?d) (count ?e) :where [?e :task/takes ?d] [(mod ?e 5) ?m]]",
+                "[:find ?m (sum ?d) :with ?e :where [?e :task/takes ?d] [(mod ?e 5) ?m]]",
                 '[:find ?e ?x :where [?e :task/takes ?d] [(< #duration "P3M" ?d)] [(- (* ?d 3)) ?x]]',
             ):
                 wanted = pool.run(QueryRequest(text, engine="LOCAL"))

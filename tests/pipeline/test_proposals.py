@@ -99,7 +99,7 @@ def test_the_command_writes_a_file_and_no_other(tmp_path: Path) -> None:
         main, ["import", "--propose", str(tmp_path / "x.csv"), "--output", str(tmp_path / "x.yaml")]
     )
     assert again.exit_code == 1
-    assert "File exists" in again.stderr
+    assert "exists; --output names a new file" in again.stderr
 
 
 def test_a_file_without_rows_or_of_no_format_is_refused(tmp_path: Path) -> None:

@@ -21,18 +21,18 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.language.test_live_traps import Live
-from tests.property.expressions import VALUES, Refused, condition, holds, number, row, value_of
+from tests.property.expression_meaning import holds
+from tests.property.expression_numbers import Refused, Unknown
+from tests.property.expression_values import KINDS, VALUES
+from tests.property.expressions import call_of_rows, row, value_of, without_aggregates
 from tests.property.model import SWITCHES, examples
 from tests.spark.spark_in_process import spark_in_process
 from tests.support import World, pool_on
 
 SEEDS = st.integers(0, 2**48)
 NAMES = " ".join(VALUES)
+_NAME = r"\?[a-z]"
 AGGREGATES = ("sum", "count", "count-distinct", "min", "max")
-
-
-class Unknown(Exception):
-    """What the model does not say."""
 
 
 def aggregated(name: str, values: list[Any]) -> Any:
@@ -79,17 +79,16 @@ class Grouped:
 
     @staticmethod
     def random(rng: Random, text: str) -> Grouped:
-        # Here these are aggregates.
-        text = text.replace("(min ", "(+ ").replace("(max ", "(- ")
         meaning: dict[str, tuple[str, str]] = {}
-        for name in sorted(set(re.findall(r"\?[a-f]", text))):
-            inner = name if rng.random() < 0.4 or name == "?f" else called(number(rng, 1))
-            meaning[name] = ("max" if name == "?f" else rng.choice(AGGREGATES), inner)
+        for name in sorted(set(re.findall(_NAME, text))):
+            kind = next(kind for kind, names in KINDS.items() if name in names)
+            inner = name if rng.random() < 0.4 else call_of_rows(rng, 1, kind)
+            meaning[name] = (rng.choice(AGGREGATES if kind == "number" else ("min", "max", "max")), inner)
         return Grouped(text, meaning)
 
     @property
     def written(self) -> str:
-        return re.sub(r"\?[a-f]", lambda found: "({} {})".format(*self.meaning[found[0]]), self.text)
+        return re.sub(_NAME, lambda found: "({} {})".format(*self.meaning[found[0]]), self.text)
 
     def columns(self, group: list[dict[str, Any]]) -> dict[str, Any]:
         return {
@@ -110,7 +109,8 @@ def answered(pool: Pool, request: QueryRequest) -> Any:
 def test_expressions_over_aggregates(seed):
     rng = Random(seed)
     rows = [(rng.randrange(3), row(rng, 0.2)) for _ in range(rng.randint(1, 6))]
-    shown, test = Grouped.random(rng, f"(coalesce {number(rng, 2)} ?a)"), Grouped.random(rng, condition(rng, 1))
+    shown = Grouped.random(rng, f"(coalesce {without_aggregates(rng, 2)} ?a)")
+    test = Grouped.random(rng, without_aggregates(rng, 1, "boolean"))
     groups: dict[int, list[dict[str, Any]]] = {}
     for key, texts in rows:
         groups.setdefault(key, []).append({name: read(text) for name, text in texts.items()})

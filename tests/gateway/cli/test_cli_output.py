@@ -59,6 +59,20 @@ def test_nothing_of_others_is_touched(folder: str, tmp_path: Path, there: str) -
 
 
 @pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["--output", "people.csv"], "for a file of csv write --format csv > people.csv"),
+        (["--format", "json", "--output", "people"], "for a file of json write --format json > people.json"),
+    ],
+)
+def test_a_file_of_another_format_is_not_a_folder_of_parquet(folder: str, words: list[str], advice: str) -> None:
+    result = adalog("query", "--data", folder, *words, NAMES)
+    assert result.exit_code == 2
+    assert advice in " ".join(result.stderr.split())
+    assert not Path(words[-1]).exists()
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "[:find ?p ?n ?a :where [?p :person/name ?n] [(get-else $ ?p :person/born -1) ?a] :order-by ?n]",

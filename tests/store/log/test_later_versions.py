@@ -158,7 +158,7 @@ DURATIONS = {
 def test_earlier_versions_refuse_a_folder_with_durations_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transaction: str, *, folds: bool
 ) -> None:
-    """As version 0.2.0 was before these: it knew transactions up to format 1, and checkpoints up to 4."""
+    """As version 0.2.0: it knew transactions up to format 1, and checkpoints up to 4."""
     folder, place = made(tmp_path / "data"), LocalPlace(tmp_path / "backups")
 
     def fold_and_back_up() -> None:

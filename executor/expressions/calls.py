@@ -210,18 +210,11 @@ class Call:
 
     @property
     def _of_nil(self) -> int | None:
-        """The code of the result where a leaf is nil, of comparisons and arithmetic of numbers; None of others."""
-        if self.name not in _COMPARE.keys() | _ARITHMETIC.keys() or len(self.arguments) < 2:
-            return None
-        if not all(each.passes_nil for each in self.arguments if isinstance(each, Call)):
+        """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of others,
+        and where calls within may refuse what they are given."""
+        if self.name not in _COMPARE.keys() | _ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
             return None
         return FALSE if self.name in _COMPARE else NIL if self.nil_gives_nil else None
-
-    @property
-    def passes_nil(self) -> bool:
-        """Whether it is nil where a leaf is."""
-        within = (each for each in self.arguments if isinstance(each, Call))
-        return self.nil_gives_nil and all(each.passes_nil for each in within)
 
     def _quick(self, columns: Mapping[_Leaf, Column]) -> Column | None:
         """The results on columns of codes or numbers; None where they take the values."""

@@ -32,17 +32,18 @@ class Duration:
             raise ValueError("its months, days and milliseconds are each at most 2^63 - 1")
 
     @staticmethod
-    def read(text: str) -> Duration:
-        """ISO 8601, with a sign before all of it or before each number. ValueError for anything else."""
+    def read(text: str, *, rounded: bool = False) -> Duration:
+        """ISO 8601, with a sign before all of it or before each number. ValueError for anything else. rounded: what
+        is finer than milliseconds is rounded, halves away from zero."""
         match = _WRITTEN.fullmatch(text)
         if match is None:
             raise ValueError("ISO 8601 is expected, such as P1Y2M3DT4H5M6.789S or P2W")
         sign = -1 if match[1] == "-" else 1
         years, months, weeks, days, hours, minutes = (int(match[place] or 0) for place in range(2, 8))
         fraction = (match[10] or "").rstrip("0")
-        if len(fraction) > 3:
+        if len(fraction) > 3 and not rounded:
             raise ValueError("seconds have at most three digits after the point")
-        seconds = int(match[9] or 0) * _SECOND + int(fraction.ljust(3, "0"))
+        seconds = int(match[9] or 0) * _SECOND + int(fraction[:3].ljust(3, "0")) + (fraction[3:4] >= "5")
         time = hours * _HOUR + minutes * _MINUTE + (-seconds if match[8] == "-" else seconds)
         return Duration(sign * (12 * years + months), sign * (7 * weeks + days), sign * time)
 

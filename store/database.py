@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
 from adalog.store.checkpoint.checkpoint import MappedCheckpoint
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
@@ -393,17 +394,19 @@ class Database:
         hold: ExclusiveWriter | None = None,
         idents: int = 0,
         principal: str | None = None,
+        types: Collection[Keyword] = (),
     ) -> PreparedImport:
         """What a transaction finds that begins with the forms, for writers of segments to adopt. idents: the
         forms may choose ids of new entities with an ident that are below this one. principal: as in `submit`.
+        types: built in later, and used by its other datoms.
 
         Without a hold what is young is folded before: what is in files need not be sent to anybody. Raises as
         `transact` does.
         """
         if hold is not None:
-            return hold.run(lambda: prepared(forms, self._head, self._setting, idents, principal))
+            return hold.run(lambda: prepared(forms, self._head, self._setting, idents, principal, types))
         self.compact()
-        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents, principal))
+        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents, principal, types))
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[ExclusiveWriter]:
@@ -429,7 +432,13 @@ class Database:
         assert self._folder is not None
         found = adoption.prepared
         request = AdoptionRequest(
-            found.forms, found.t - 1, idempotency_key, found.principal, adoption=adoption, folder=self._folder
+            found.forms,
+            found.t - 1,
+            idempotency_key,
+            found.principal,
+            types=found.types,
+            adoption=adoption,
+            folder=self._folder,
         )
         if hold is not None:
             hold.run(lambda: self.writer.loads.commit(request))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, DecimalException
+from fractions import Fraction
 
 from adalog.datalog.builtins.arithmetic import EXACT, Number, check_numbers, of_number, of_type, to_double, trimmed
 from adalog.datalog.builtins.builtin import Builtin, long_of, passing_nil, refuse, refuse_type, shown_call
@@ -59,6 +60,16 @@ def _power(base: float, exponent: float) -> float:
         return math.nan
     except OverflowError:
         return -math.inf if base < 0 and math.fmod(exponent, 2.0) else math.inf
+
+
+def _cbrt(value: float) -> float:
+    """The double whose cube is nearest: C's result for 27 is 3.0000000000000004."""
+    root, best = math.nan, math.cbrt(value)
+    while root != best and math.isfinite(best):
+        root = best
+        near = root, math.nextafter(root, -math.inf), math.nextafter(root, math.inf)
+        best = min(near, key=lambda each: abs(Fraction(each) ** 3 - Fraction(value)))
+    return best
 
 
 def _sinh(value: float) -> float:
@@ -139,7 +150,7 @@ MATHEMATICS = passing_nil(
     _floored("floor-div", lambda left, right: left // right),
     _floored("floor-mod", lambda left, right: left % right),
     _of_doubles("sqrt", 1, _defined(math.sqrt)),
-    _of_doubles("cbrt", 1, math.cbrt),
+    _of_doubles("cbrt", 1, _cbrt),
     _of_doubles("pow", 2, _power),
     _of_doubles("exp", 1, _defined(math.exp)),
     _of_doubles("expm1", 1, _defined(math.expm1)),

@@ -104,10 +104,15 @@ class ColumnReader:
         args = tuple(map(constant, constants))
         if is_variable(rest[-1]):
             return ast.FindAggregate(name, args, variable(rest[-1]), position=form.position)
-        call = self.calls.call(rest[-1])
+        return replace(self.of_call(form, in_find=in_find), args=args)
+
+    def of_call(self, form: Form, *, in_find: bool = True) -> ast.FindAggregate:
+        """`(sum (* ?x ?y))`, without the constants before the call."""
+        name, argument = form.items[0].value.name, form.items[-1]
+        call = self.calls.call(argument)
         if in_find:
             self.apart |= {each.name: each for each in variables_of(call)}
-        return ast.FindAggregate(name, args, self._bound(call, rest[-1]), may_be_nil=True, position=form.position)
+        return ast.FindAggregate(name, (), self._bound(call, argument), may_be_nil=True, position=form.position)
 
     def grouped(
         self, form: Form, columns: dict[str, ast.FindColumn], find: ast.Find | None = None

@@ -5,23 +5,37 @@ Heads first, so that bodies may call rules that come later; then the bodies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES, HEAD_AGGREGATES
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import called, names_in
+from adalog.datalog.parsing.calls import CallParser
 from adalog.datalog.parsing.clauses import CONNECTIVES, ClauseParser, taken_names
-from adalog.datalog.parsing.columns import pair_clauses, paired
-from adalog.datalog.parsing.forms import Form, UnknownNameError, invalid, is_symbol, is_variable, shown, variable
+from adalog.datalog.parsing.columns import ColumnReader, is_aggregated, pair_clauses, paired
+from adalog.datalog.parsing.forms import (
+    Form,
+    UnknownNameError,
+    invalid,
+    is_call,
+    is_symbol,
+    is_variable,
+    shown,
+    unknown,
+    variable,
+)
 from adalog.datalog.parsing.nested import ParseInner
 from adalog.datalog.parsing.optionals import rule_with_optionals
 from adalog.datalog.values import Keyword
 
 _SHAPE = "[(rule ?a ?b) clause …]"
+_PLACE = "a place of a rule's head is ?x, an aggregate such as (min ?x), or a call such as (* 2 ?x)"
 _WITH = Keyword("with")
 
 
@@ -80,24 +94,29 @@ class RuleSet:
 
 def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner, *, complete: bool) -> RuleSet:
     """The rules of these forms. Unless `complete`, more may come."""
-    heads = [_head(form) for form in forms]
-    faults = _disagreements(heads)
-    arity = {head.name: len(head.places) for head in heads} if complete else None
+    faults: dict[str, AdalogError] = {}
+    plain = ClauseParser(sources)
+    calls = CallParser(plain.source, plain.term)
+    heads = [_head(form, calls, faults) for form in forms]
+    faults |= _disagreements([head for head, _ in heads])
+    arity = {head.name: len(head.places) for head, _ in heads} if complete else None
     rules = []
-    for head, form in zip(heads, forms, strict=True):
+    for (head, reader), form in zip(heads, forms, strict=True):
         try:
             body = _body(form)
             parser = ClauseParser(sources, inner, arity, taken=taken_names((form.items[0], *body), arity or {}))
             clauses = (*map(parser.clause, body), *pair_clauses(head.args))
             _check_with(head, clauses)
-            rules.append(rule_with_optionals(replace(head, clauses=clauses, position=form.position)))
+            _check_calls(head, reader, clauses)
+            whole = _with_calls(replace(head, clauses=clauses, position=form.position), reader)
+            rules.append(rule_with_optionals(whole))
         except UnknownNameError as error:
             faults.setdefault(head.name, error)
-    return RuleSet(tuple(rules), arity, faults)
+    return RuleSet(tuple(_equally_wide(rules)), arity, faults)
 
 
-def _head(form: Form) -> ast.Rule:
-    """A rule without its clauses."""
+def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> tuple[ast.Rule, ColumnReader]:
+    """A rule without its clauses, and the calls in its head. `faults`: takes what is wrong besides the syntax."""
     if form.kind not in ("vector", "list") or not form.items or form.items[0].kind not in ("vector", "list"):
         raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}{_as_json(form)}")
     head = form.items[0]
@@ -111,12 +130,17 @@ def _head(form: Form) -> ast.Rule:
     if places and places[0].kind == "vector":
         required = tuple(_variable(each) for each in places[0].items)
         places = places[1:]
-    args = tuple(_place(each) for each in places)
+    reader = ColumnReader(calls, frozenset(), section=f"the head of {name}")
+    try:
+        args = tuple(_place(each, reader) for each in places)
+    except UnknownNameError as error:
+        faults.setdefault(name, error)
+        args = tuple(ast.Var(f"place {number}") for number, _ in enumerate(places))
     if not required and not args:
         raise invalid(head, f"the rule {name} has no variables; write ({name} ?x)")
     if not _body(form):
         raise invalid(form, f"the rule {name} says nothing: its head is followed by clauses, {_SHAPE}")
-    return ast.Rule(name, required, args, (), _with(form), position=head.position)
+    return ast.Rule(name, required, args, (), _with(form), position=head.position), reader
 
 
 def _body(form: Form) -> Sequence[Form]:
@@ -151,20 +175,63 @@ def _check_with(head: ast.Rule, clauses: Sequence[ast.Clause]) -> None:
             raise AdalogError(Code.UNBOUND_VARIABLE, message, each.position)
 
 
-def _place(form: Form) -> ast.Var | ast.FindAggregate:
-    """`?x` or `(min ?x)`."""
+def _check_calls(head: ast.Rule, reader: ColumnReader, clauses: Sequence[ast.Clause]) -> None:
+    """A call in a head takes variables of the body, or of other places."""
+    known = {*names_in(clauses), *(each.name for each in head.places if isinstance(each, ast.Var))}
+    for each, section in reader.mentioned.values():
+        if each.name not in known:
+            message = f"{each.name} is in {section}, but no clause of the rule binds it{nearest(each.name, known)}"
+            raise AdalogError(Code.UNBOUND_VARIABLE, message, each.position)
+
+
+def _with_calls(rule: ast.Rule, reader: ColumnReader) -> ast.Rule:
+    """A rule with the calls of its head among its clauses. A nil drops the row, but for an aggregate, which skips
+    it. The variables that an aggregate is computed from keep rows apart."""
+    if not reader.functions:
+        return rule
+    plain = {each.name for each in rule.places if isinstance(each, ast.Var)}
+    calls = (replace(each, keeps_nil=name not in plain) for name, each in reader.functions.items())
+    known = plain.union(each.name for each in rule.with_)
+    apart = (each for name, each in reader.apart.items() if name not in known)
+    return replace(rule, clauses=(*rule.clauses, *calls), with_=(*rule.with_, *apart))
+
+
+def _equally_wide(rules: Sequence[ast.Rule]) -> Iterator[ast.Rule]:
+    """Rules of which all of one name have as many variables that keep rows apart: one of the head's is repeated."""
+    widest: dict[str, int] = {}
+    for rule in rules:
+        widest[rule.name] = max(widest.get(rule.name, 0), len(rule.with_))
+    for rule in rules:
+        first = rule.places[0]
+        repeated = first if isinstance(first, ast.Var) else first.var
+        missing = widest[rule.name] - len(rule.with_)
+        yield replace(rule, with_=(*rule.with_, *[repeated] * missing)) if missing else rule
+
+
+def _place(form: Form, reader: ColumnReader) -> ast.Var | ast.FindAggregate:
+    """`?x`, `(min ?x)`, `(* ?x 2)` or `(sum (* ?x 2))`."""
     if form.kind != "list":
         return _variable(form)
-    if form.items and is_symbol(form.items[0]) and _is_paired(form.items[0].value.name):
+    if not is_call(form) or form.items[0].value.name.startswith("?"):
+        raise invalid(form, f"{_PLACE}, not {shown(form)}")
+    name, *given = form.items
+    if _is_paired(name.value.name):
         return paired(form)
-    if len(form.items) != 2 or not is_symbol(form.items[0]) or not is_variable(form.items[1]):
-        raise invalid(form, f"a place of a rule's head is ?x or an aggregate such as (min ?x), not {shown(form)}")
-    name = form.items[0].value.name
-    if name not in HEAD_AGGREGATES:
-        if name in FIND_AGGREGATES:
-            raise invalid(form, f"({name} …) cannot stand in a rule's head; use it in :find")
-        raise invalid(form.items[0], f"there is no aggregate {name}{nearest(name, HEAD_AGGREGATES)}")
-    return ast.FindAggregate(name, (), _variable(form.items[1]), position=form.position)
+    if name.value.name in HEAD_AGGREGATES:
+        if len(given) != 1 or not (is_variable(given[0]) or is_call(given[0])):
+            raise invalid(form, f"{_PLACE}, not {shown(form)}; an aggregate there takes one variable or call")
+        if is_call(given[0]):
+            return reader.of_call(form)
+        return ast.FindAggregate(name.value.name, (), variable(given[0]), position=form.position)
+    if name.value.name in FIND_AGGREGATES:
+        raise invalid(form, f"({shown(name)} …) cannot stand in a rule's head; use it in :find")
+    if name.value.name not in (BUILTINS.keys() | CONDITIONALS.keys()):
+        hint = nearest(name.value.name, (*HEAD_AGGREGATES, *BUILTINS, *CONDITIONALS))
+        raise unknown(name, f"there is no aggregate or built-in {shown(name)}{hint}")
+    if is_aggregated(form):
+        by_itself = "has aggregates by themselves; compute with them where the rule is called"
+        raise invalid(form, f"a rule's head {by_itself}, or in a rule that calls it")
+    return reader.value(form)
 
 
 def _is_paired(name: str) -> bool:

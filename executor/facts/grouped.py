@@ -23,7 +23,7 @@ from adalog.executor.kernels import row_kernels
 from adalog.executor.kernels.seed import SEED
 from adalog.planner.model.version import Version
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_DOUBLE, tags_of
 
 # Rows between two looks at the deadline where each is merged by itself, and bytes that one takes.
 _LOOK = 1024
@@ -60,13 +60,26 @@ def value_ranks(codes: Column, values: Scratch) -> Column:
 def aggregated_head(
     aggregates: Sequence[str | None], columns: Sequence[Column], values: Scratch, cancel: Cancel
 ) -> list[Column]:
-    """The rows of a head with aggregates, over the distinct tuples of its variables."""
+    """The rows of a head with aggregates, over the distinct tuples of its variables. Aggregates skip nil, and a
+    row with nil is none."""
     batch = Batch.of(columns)
     elements = [
-        FindVar(Var(name)) if each is None else FindAggregate(each, (), Var(name))
-        for name, each in zip(batch.columns, aggregates, strict=True)
+        FindVar(Var(name)) if each is None else FindAggregate(each, (), Var(name), may_be_nil=has_nil(column))
+        for (name, column), each in zip(batch.columns.items(), aggregates, strict=True)
     ]
-    return aggregated(batch, elements, values, cancel)
+    return without_nil(aggregated(batch, elements, values, cancel))
+
+
+def has_nil(column: Column) -> bool:
+    return bool((column == NIL).any())
+
+
+def without_nil(columns: Sequence[Column]) -> list[Column]:
+    """The rows that have no nil."""
+    if not any(map(has_nil, columns)):
+        return list(columns)
+    there = np.logical_and.reduce([column != NIL for column in columns])
+    return [column[there] for column in columns]
 
 
 class BestFacts:
@@ -192,7 +205,8 @@ class MergedFacts:
                 made.append(code)
             else:
                 earlier: list[Any] = [] if known is None else [decode(known[place])]
-                made.append(intern(aggregate(name, (), [*earlier, decode(code)])))
+                there = [value for value in (*earlier, decode(code)) if value is not None]
+                made.append(intern(aggregate(name, (), there)) if there else NIL)
         return tuple(made)
 
     def turn(self) -> int:
@@ -209,7 +223,7 @@ class MergedFacts:
 
 def _columns_of(rows: Sequence[tuple[int, ...]], arity: int) -> FactRows:
     table: NDArray[np.int64] = np.array(rows, np.int64).reshape(len(rows), arity)
-    return FactRows([np.ascontiguousarray(table[:, i]) for i in range(arity)])
+    return FactRows(without_nil([np.ascontiguousarray(table[:, i]) for i in range(arity)]))
 
 
 class GroupFacts:
@@ -233,6 +247,8 @@ class GroupFacts:
         return len(self._facts)
 
     def add(self, columns: Sequence[Column]) -> None:
+        if isinstance(self._facts, BestFacts):
+            columns = without_nil(columns)
         if not len(columns[0]):
             return
         if isinstance(self._facts, BestFacts) and self._facts.ranks(columns[self._place]) is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from adalog.executor.extenders.patterns import Bound, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.facts.facts import FactRows, RowTable, SortedParts, Take, resized
+from adalog.executor.facts.grouped import without_nil
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.protocol import START
 from adalog.executor.kernels import kept_kernels
@@ -327,6 +328,7 @@ class BestMaintained(MaintainedFacts):
         self._displaced = []
 
     def add(self, columns: Sequence[Column]) -> None:
+        columns = without_nil(columns)
         if not len(columns[0]):
             return
         keys = [columns[i] for i in self._keys]

@@ -8,7 +8,7 @@ written meanwhile; whatever is not adopted goes with its folder.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded
+from adalog.datalog.values import Keyword
 from adalog.store.files.folder import Folder
 from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.segment import Segment, open_segment, synced
@@ -44,7 +45,8 @@ class PreparedImport:
     files stay for as long as it is held. manifest: the database after the forms. schema: likewise. keys: by tag,
     how many keys there are then. secrets: by tag, of the dictionary's hashes. ids: those for new entities. changes:
     how many datoms the forms change. idents: the forms may choose ids of entities with an ident that are below this
-    one. before: by tag, how many keys there were before the forms. principal: whose transaction it is."""
+    one. before: by tag, how many keys there were before the forms. principal: whose transaction it is. types: as
+    in `resolve`."""
 
     forms: Sequence[Any]
     t: int
@@ -58,6 +60,7 @@ class PreparedImport:
     idents: int = 0
     before: Mapping[int, int] = field(default_factory=dict)
     principal: str | None = None
+    types: Collection[Keyword] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +94,21 @@ class Adoption:
 
 
 def prepared(
-    forms: Sequence[Any], head: Head, setting: TransactionSettings, idents: int = 0, principal: str | None = None
+    forms: Sequence[Any],
+    head: Head,
+    setting: TransactionSettings,
+    idents: int = 0,
+    principal: str | None = None,
+    types: Collection[Keyword] = (),
 ) -> PreparedImport:
     """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does. idents,
-    principal: as in `PreparedImport`."""
+    principal, types: as in `PreparedImport`."""
     snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
     try:
         head.next_ident = max(head.next_ident, idents)
         transaction, evaluation = Transaction.of(forms, setting.limits), Evaluation(setting)
-        resolved = resolve(transaction, head, evaluation, setting.import_policy, principal=principal)
+        resolved = resolve(transaction, head, evaluation, setting.import_policy, principal=principal, types=types)
         effects = head.codes.trimmed(resolved.effects, mark.codes)
         head.apply(effects, t, resolved.instant)
         after = head.snapshot()
@@ -117,6 +125,7 @@ def prepared(
             idents=idents,
             before=before,
             principal=principal,
+            types=types,
         )
     finally:
         head.rolled_back(mark)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -115,15 +115,19 @@ def resolve(
     policy: SchemaPolicy,
     now: int | None = None,
     principal: str | None = None,
+    types: Collection[Keyword] = (),
 ) -> Resolved:
     """What the transaction does as the state's next one. now: its instant, the clock's where it is None. principal:
-    whose transaction it is, if that is known. Raises AdalogError with the place of the offending form."""
+    whose transaction it is, if that is known. types: built in later, and used by datoms that are not in its forms.
+    Raises AdalogError with the place of the offending form."""
     now = int(time.time() * 1000) if now is None else now
     forms = transaction.forms
     try:
-        plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
+        plain = None
+        if not types:
+            plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
         if plain is None:
-            return _resolved_at_length(transaction, state, evaluation, policy, now, principal)
+            return _resolved_at_length(transaction, state, evaluation, policy, now, principal, types)
         effects, instant = _at(max(now, state.instant), _signed(plain.effects, state, principal), state)
         return Resolved(effects, instant, plain.tempids, plain.new)
     except RefusedTransaction as refused:
@@ -137,6 +141,7 @@ def _resolved_at_length(
     policy: SchemaPolicy,
     now: int,
     principal: str | None,
+    types: Collection[Keyword],
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
@@ -155,7 +160,7 @@ def _resolved_at_length(
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     _check_unsigned(effects, paths, state)
-    effects, instant = _with_instant(_signed(_typed(effects, state), state, principal), paths, state, now)
+    effects, instant = _with_instant(_signed(_typed(effects, state, types), state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -196,12 +201,14 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
     return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
 
 
-def _typed(effects: list[Effect], state: DatabaseState) -> list[Effect]:
+def _typed(effects: list[Effect], state: DatabaseState, types: Collection[Keyword]) -> list[Effect]:
     """The effects with the idents of the types built in later that they are the first to use: of an attribute, of
     the items of its tuples, or within a value. By these, earlier versions refuse the database."""
     declared = []
     for ident, id_ in bootstrap.LATER_TYPES.items():
-        if state.ident_holder(ident) is None and any(_uses(each, ident, id_, state) for each in effects):
+        if state.ident_holder(ident) is None and (
+            ident in types or any(_uses(each, ident, id_, state) for each in effects)
+        ):
             declared.append(Effect(id_, bootstrap.IDENT, state.codes.intern(ident), True))
     return [*declared, *effects]
 
@@ -211,16 +218,16 @@ def _uses(effect: Effect, ident: Keyword, id_: int, state: DatabaseState) -> boo
         return effect.v == id_
     if effect.a != bootstrap.TUPLE_TYPE and layout.tag_of(effect.v) != layout.TAG_OTHER:
         return False
-    return _has(state.codes.decode(effect.v), ident)
+    return uses_type(state.codes.decode(effect.v), ident)
 
 
-def _has(value: Any, ident: Keyword) -> bool:
+def uses_type(value: Any, ident: Keyword) -> bool:
     """Whether a value is the type's ident or one of the type, or has such a value in it."""
     match value:
         case Mapping():
-            return any(_has(each, ident) for entry in value.items() for each in entry)
+            return any(uses_type(each, ident) for entry in value.items() for each in entry)
         case tuple() | Set():
-            return any(_has(each, ident) for each in value)
+            return any(uses_type(each, ident) for each in value)
     return value == ident or type_name(value) == ident.local
 
 

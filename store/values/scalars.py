@@ -60,10 +60,13 @@ def from_json(value_type: str, value: Any) -> Any | None:
 
 def from_file(value_type: str, value: Any, *, rounded: bool = False, zone: tzinfo = UTC) -> Any | None:
     """What a file holds (text, or a value of Parquet or JSON) as this type; None if it cannot be read so. rounded:
-    instants are rounded to milliseconds; otherwise those that are finer cannot be read. zone: of local times."""
+    instants and durations are rounded to milliseconds; otherwise those that are finer cannot be read. zone: of
+    local times."""
     if isinstance(value, str):
         if value_type == "instant":
             return _file_instant(value, rounded=rounded, zone=zone)
+        if value_type == "duration":
+            return _file_duration(value, rounded=rounded)
         return READERS[value_type].file(value) if value_type in READERS else None
     if isinstance(value, datetime):
         value = _in_milliseconds(value, rounded=rounded, zone=zone)
@@ -145,6 +148,13 @@ def _file_instant(text: str, *, rounded: bool = False, zone: tzinfo = UTC) -> da
         return None
 
 
+def _file_duration(text: str, *, rounded: bool = False) -> Duration | None:
+    try:
+        return Duration.read(text.strip(), rounded=rounded)
+    except ValueError:
+        return None
+
+
 def _in_milliseconds(moment: datetime, *, rounded: bool, zone: tzinfo) -> datetime | None:
     if moment.microsecond % 1000 and not rounded:
         return None
@@ -182,7 +192,6 @@ def _uuid(text: str) -> UUID | None:
 
 _edn: Final = _tried(edn.read, AdalogError)
 _uri: Final = _tried(uri, Malformed)
-_duration: Final = _tried(Duration.read, ValueError)
 # What base64 raises is a ValueError.
 _bytes: Final = _tried(lambda text: base64.b64decode(text, validate=True), ValueError)
 
@@ -257,7 +266,7 @@ READERS: Final[Mapping[str, ScalarReader]] = {
     "instant": ScalarReader(_matching(_INSTANT, lambda text: _edn(f'#inst "{text}"')), _file_instant),
     "uuid": ScalarReader(_uuid, _stripped(_uuid)),
     "uri": ScalarReader(_uri, _stripped(_uri)),
-    "duration": ScalarReader(_duration, _stripped(_duration)),
+    "duration": ScalarReader(_tried(Duration.read, ValueError), _file_duration),
     "bytes": ScalarReader(_bytes, _stripped(_bytes)),
 }
 """By type."""

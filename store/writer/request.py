@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
+from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption
 from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
@@ -26,6 +27,8 @@ class TransactionRequest:
     idempotency_key: str | None = None
     # Whose it is, where a server authenticates its clients.
     principal: str | None = None
+    # As in `resolve`.
+    types: Collection[Keyword] = ()
     future: Future[TxReport] = field(default_factory=Future)
     # The client's context, for accounting of slow stored queries.
     asking: Context = field(default_factory=copy_context)

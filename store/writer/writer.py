@@ -374,7 +374,9 @@ class Writer:
         policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
         known = head.codes.mark()
         try:
-            resolved = resolve(transaction, head, evaluation, policy, principal=request.principal)
+            resolved = resolve(
+                transaction, head, evaluation, policy, principal=request.principal, types=request.types
+            )
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
             entry = LogEntry(t, resolved.instant, None, logged.encoded(), request.used_key())

@@ -33,9 +33,9 @@ from tests.several.gateway import Gateway
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "balancer"
 SECONDS: Final = float(os.environ.get("ADALOG_BALANCER_SECONDS", "0"))
 PERIOD: Final = 10.0
-CLIENTS: Final = 6
+CLIENTS: Final = 4
 # Between two requests of a client: the machine restarts a gateway at the same time.
-PAUSE: Final = 0.005
+PAUSE: Final = 0.02
 SCHEMA: Final = "[{:db/ident :n :db/valueType :db.type/long :db/unique :db.unique/value}]"
 Q: Final = 'query($n: JSON!) { q(query: "[:find ?e . :in $ ?n :where [?e :n ?n]]", args: [$n]) { value } }'
 TRANSACT: Final = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"

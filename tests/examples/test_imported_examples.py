@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adalog.examples.debian.load import load as load_debian
+from adalog.examples.tpch.generate import main as generate
 from adalog.executor.pool import Pool
 from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write.loading import load
@@ -28,6 +29,26 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with _imported(tmp_path_factory.mktemp("debian"), "debian/packages.yaml", rows=100_000) as world:
         yield world
+
+
+@pytest.fixture(scope="module")
+def tpch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("tpch")
+    for name in ("schema.edn", "mapping.yaml"):
+        folder.joinpath(name).write_bytes(EXAMPLES.joinpath("tpch", name).read_bytes())
+    generate(str(folder))
+    with _imported(folder, str(folder / "mapping.yaml"), rows=100_000) as world:
+        yield world
+
+
+@pytest.mark.parametrize("example", asked("tpch"))
+def test_tpch(tpch: World, example: Asked) -> None:
+    """The answers are those of DuckDB to the SQL of the specification, over the same tables."""
+    example.check(tpch)
+
+
+def test_tpch_has_a_text_for_each_query() -> None:
+    assert len(asked("tpch")) == 22
 
 
 @pytest.mark.parametrize("example", asked("shop"))

@@ -30,7 +30,7 @@ class InProcess(InProcessRunner):
         super().__init__()
         self.buckets = buckets
         self.chunk_rows = rows
-        self.share_bytes = 1
+        self.share_bytes = 61
 
     def each(
         self, stage: str, work: Callable[[T], R], items: Sequence[T], rows: Callable[[], int] = lambda: 0

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adalog.datalog.durations import Duration
+from adalog.datalog.errors import AdalogError
 from adalog.store.database import Database
 from tests.pipeline.exports_in_process import exported, held, loaded
 from tests.pipeline.test_import_files import HEADER, facts, imported, source
@@ -80,9 +82,9 @@ def test_durations_that_are_rejected(database: Database, tmp_path: Path) -> None
         for path in (tmp_path / "quarantine").rglob("*.jsonl")
         for line in path.read_text().splitlines()
     ]
-    assert {each["row"]["id"]: each["reason"] for each in rejects} == dict.fromkeys(
-        "bc", ":p/took: a value cannot be read as a duration"
-    )
+    reason = ":p/took: a value cannot be read as a duration"
+    reason += "; `round: milliseconds` reads those that have more than milliseconds"
+    assert {each["row"]["id"]: each["reason"] for each in rejects} == dict.fromkeys("bc", reason)
     assert all(each["row"]["took"].lstrip("-").startswith("PT") for each in rejects)
     outcome = imported(database, tmp_path, {"x": source("in.parquet", "long", format="parquet")}, max_errors=2)
     assert outcome.rejected == 2
@@ -90,6 +92,51 @@ def test_durations_that_are_rejected(database: Database, tmp_path: Path) -> None
     # A time is no text, nor a number.
     text = source("in.parquet", format="parquet") | {"attributes": {"p/text": "took"}}
     assert imported(database, tmp_path, {"x": text}, max_errors=3).rejected == 3
+
+
+def test_durations_are_rounded_where_the_mapping_says_so(database: Database, tmp_path: Path) -> None:
+    """Halves away from zero, so that a duration and its opposite stay opposites; as texts and in any unit."""
+    least, most = -(2**63), 2**63 - 1
+    ticks = [1_499, 1_500, -1_499, -1_500, -2_500, 0, most, least]
+    microseconds = pa.array(ticks, pa.duration("us"))
+    nanoseconds = pa.array([tick * 1000 if abs(tick) < 10**9 else tick for tick in ticks], pa.duration("ns"))
+    texts = [
+        "PT0.0014999S",
+        "PT0.0015S",
+        " -PT0.001499S",
+        "P-1DT-0.0015S",
+        "PT-2.9995S",
+        "PT0.0000S",
+        "",
+        "PT9.9999999S",
+    ]
+    table = {"id": list("abcdefgh"), "us": microseconds, "ns": nanoseconds, "iso": texts}
+    pq.write_table(pa.table(table), tmp_path / "in.parquet")
+    given = source("in.parquet", format="parquet") | {
+        "attributes": {
+            f"p/{name}": {"column": name, "type": "duration", "round": "milliseconds"}
+            for name in ("us", "ns", "iso")
+        }
+    }
+    # The least integer has no opposite.
+    assert imported(database, tmp_path, {"x": given}, max_errors=1).rejected == 1
+    found = facts(database)
+    assert [found[row]["us"].milliseconds for row in "abcdef"] == [1, 2, -1, -2, -3, 0]
+    assert [found[row]["ns"].milliseconds for row in "abcdef"] == [1, 2, -1, -2, -3, 0]
+    assert found["g"]["us"].milliseconds == round(Decimal(most) / 1000)
+    assert found["g"]["ns"].milliseconds == round(Decimal(most) / 1000000)
+    assert [str(found[row]["iso"]) for row in "abcdef"] == [
+        "PT0.001S",
+        "PT0.002S",
+        "-PT0.001S",
+        "-P1DT0.002S",
+        "-PT3S",
+        "PT0S",
+    ]
+    text = {"p/text": {"column": "iso", "round": "milliseconds"}}
+    given = source("in.parquet", format="parquet") | {"attributes": text}
+    with pytest.raises(AdalogError, match="has `round`, which goes with instants and durations, and is a string"):
+        imported(database, tmp_path, {"x": given})
 
 
 def test_texts_are_read_as_the_attribute_says(database: Database, tmp_path: Path) -> None:

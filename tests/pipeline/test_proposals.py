@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from adalog.datalog.durations import Duration
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.cli import main
 from adalog.pipeline.importing.propose import evidence
@@ -142,13 +144,55 @@ def test_keys_of_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.Mon
             "# decimal commas in all 2 values; they could be commas between thousands, too",
         ),
         ('id,x\na,"1,234,567"\nb,12\n', 'grouping: ","}  # commas between thousands in all 2 values'),
+        ("id,x\na,P1M2D\nb,-PT0.5S\nc,\n", "x  # duration in all 2 values"),
+        (
+            "id,x\na,PT1S\nb,PT0.1234S\n",
+            "round: milliseconds}  # duration in all 2 values; some have more than mill",
+        ),
+        ("id,x\na,P1\nb,PT\n", "x  # string in all 2 values"),
+        (
+            "id,x\na,2024-05-01 10:00\nb,2024-05-01T10:00:00.123456Z\n",
+            "# instant in all 2 values; some have more than mill",
+        ),
+        ('{"x": "P2W"}\n{"x": "+P1Y"}\n', "x  # duration in all 2 values"),
+        ('{"x": "P2W"}\n{"x": ""}\n', "x  # string in all 2 values"),
+        # Doubles of programs have up to 17 digits; others have more than a double keeps.
+        ('{"x": 0.30000000000000004}\n{"x": 1}\n', "x  # double in all 2 values"),
+        ('{"x": 12345678901234567.25}\n{"x": 1}\n', "x  # bigdec in all 2 values"),
+        ('{"s": [{"x": 0.1000000000000000055}]}\n', "t.s/x: x  # bigdec in 1 value"),
+        ('{"x": [1e3, 12345678901234567.25]}\n', "x  # bigdec in all 2 values; lists"),
     ],
 )
 def test_odd_columns(tmp_path: Path, content: str, line: str) -> None:
-    (tmp_path / "t.csv").write_text(content)
-    text = proposed(tmp_path, "t.csv")
-    assert any(each.endswith(line) for each in text.splitlines()), text
+    name = "t.jsonl" if content.startswith("{") else "t.csv"
+    (tmp_path / name).write_text(content)
+    text = proposed(tmp_path, name)
+    assert any(line in each for each in text.splitlines()), text
     imported(tmp_path).close()
+
+
+def test_durations_of_parquet_are_proposed_rounded_if_some_are_finer(tmp_path: Path) -> None:
+    fine = pa.array([timedelta(seconds=1), timedelta(microseconds=1_500)], pa.duration("us"))
+    pq.write_table(pa.table({"exact": fine.slice(0, 1).take([0, 0]), "fine": fine}), tmp_path / "t.parquet")
+    lines = proposed(tmp_path, "t.parquet").splitlines()
+    assert "      t/exact: exact  # duration in all 2 values" in lines
+    wanted = "{column: fine, round: milliseconds}  # duration in all 2 values; some have more than milliseconds"
+    assert f"      t/fine: {wanted}" in lines
+    with imported(tmp_path) as database:
+        found = {datom.v for datom in database.snapshot().datoms("AEVT") if str(datom.a) == ":t/fine"}
+    assert found == {Duration(milliseconds=1000), Duration(milliseconds=2)}
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.jsonl.gz"])
+@pytest.mark.parametrize(
+    "content", [b"id,a\n1,2\n", gzip.compress(b"id,a\n1,2\n" * 1000)[:-9]], ids=["plain", "cut"]
+)
+def test_a_corrupt_archive_cannot_be_read(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    told = CliRunner().invoke(main, ["import", "--propose", str(tmp_path / name)])
+    assert told.exit_code == 1
+    assert f"{name} cannot be read: " in told.stderr
+    assert told.stdout == ""
 
 
 def test_a_file_without_a_column_to_map(tmp_path: Path) -> None:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.mapping_reader import read_mapping
 from adalog.pipeline.importing.write import streaming
-from adalog.pipeline.importing.write.loading import ImportOutcome
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
+from adalog.pipeline.importing.write.streaming import Sink as BatchSink
 from adalog.pipeline.importing.write.streaming import Streaming
+from adalog.store.database import Database
+from tests.pipeline.pipeline_in_process import InProcess
 
 MAPPING = """
 sources:
@@ -49,13 +58,28 @@ class Sink:
         return answer
 
 
+@dataclass
+class Loading:
+    """Imports without Spark. after: called at the end of each attempt."""
+
+    database: Database
+    after: Callable[[], Any]
+    runner: InProcess = field(default_factory=InProcess)
+
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
+        try:
+            return load(self.database, self.runner, plan, key=key)
+        finally:
+            self.after()
+
+
 @pytest.fixture
 def plan(tmp_path: Path) -> ImportPlan:
     (tmp_path / "mapping.yaml").write_text(MAPPING)
     return read_mapping(tmp_path / "mapping.yaml", {})
 
 
-def stream(plan: ImportPlan, tmp_path: Path, sink: Sink, told: list[Any]) -> Streaming:
+def stream(plan: ImportPlan, tmp_path: Path, sink: BatchSink, told: list[Any]) -> Streaming:
     live: Any = SimpleNamespace(spark=SimpleNamespace(newSession=lambda: None), alive=True)
     return Streaming(live, plan, tmp_path / "checkpoint", Path("quarantine"), sink, lambda *each: told.append(each))
 
@@ -100,6 +124,90 @@ def test_what_may_pass_is_tried_again(plan: ImportPlan, tmp_path: Path, monkeypa
     stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
     assert [came for _, _, came in told] == [AWAY, AWAY, DONE]
     assert {key for _, key, _ in sink.asked} == {"key"}
+
+
+def parquet_of(values: list[str]) -> bytes:
+    out = BytesIO()
+    pq.write_table(pa.table({"c": values}), out)
+    return out.getvalue()
+
+
+PARQUET, ARCHIVE = parquet_of(["x", "y"]), gzip.compress(b"c\nx\ny\n")
+
+
+@pytest.mark.parametrize(("name", "whole"), [("1.parquet", PARQUET), ("1.csv.gz", ARCHIVE)])
+def test_a_file_that_is_half_written_is_tried_again_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, whole: bytes
+) -> None:
+    monkeypatch.setattr(streaming, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(streaming, "_QUIET_SECONDS", 0.0)
+    form, file, told = name.split(".")[1], tmp_path / name, list[Any]()
+    mapping = {
+        "path": "in",
+        "format": form,
+        "options": {"header": True},
+        "entity": {"attribute": "a/b", "column": "c"},
+    }
+    (tmp_path / "mapping.yaml").write_text(json.dumps({"sources": {"files": mapping}}))
+    plan = read_mapping(tmp_path / "mapping.yaml", {})
+    file.write_bytes(whole[:-6])
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact("[{:db/ident :a/b :db/valueType :db.type/string :db/unique :db.unique/identity}]")
+        sink = Loading(database, lambda: file.write_bytes(whole))
+        last = stream(plan, tmp_path, sink, told)
+        last._once = True
+        with pytest.raises(AdalogError, match=f"{name} cannot be read: "):
+            last._hand_on(plan.sources[0], [str(file)], 0, "key")
+        file.write_bytes(whole[:-6])
+        stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], [str(file)], 0, "key")
+    [again, done] = [each for _, _, each in told]
+    assert f"{name} cannot be read: " in again.message
+    assert (done.rows, done.datoms) == (2, 2)
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(streaming, "_QUIET_SECONDS", 0.0)
+    (tmp_path / "mapping.yaml").write_text(MAPPING)
+    plan, file, told = read_mapping(tmp_path / "mapping.yaml", {}), tmp_path / "1.csv", list[Any]()
+    file.write_text("c\nx\n")
+
+    class Growing(InProcess):
+        """Another program writes while the first task reads."""
+
+        def each(self, stage: str, work: Any, items: Any, rows: Any = lambda: 0) -> Any:
+            found = super().each(stage, work, items, rows)
+            if stage == "reading files" and "y" not in file.read_text():
+                with file.open("a") as out:
+                    out.write("y\n")
+            return found
+
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact("[{:db/ident :a/b :db/valueType :db.type/string :db/unique :db.unique/identity}]")
+        sink = Loading(database, lambda: None, Growing())
+        stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], [str(file)], 0, "key")
+    [again, done] = [each for _, _, each in told]
+    assert again.message.startswith(f"{file} was changed while it was read")
+    assert done.rows == 2
+
+
+def test_a_batch_waits_for_a_file_that_is_written(plan: ImportPlan, tmp_path: Path) -> None:
+    file, told, waits = tmp_path / "1.csv", list[Any](), list[float]()
+    file.write_text("c\n1\n")
+
+    def write(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) < 3:
+            file.write_text("c\n1\n2\n" * len(waits))
+        else:
+            os.utime(file, (0, 0))
+
+    sink = Sink(DONE)
+    waiting = stream(plan, tmp_path, sink, told)
+    sink.before = lambda: waits.append(0.0)
+    waiting._stopped = SimpleNamespace(wait=write, is_set=lambda: False)  # type: ignore[assignment]
+    waiting._hand_on(plan.sources[0], [str(file)], 0, "key")
+    assert [bool(seconds) for seconds in waits] == [True, True, True, False]
 
 
 def test_what_will_not_pass_ends_it(plan: ImportPlan, tmp_path: Path) -> None:

@@ -168,6 +168,13 @@ def _real(call: Callable[..., float], *args: Any) -> float:
         return -math.inf if call is math.sinh and values[0] < 0 else math.inf
 
 
+def _cbrt(value: float) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    wide = Context(prec=60)
+    return math.copysign(wide.power(wide.abs(Decimal(value)), wide.divide(1, 3)), value)
+
+
 def _power(base: float, exponent: float) -> float:
     if exponent != exponent or (abs(base) == 1 and math.isinf(exponent)):
         return math.nan
@@ -217,6 +224,7 @@ NUMERIC = {
         "number",
         {
             "signum": lambda x: x and math.copysign(1, x) if x == x else x,
+            "cbrt": _cbrt,
             "to-radians": math.radians,
             "to-degrees": math.degrees,
         },

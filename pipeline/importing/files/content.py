@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from adalog.datalog.errors import invalid_argument
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 
 COMPRESSED: Final = (".gz", ".bz2", ".zst", ".lz4")
 UTF8: Final = "utf-8"
@@ -58,7 +58,7 @@ def _is_single_byte(encoding: str) -> bool:
 
 @contextmanager
 def reading(file: SourceFile) -> Iterator[None]:
-    """Raises ARG_INVALID where a file cannot be read."""
+    """Raises ARG_INVALID where a file cannot be read. It can be retried: the file may be half written."""
     try:
         yield
     except (OSError, EOFError, UnicodeDecodeError, pa.ArrowException) as error:
@@ -70,7 +70,7 @@ def reading(file: SourceFile) -> Iterator[None]:
             raise invalid_argument(
                 f"{file.name} is not {encoding}; say how it is encoded, as `options: {{encoding: {meant}}}`"
             ) from None
-        raise invalid_argument(f"{file.name} cannot be read: {why}") from None
+        raise AdalogError(Code.ARG_INVALID, f"{file.name} cannot be read: {why}", retryable=True) from None
 
 
 def pieces(split: FileSplit, encoding: str) -> Iterator[bytes]:

@@ -14,35 +14,41 @@ from adalog.datalog.durations import Duration
 INTERVAL: Final = pa.month_day_nano_interval()
 _ROW: Final = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 _IN_PARQUET: Final = np.dtype([("months", "<u4"), ("days", "<u4"), ("milliseconds", "<u4")])
-_LEAST: Final = -(2**63) + 1
-_PER_MILLISECOND: Final = {"ms": 1, "us": 1000, "ns": 1_000_000}
+_MOST: Final = 2**63 - 1
+_NANOSECONDS: Final = 1_000_000
+_PER_MILLISECOND: Final = {"ms": 1, "us": 1000, "ns": _NANOSECONDS}
 
 
 def is_duration(kind: pa.DataType) -> bool:
     return bool(pa.types.is_duration(kind) or pa.types.is_interval(kind))
 
 
-def months_days_milliseconds(values: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """int64[n, 3], and which are no durations here: finer than milliseconds, or too large. Nulls are anything."""
+def months_days_milliseconds(
+    values: pa.Array, *, rounded: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """int64[n, 3], and which are no durations here: too large, or finer than milliseconds unless these are rounded,
+    halves away from zero. Nulls are anything."""
     parts = np.zeros((len(values), 3), np.int64)
     if pa.types.is_interval(values.type):
         rows = np.frombuffer(values.buffers()[1], _ROW)[values.offset : values.offset + len(values)]
         parts[:, 0], parts[:, 1] = rows["months"], rows["days"]
-        ticks, per = rows["nanoseconds"].astype(np.int64), _PER_MILLISECOND["ns"]
-    else:
-        ticks = values.cast(pa.int64()).fill_null(0).to_numpy()
-        if values.type.unit == "s":
-            most = -_LEAST // 1000
-            parts[:, 2] = 1000 * np.clip(ticks, -most, most)
-            return parts, parts[:, 2] // 1000 != ticks
-        per = _PER_MILLISECOND[values.type.unit]
+        parts[:, 2] = rows["nanoseconds"] // _NANOSECONDS
+        # Those of Parquet have no sign: from 2^31 on they are negative here.
+        return parts, (parts[:, 0] < 0) | (parts[:, 1] < 0)
+    ticks = values.cast(pa.int64()).fill_null(0).to_numpy()
+    if values.type.unit == "s":
+        most = _MOST // 1000
+        parts[:, 2] = 1000 * np.clip(ticks, -most, most)
+        return parts, parts[:, 2] // 1000 != ticks
+    per = _PER_MILLISECOND[values.type.unit]
     # The least integer has no opposite, and is no duration.
-    parts[:, 2] = np.abs(np.maximum(ticks, _LEAST)) // per * np.sign(ticks)
-    return parts, parts[:, 2] * per != ticks
+    whole, rest = np.divmod(np.abs(np.maximum(ticks, -_MOST)), per)
+    parts[:, 2] = (whole + (2 * rest >= per)) * np.sign(ticks)
+    return parts, (ticks < -_MOST) | ((rest > 0) & (not rounded))
 
 
 def texts_of(values: pa.Array) -> pa.Array:
-    """Each as ISO 8601 has it; those finer than milliseconds are cut."""
+    """Each as ISO 8601 has it; those finer than milliseconds are rounded."""
     parts, _ = months_days_milliseconds(values)
     known = values.is_valid().to_pylist()
     rows = zip(parts.tolist(), known, strict=True)
@@ -78,7 +84,5 @@ def _interval(values: pa.Array) -> pa.Array:
     raw = np.frombuffer(b"".join(each or bytes(12) for each in values.to_pylist()), _IN_PARQUET)
     rows = np.zeros(len(values), _ROW)
     rows["months"], rows["days"] = raw["months"].astype("<i4"), raw["days"].astype("<i4")
-    # In milliseconds these fit. Months and days beyond 2^31 do not, and cannot be read, as what is finer cannot.
-    rows["nanoseconds"] = raw["milliseconds"].astype("<i8") * _PER_MILLISECOND["ns"]
-    rows["nanoseconds"][(rows["months"] < 0) | (rows["days"] < 0)] = 1
+    rows["nanoseconds"] = raw["milliseconds"].astype("<i8") * _NANOSECONDS
     return pa.Array.from_buffers(INTERVAL, len(values), [known.buffers()[1], pa.py_buffer(rows)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -27,6 +28,8 @@ from adalog.pipeline.importing.files.json_objects import Digits, JsonObjects
 from adalog.pipeline.importing.files.rows import NO_ROWS, FileRows, Int32s, NestedColumns, Survey
 
 _ROWS: Final = 1 << 14
+# A double may change it: more than fifteen digits, and a point or exponent.
+_LONG_NUMBER: Final = re.compile(rb"[0-9][0-9.]{16}")
 _BLANKS: Final = " \t\r\n"
 
 
@@ -64,9 +67,14 @@ class JsonFiles:
         return found
 
     def objects(self, split: FileSplit) -> Iterator[Sequence[Mapping[str, Any]]]:
-        """The objects of a split, empty where a row is none."""
+        """The objects of a split, empty where a row is none. Those with numbers of many digits have numbers as they
+        stand."""
         for texts in self._texts(split):
-            yield _objects(texts)[0]
+            objects, _ = _objects(texts)
+            yield [
+                (_exactly(text) or row) if row and _LONG_NUMBER.search(text) else row
+                for row, text in zip(objects, texts, strict=True)
+            ]
 
     def told(self, split: FileSplit, wanted: Collection[int]) -> Iterator[tuple[int | None, Any]]:
         for at, (line, text) in enumerate(self._numbered(split)):

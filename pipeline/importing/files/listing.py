@@ -15,6 +15,13 @@ _SPECIAL: Final = re.compile(r"[*?\[{]")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
+class FileState(NamedTuple):
+    """changed: the time of the last change, in nanoseconds."""
+
+    size: int
+    changed: int
+
+
 class ListedFile(NamedTuple):
     """partitions: the names and values of its folders below the source's, as `region=001`."""
 
@@ -37,6 +44,15 @@ def listed(paths: Sequence[str], options: Mapping[str, str], *, literal: bool) -
                 if fnmatchcase(file.name, pattern):
                     found[str(file)] = ListedFile(str(file), file.stat().st_size, partitions_of(base, str(file)))
     return [found[path] for path in sorted(found)]
+
+
+def state_of(path: str) -> FileState | None:
+    """None if there is no such file here."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return FileState(found.st_size, found.st_mtime_ns)
 
 
 def partitions_of(root: str, path: str) -> tuple[tuple[str, str | None], ...]:

@@ -26,19 +26,25 @@ _LONGS: Final = range(-(1 << 63), 1 << 63)
 
 @dataclass(frozen=True)
 class Guess:
-    """A type that texts may have. pattern: what they look like, as other texts would be read, too."""
+    """A type that texts may have. pattern: what they look like, as other texts would be read, too. rounded: to
+    milliseconds, which some of them are finer than."""
 
     type: str
     pattern: str
     notation: Notation = PLAIN
     note: str = ""
+    rounded: bool = False
 
 
 _NUMBER: Final = r"-?(0|[1-9][0-9]*)"
 _DATES: Final = ("dd/MM/yyyy", "MM/dd/yyyy", "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy", "yyyy/MM/dd", "dd MMM yyyy")
 _TIMES: Final = ("", " HH:mm", " HH:mm:ss")
-_INSTANTS: Final = (
-    Guess("instant", r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"),
+_ISO: Final = (
+    ("instant", r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"),
+    ("duration", "[-+]?P[-+0-9YMWDTHS.,]+"),
+)
+_TIMED: Final = (
+    *(Guess(name, pattern, rounded=rounded) for name, pattern in _ISO for rounded in (False, True)),
     *(
         Guess("instant", ".*[/. -].*", Notation(f"{day}{time}"), f"dates as {day}{time}")
         for day in _DATES
@@ -56,14 +62,15 @@ _CELLS: Final = (
     Guess("long", r"0|-?[1-9][0-9]{0,2}(,[0-9]{3})*", Notation(grouping=","), "commas between thousands"),
     Guess("bigdec", _NUMBER + r"(\.[0-9]+)?"),
 )
-_TEXTS: Final = (_UUID, *_INSTANTS)
+_TEXTS: Final = (_UUID, *_TIMED)
 
 
 @dataclass
 class Evidence:
-    """cells: texts may be numbers. values: how many there are; lacking: rows without one. first: an example."""
+    """cells: texts may be numbers. is_exact: doubles would change some numbers. values: how many there are."""
 
     cells: bool = False
+    is_exact: bool = False
     values: int = 0
     kinds: dict[str, str] = field(default_factory=dict)
     guesses: list[Guess] = field(default_factory=list)
@@ -104,7 +111,7 @@ class Evidence:
             return Guess(self._number(), "")
         if len(self.kinds) == 1:
             [kind] = self.kinds
-            return Guess(kind, "") if kind in _PLAIN else f"{kind} has no type here"
+            return Guess(kind, "", rounded=self.fine) if kind in _PLAIN else f"{kind} has no type here"
         return "values of several types: " + ", ".join(
             f"{kind} ({each})" for kind, each in sorted(self.kinds.items())
         )
@@ -114,10 +121,10 @@ class Evidence:
         return self.guesses[1].note if len(self.guesses) > 1 and self.guesses[0].note else ""
 
     def _number(self) -> str:
-        exact = self.lowest > -_EXACT and self.highest < _EXACT
         if self.kinds.keys() == {"whole"}:
             return "long" if self.lowest in _LONGS and self.highest in _LONGS else "bigint"
-        return "double" if "decimal" not in self.kinds and exact else "bigdec"
+        is_exact = self.is_exact or self.lowest <= -_EXACT or self.highest >= _EXACT
+        return "bigdec" if "decimal" in self.kinds or is_exact else "double"
 
     def _texts(self, values: pa.Array) -> None:
         if "text" not in self.kinds:
@@ -149,8 +156,9 @@ class Evidence:
     def _others(self, values: pa.Array, column: FileColumn) -> None:
         kind = _kind(values.type)
         self.kinds.setdefault(kind, str(values[0])[:40])
-        if kind == "instant" and len(typed(column, "instant", "instant").bad):
-            self.fine = True
+        if kind in ("instant", "duration"):
+            bad, coarse = (len(typed(column, kind, kind, rounded=rounded).bad) for rounded in (False, True))
+            self.fine |= bad > coarse
 
 
 _PLAIN: Final = frozenset({"boolean", "instant", "duration", "bytes"})
@@ -174,7 +182,8 @@ def _kind(kind: pa.DataType) -> str:
 def _fits(guess: Guess, values: pa.Array) -> bool:
     if not pc.all(pc.match_substring_regex(values, f"^({guess.pattern})$")).as_py():
         return False
-    if len(typed(FileColumn.of(values), guess.type, guess.type, notation=guess.notation).bad):
+    column = FileColumn.of(values)
+    if len(typed(column, guess.type, guess.type, rounded=guess.rounded, notation=guess.notation).bad):
         return False
     return guess.type != "double" or _are_doubles(pc.replace_substring(values, ",", "."))
 
@@ -183,10 +192,13 @@ def _are_doubles(values: pa.Array) -> bool:
     """Whether doubles keep the digits of numbers, as they do where programs wrote doubles."""
     digits = pc.utf8_length(pc.replace_substring_regex(values, "[eE].*|[-.]", ""))
     # Fifteen digits always fit.
-    return all(
-        Decimal(text) in (Decimal(repr(float(text))), Decimal(f"{float(text):.17g}"))
-        for text in values.filter(pc.greater(digits, 15)).unique().to_pylist()
-    )
+    return all(map(keeps_digits, values.filter(pc.greater(digits, 15)).unique().to_pylist()))
+
+
+def keeps_digits(text: str) -> bool:
+    """Whether a double keeps the digits of a number, or is what a program wrote so."""
+    number = float(text)
+    return isfinite(number) and Decimal(text) in (Decimal(repr(number)), Decimal(f"{number:.17g}"))
 
 
 @dataclass

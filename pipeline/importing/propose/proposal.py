@@ -131,7 +131,7 @@ class _Writer:
             entries.append(f'decimal: "{guess.notation.decimal}"')
         if guess.notation.grouping:
             entries.append(f'grouping: "{guess.notation.grouping}"')
-        if evidence.fine:
+        if guess.rounded:
             entries.append("round: milliseconds")
             note += "; some have more than milliseconds"
         given = f"{{{', '.join([f'column: {column}', *entries])}}}" if entries else column

@@ -9,7 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from adalog.pipeline.importing.files.arrow_paths import is_list, is_map, is_struct, plain_type, struct_type
+from adalog.pipeline.importing.files.json_objects import Digits
 from adalog.pipeline.importing.files.rows import NestedColumns
+from adalog.pipeline.importing.propose.evidence import keeps_digits
 
 # Objects with more keys are maps.
 _MOST_KEYS: Final = 40
@@ -18,7 +20,8 @@ _MOST_KEYS: Final = 40
 @dataclass
 class FileNode:
     """A column. values: it has some that are neither structs nor lists. many: it has lists. inner: the columns of
-    its structs. entries: it is a map. fault: why it cannot be mapped."""
+    its structs. entries: it is a map. fault: why it cannot be mapped. is_exact: it has numbers of JSON that doubles
+    would change."""
 
     name: str
     values: bool = False
@@ -26,6 +29,7 @@ class FileNode:
     inner: dict[str, FileNode] = field(default_factory=dict)
     entries: bool = False
     fault: str = ""
+    is_exact: bool = False
 
     def add(self, value: Any) -> None:
         """Learns from a value of JSON."""
@@ -37,10 +41,12 @@ class FileNode:
                 self.fault = "lists of lists"
             elif each is not None:
                 self.values = True
+                self.is_exact |= type(each) is Digits and not keeps_digits(each)
         self.many |= type(value) is list
 
     def merge(self, other: FileNode) -> None:
         self.values |= other.values
+        self.is_exact |= other.is_exact
         self.many |= other.many
         self.entries |= other.entries
         self.fault = self.fault or other.fault

@@ -133,7 +133,7 @@ def _options(form: str, files: Sequence[SourceFile]) -> dict[str, str]:
         return {}
     encoding = _encoding(files)
     options = {} if encoding == "utf-8" else {"encoding": encoding}
-    head = next(pieces(FileSplit(files[0]), encoding), b"")[:_HEAD].decode("utf-8", "ignore")
+    head = _head(files[0], encoding).decode("utf-8", "ignore")
     if form == "jsonl":
         start = head.lstrip()
         line = start.split("\n", 1)[0].rstrip()
@@ -161,20 +161,29 @@ def _has_header(head: str, sep: str) -> bool:
 
 def _encoding(files: Sequence[SourceFile]) -> str:
     """That of all files; texts that are not UTF-8 rarely say what they are."""
-    if next(pieces(FileSplit(files[0]), UTF8), b"").startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if _head(files[0], UTF8).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     for name in ("utf-8", "windows-1252"):
-        decoder = codecs.getincrementaldecoder(name)
-        try:
-            for file in files:
-                own = decoder()
-                for piece in pieces(FileSplit(file), UTF8):
-                    own.decode(piece)
-                own.decode(b"", final=True)
-        except UnicodeDecodeError:
-            continue
-        return name
+        if all(_is_encoded(file, name) for file in files):
+            return name
     return "latin1"
+
+
+def _is_encoded(file: SourceFile, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with reading(file):
+        try:
+            for piece in pieces(FileSplit(file), UTF8):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _head(file: SourceFile, encoding: str) -> bytes:
+    with reading(file):
+        return next(pieces(FileSplit(file), encoding), b"")[:_HEAD]
 
 
 def _nodes(form: FileFormat, kind: str, files: Sequence[SourceFile]) -> list[FileNode]:
@@ -206,7 +215,7 @@ def _look(table: Table) -> None:
     """Reads all values, once."""
     cells = table.source.format == "csv"
     names = dict(walk(table.nodes))
-    table.columns = {name: Evidence(cells) for name in names}
+    table.columns = {name: Evidence(cells, is_exact=node.is_exact) for name, node in names.items()}
     table.unique = {name: KeyEvidence() for name in names if "\0" not in name}
     for batch in table.batches():
         table.rows += batch.size

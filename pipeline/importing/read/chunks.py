@@ -17,11 +17,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.datalog.values import Keyword
 from adalog.pipeline.importing.files.notation import PLAIN, Notation
 from adalog.pipeline.importing.files.rows import FileColumn, Int32s, Int64s, RowBatch, StructRows
 from adalog.pipeline.importing.read.typed_columns import INLINE, ValuePart, united
+from adalog.store.transact.resolve import uses_type
 from adalog.store.tries.signed import run_starts
+from adalog.store.values import layout
+from adalog.store.values.bootstrap import LATER_TYPES
 from adalog.store.values.dictionary import hashes_of
+from adalog.store.values.keys import value_of_key
 
 ROWS: Final = 1 << 19
 """Rows of a chunk."""
@@ -69,14 +74,14 @@ class Reason(IntEnum):
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
     """How tasks read one mapped column. name: in the frame; None: `key` of `domain` for every row. joined: in place
-    of `name`, columns whose texts together are the value. identity: the
-    number of the identity attribute whose values name entities: the row's own in the first column of a source, in
-    others those that a ref means. replaces, retracts: as in the mapping. removal: DELETED or PRESENT for a column
-    without values of its own, which has the entities of some rows; DELETED: of those with `key` in the named
-    column, or of all. rounded: instants are rounded to milliseconds. notation: how texts are written. structs: the
-    column has the entities of structs; their key in batches. outer: the column with the entity that has the values:
-    that of the row (0), or of the structs that the column is in. owns: entities of structs go with the values that
-    a row replaces. new: the first part of the numbers of structs that are new entities."""
+    of `name`, columns whose texts together are the value. identity: the number of the identity attribute whose
+    values name entities: the row's own in the first column of a source, in others those that a ref means. replaces,
+    retracts: as in the mapping. removal: DELETED or PRESENT for a column without values of its own, which has the
+    entities of some rows; DELETED: of those with `key` in the named column, or of all. rounded: instants and
+    durations are rounded to milliseconds. notation: how texts are written. structs: the column has the entities of
+    structs; their key in batches. outer: the column with the entity that has the values: that of the row (0), or of
+    the structs that the column is in. owns: entities of structs go with the values that a row replaces. new: the
+    first part of the numbers of structs that are new entities."""
 
     name: str | None
     attribute: int
@@ -135,7 +140,8 @@ class SourceJob:
 
 
 class RowChunk(NamedTuple):
-    """A chunk's files and sizes. order: source, partition, number. values: how many per column."""
+    """A chunk's files and sizes. order: source, partition, number. values: how many per column. types: of those
+    that were built in later, the ones of items of its tuples."""
 
     order: tuple[int, int, int]
     values_path: str
@@ -144,6 +150,7 @@ class RowChunk(NamedTuple):
     rows: int
     rejected: int
     values: tuple[int, ...]
+    types: frozenset[Keyword] = frozenset()
 
 
 class Rejects(NamedTuple):
@@ -248,8 +255,18 @@ def _written(
         write_rejects(job.folder, stem, rejects) if len(rejects.rows) else "",
         rows.size,
         len(rejects.rows),
-        tuple(sum(len(part.rows) for number, part in parts if number == own) for own in range(len(job.columns))),
+        tuple(sum(len(part.rows) for number, part in parts if number == at) for at in range(len(job.columns))),
+        frozenset(ident for _, part in parts for ident in _types_within(part)),
     )
+
+
+def _types_within(part: ValuePart) -> Iterator[Keyword]:
+    """The types that were built in later of what is in tuples, whose attributes need not declare them."""
+    if part.domain == layout.TAG_OTHER:
+        used = part.keys.take(pa.array(np.unique(part.index)))
+        for key in used.to_pylist():
+            value = value_of_key(layout.TAG_OTHER, key)
+            yield from (ident for ident in LATER_TYPES if uses_type(value, ident))
 
 
 def accepted_rows(count: int, rejects: Rejects) -> NDArray[np.bool_]:

@@ -104,6 +104,8 @@ class Intake(ABC, Generic[S]):
         self._folder = folder
         self._opened: list[SourceFiles] = []
         self.warnings: tuple[str, ...] = ()
+        # Of those that were built in later, the types that rows use within tuples; known when they were read.
+        self.types: Collection[Keyword] = ()
 
     def look(self) -> None:
         """Finds the files of the sources, and looks at what is needed of them before rows are read."""
@@ -191,7 +193,7 @@ class Intake(ABC, Generic[S]):
         idents: int = 0,
     ) -> PreparedImport:
         """The transaction, with declarations of what the schema lacks. Raises UNKNOWN_ATTRIBUTE if it is strict."""
-        prepared = self._database.prepare(forms, hold, idents, self._principal)
+        prepared = self._database.prepare(forms, hold, idents, self._principal, self.types)
         more = declarations(prepared.schema)
         if not more:
             return prepared
@@ -200,7 +202,7 @@ class Intake(ABC, Generic[S]):
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
             )
-        return self._database.prepare([*forms, *more], hold, idents, self._principal)
+        return self._database.prepare([*forms, *more], hold, idents, self._principal, self.types)
 
 
 def declaration(

@@ -53,9 +53,9 @@ class ColumnMapping:
 
     type: what text is read as; None: the attribute's type. split: the separator of several values. ref: the unique
     attribute whose value names an entity; create: a missing one is created. replaces: a row's values are all that
-    its entity has. retracts: a row without a value retracts those that its entity has. round: instants are rounded
-    to milliseconds. notation: how texts are written. structs: the values are entities that the column's structs
-    describe. place: the file, line and column of the mapping.
+    its entity has. retracts: a row without a value retracts those that its entity has. round: instants and
+    durations are rounded to milliseconds. notation: how texts are written. structs: the values are entities that
+    the column's structs describe. place: the file, line and column of the mapping.
     """
 
     attribute: Keyword

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.pipeline.importing.files.notation import NUMBERS
 from adalog.pipeline.importing.read.intake import with_article
@@ -10,22 +12,26 @@ from adalog.pipeline.importing.read.wanted_columns import naming
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
 
+OF_TIME: Final = ("instant", "duration")
+"""Types that `round` goes with."""
+
 
 def check_notation(source: RowSource, column: ColumnMapping, read_as: str) -> None:
     """Raises ARG_INVALID for a notation of another type's values."""
     notation = column.notation
     for entry, given, types in (
-        ("round", column.round, "instants"),
-        ("format", notation.pattern, "instants"),
-        ("zone", notation.zone, "instants"),
-        ("decimal", notation.decimal != ".", "numbers"),
-        ("grouping", notation.grouping, "numbers"),
+        ("round", column.round, OF_TIME),
+        ("format", notation.pattern, ("instant",)),
+        ("zone", notation.zone, ("instant",)),
+        ("decimal", notation.decimal != ".", NUMBERS),
+        ("grouping", notation.grouping, NUMBERS),
     ):
-        if given and read_as not in (NUMBERS if types == "numbers" else {"instant"}):
+        if given and read_as not in types:
+            named = "numbers" if types is NUMBERS else " and ".join(f"{each}s" for each in types)
             raise wrong(
                 source,
                 column,
-                f"has `{entry}`, which goes with {types}, and is {with_article(read_as)}; give the `type` that its "
+                f"has `{entry}`, which goes with {named}, and is {with_article(read_as)}; give the `type` that its "
                 "texts are read as",
             )
 

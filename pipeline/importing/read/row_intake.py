@@ -38,7 +38,7 @@ from adalog.pipeline.importing.read.intake import (
     with_article,
 )
 from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, PlacedColumn, RowSource
-from adalog.pipeline.importing.read.row_checks import check_attribute, check_notation, wrong
+from adalog.pipeline.importing.read.row_checks import OF_TIME, check_attribute, check_notation, wrong
 from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.pipeline.importing.read.wanted_columns import (
@@ -216,7 +216,7 @@ class RowIntake(Intake[RowSource]):
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
-            if wanted.read_as == "instant" and not wanted.rounded and wanted.notation.may_be_fine:
+            if wanted.read_as in OF_TIME and not wanted.rounded and wanted.notation.may_be_fine:
                 kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [

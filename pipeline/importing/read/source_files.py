@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +13,9 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from adalog.datalog.errors import unavailable
 from adalog.pipeline.importing.files.content import FileSplit, SourceFile, reading, shown
-from adalog.pipeline.importing.files.listing import listed
+from adalog.pipeline.importing.files.listing import FileState, listed, state_of
 from adalog.pipeline.importing.files.options import FileFormat, file_format
 from adalog.pipeline.importing.files.parquet_files import ParquetFiles
 from adalog.pipeline.importing.files.rows import (
@@ -46,13 +47,15 @@ Share = tuple[FileSplit, ...]
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """One source's files. shares: what one task reads; by numbers of partitions. last: how far a table was read."""
+    """One source's files. shares: what one task reads; by numbers of partitions. last: how far a table was read.
+    states: of files here, before anything was read."""
 
     source: AnySource
     form: FileFormat
     files: Sequence[SourceFile]
     shares: Sequence[Share]
     last: str | None = None
+    states: Mapping[str, FileState | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: AnySource, runner: ImportRunner, folder: Path, first: int) -> SourceFiles:
@@ -71,6 +74,7 @@ class SourceFiles:
             SourceFile(number, each.file.path, each.name, each.file.size, each.file.partitions)
             for number, each in enumerate(found, first)
         ]
+        states = {file.path: state_of(file.path) for file in files}
         size = max(_LEAST_BYTES, sum(file.size for file in files) // runner.buckets)
         size = min(size, runner.share_bytes)
         large = [file for file in files if file.size > size]
@@ -81,7 +85,7 @@ class SourceFiles:
         splits = [split for file in files for split in _splits(file, starts.get(file.number, [0]))]
         shares = list(_shares(splits, size))
         runner.buckets = max(runner.buckets, len(shares))
-        return cls(source, form, files, shares, last)
+        return cls(source, form, files, shares, last, states)
 
     def survey(self, runner: ImportRunner, wanted: Collection[str], nested: Sequence[NestedColumns] = ()) -> Survey:
         """The columns of all files. wanted, nested: those whose types matter."""
@@ -99,7 +103,8 @@ class SourceFiles:
         job: SourceJob,
         nested: Sequence[NestedColumns] = (),
     ) -> list[RowChunk]:
-        """The rows as chunks. names: the files' columns by the names that the job has for them."""
+        """The rows as chunks. names: the files' columns by the names that the job has for them. Raises
+        BACKEND_UNAVAILABLE if a file was changed meanwhile."""
         reader = ShareReader(self.form, names, frozenset(exact), tuple(nested))
         folder = Path(job.folder)
         found = runner.each(
@@ -108,6 +113,13 @@ class SourceFiles:
             list(enumerate(self.shares)),
             lambda: _rows_written(folder),
         )
+        for file in self.files:
+            state = state_of(file.path)
+            if state is not None and state != self.states[file.path]:
+                raise unavailable(
+                    f"{file.name} was changed while it was read, and nothing was imported; import it when it is "
+                    "whole"
+                )
         return [chunk for own in found for chunk in own]
 
     def quarantine(self, runner: ImportRunner, rejected: RejectedParts, reasons: Reasons, to: Path) -> None:

@@ -74,8 +74,8 @@ def typed(
     rounded: bool = False,
     notation: Notation = PLAIN,
 ) -> TypedColumn:
-    """A column's values. Nulls are no values; nor is blank text unless read as a string. rounded: instants are
-    rounded to milliseconds; others that are finer cannot be read."""
+    """A column's values. Nulls are no values; nor is blank text unless read as a string. rounded: instants and
+    durations are rounded to milliseconds; others that are finer cannot be read."""
     found = [_typed(part, read_as, value_type, split, notation, rounded=rounded) for part in column.parts]
     bad = [column.bad, *(each.bad for each in found)]
     return TypedColumn(
@@ -103,7 +103,9 @@ def _typed(
         return TypedColumn([], rows)
     bad = rows[:0]
     if is_duration(array.type):
-        return _durations(array, rows) if read_as == value_type == "duration" else TypedColumn([], np.unique(rows))
+        if not read_as == value_type == "duration":
+            return TypedColumn([], np.unique(rows))
+        return _durations(array, rows, rounded=rounded)
     if pa.types.is_date(array.type):
         array = _midnights(array)
     if pa.types.is_timestamp(array.type):
@@ -126,8 +128,8 @@ def _typed(
     return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
 
 
-def _durations(array: pa.Array, rows: Int32s) -> TypedColumn:
-    parts, bad = months_days_milliseconds(array)
+def _durations(array: pa.Array, rows: Int32s, *, rounded: bool) -> TypedColumn:
+    parts, bad = months_days_milliseconds(array, rounded=rounded)
     found, index = np.unique(parts[~bad], axis=0, return_inverse=True)
     keys = pa.array([spell(Duration(*each))[1] for each in found.tolist()], pa.large_binary())
     part = ValuePart(layout.TAG_DURATION, rows[~bad], index.ravel().astype(np.int32), keys)

@@ -98,6 +98,9 @@ class _Import:
         chunks = sorted(self.intake.chunks(self.jobs), key=lambda chunk: chunk.order)
         rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
         read = ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
+        self.intake.types = frozenset(ident for chunk in chunks for ident in chunk.types)
+        if self.intake.types:
+            found = self._found_again(found)
         self._check_tables(found, read, quarantine)
         decision = self.decider.decided(found, read, self.jobs, max_errors)
         t = None
@@ -151,19 +154,23 @@ class _Import:
         from before is fitted if what was written since allows it. Otherwise all is decided again, and rejected rows
         get another chance."""
         with self.database.held(seconds) as hold:
-            found = self._found(hold)
-            if found.reading != before.found.reading:
-                raise AdalogError(
-                    Code.BASIS_CONFLICT,
-                    "attributes that the mapping names were changed while the import ran, and nothing was "
-                    "imported; try again",
-                )
+            found = self._found_again(before.found, hold)
             decision = fitted(before, found, self.decider, anew=before.read.count > read.count)
             made = decision or self.decider.decided(found, read, self.jobs, max_errors)
             t = None
             if isinstance(made, Decision) and made.datoms:
                 t = self.database.adopt(made.adoption(), hold, idempotency_key=self.key).t
         return made, t
+
+    def _found_again(self, before: ImportBasis, hold: ExclusiveWriter | None = None) -> ImportBasis:
+        found = self._found(hold)
+        if found.reading != before.reading:
+            raise AdalogError(
+                Code.BASIS_CONFLICT,
+                "attributes that the mapping names were changed while the import ran, and nothing was "
+                "imported; try again",
+            )
+        return found
 
     def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
         return self.intake.found([*_schema_forms(self.plan), *self.intake.forms()], hold)

@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 import orjson
 
+from adalog.pipeline.importing.files.listing import FileState, state_of
 from adalog.store.files.allowed_places import is_address
 from adalog.store.files.permissions import opener
 
 
 class TakenFile(NamedTuple):
-    """state: its size and the time of its last change in nanoseconds."""
-
     path: str
     source: str
     batch: int
-    state: tuple[int, int]
+    state: FileState
 
 
 class StreamedFiles:
@@ -35,14 +34,14 @@ class StreamedFiles:
             os.truncate(self._file, len(whole))
         for line in whole.splitlines():
             source, path, batch, size, changed = orjson.loads(line)
-            self._taken[source, path] = TakenFile(path, source, batch, (size, changed))
+            self._taken[source, path] = TakenFile(path, source, batch, FileState(size, changed))
 
     def take(self, source: str, batch: int, paths: Sequence[str]) -> None:
         """Records the files of a batch before they are read; those of a repeated batch as they were."""
         fresh = {}
         for path in paths:
             known = self._taken.get((source, path))
-            state = None if is_address(path) or (known and known.batch == batch) else _state(path)
+            state = None if is_address(path) or (known and known.batch == batch) else state_of(path)
             if state is not None:
                 fresh[source, path] = TakenFile(path, source, batch, state)
         self._taken |= fresh
@@ -51,7 +50,7 @@ class StreamedFiles:
     def replaced(self) -> Iterator[TakenFile]:
         """The files that were changed since they were taken, each change once."""
         for key, taken in list(self._taken.items()):
-            state = _state(taken.path)
+            state = state_of(taken.path)
             if state is not None and state != taken.state:
                 self._taken[key] = taken._replace(state=state)
                 self._record([self._taken[key]])
@@ -62,11 +61,3 @@ class StreamedFiles:
             out.writelines(
                 orjson.dumps((each.source, each.path, each.batch, *each.state)) + b"\n" for each in files
             )
-
-
-def _state(path: str) -> tuple[int, int] | None:
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns

@@ -18,9 +18,11 @@ from uuid import uuid4
 
 from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.pipeline.importing.files.listing import state_of
 from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, ImportPlan, RowSource
 from adalog.pipeline.importing.write.loading import ImportOutcome
 from adalog.pipeline.importing.write.streamed_files import StreamedFiles
+from adalog.store.files.allowed_places import is_address
 from adalog.store.files.segment import write_text
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ _REPLACED_SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 1.0
 _AGAIN_MOST: Final = 30.0
 _END_SECONDS: Final = 5.0
+# Files that were changed more recently may still be written.
+_QUIET_SECONDS: Final = 1.0
+# After this long it is said that a batch waits for a file.
+_PATIENT_SECONDS: Final = 10.0
 _LOCAL: Final = re.compile("^file:/+")
 
 
@@ -74,9 +80,11 @@ class Streaming:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._taken = StreamedFiles(self._folder)
         self._watched = 0.0
+        self._once = False
 
     def run(self, *, once: bool) -> None:
         """Imports until `stop`, with `once` what there is. Raises what a batch was refused with."""
+        self._once = once
         identity = self._identity()
         queries: list[StreamingQuery] = []
         try:
@@ -193,6 +201,7 @@ class Streaming:
             return
         plan, wait = self._plan.of_files({source.name: files}), _AGAIN_SECONDS
         if source.format != KAFKA:
+            self._wait_until_quiet(source, number, files)
             self._taken.take(source.name, number, files)
         while True:
             self._check_stopped()
@@ -201,7 +210,8 @@ class Streaming:
                     outcome = self._sink.imported(plan, key, self._quarantine / source.name / str(number))
             except AdalogError as error:
                 self._check_stopped()
-                if not error.retryable or not self._live.alive:
+                is_unreadable = error.code is Code.ARG_INVALID
+                if not error.retryable or not self._live.alive or (is_unreadable and self._once):
                     raise
                 self._tell(source.name, number, error)
                 self._stopped.wait(wait)
@@ -210,9 +220,25 @@ class Streaming:
                 self._tell(source.name, number, outcome)
                 return
 
+    def _wait_until_quiet(self, source: RowSource, number: int, files: Sequence[str]) -> None:
+        """Waits for files that are being written here, and names one that takes long."""
+        began, is_named = time.monotonic(), False
+        while (young := next(filter(_is_young, files), None)) is not None:
+            self._check_stopped()
+            if not is_named and time.monotonic() > began + _PATIENT_SECONDS:
+                self._tell(source.name, number, f"batch {number} of {source.name} waits for {young}, which changes")
+                is_named = True
+            self._stopped.wait(_LOOK_SECONDS)
+
     def _check_stopped(self) -> None:
         if self.stopped:
             raise AdalogError(Code.CANCELLED, "the stream was stopped")
+
+
+def _is_young(path: str) -> bool:
+    state = None if is_address(path) else state_of(path)
+    # By another machine's clock it may be of the future.
+    return state is not None and abs(time.time() - state.changed / 1e9) < _QUIET_SECONDS
 
 
 def _ended(query: StreamingQuery) -> None:

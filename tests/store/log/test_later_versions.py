@@ -26,6 +26,8 @@ from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat,
 from adalog.store.files.place import LocalPlace
 from adalog.store.log import payload
 from adalog.store.sources import read_folder
+from adalog.store.values.bootstrap import DURATION_IDENT
+from tests.pipeline.exports_in_process import exported, loaded
 from tests.pipeline.pipeline_in_process import imported
 from tests.store.backup.support import back_up
 from tests.store.log.folders.make import MAPPING, SCHEMA
@@ -153,10 +155,24 @@ DURATIONS = {
 }
 
 
-@pytest.mark.parametrize("transaction", DURATIONS.values(), ids=DURATIONS)
+def import_tuples(folder: Path, database: Database, form: str) -> None:
+    """First one without durations, which changes no format, then one with a duration that no declaration names."""
+    assert loaded(database, folder, {"format": "edn"}, "[1 :pair [1 2]]")[0].datoms
+    assert database.snapshot().entid(DURATION_IDENT) is None
+    given, lines = {"format": "edn"}, ['[1 :pair [1 #{#duration "P1M"}]]']
+    if form == "export":
+        with Database.open(str(folder / "from")) as other:
+            loaded(other, folder, given, *lines)
+            exported(other.snapshot(), folder / "exported")
+        given, lines = {"path": str(folder / "exported"), "format": "adalog"}, []
+    assert loaded(database, folder, given, *lines)[0].datoms == 1
+    assert database.snapshot().entid(DURATION_IDENT) is not None
+
+
+@pytest.mark.parametrize("change", [*DURATIONS.values(), "lines", "export"], ids=[*DURATIONS, "lines", "export"])
 @pytest.mark.parametrize("folds", [False, True])
 def test_earlier_versions_refuse_a_folder_with_durations_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transaction: str, *, folds: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, *, folds: bool
 ) -> None:
     """As version 0.2.0: it knew transactions up to format 1, and checkpoints up to 4."""
     folder, place = made(tmp_path / "data"), LocalPlace(tmp_path / "backups")
@@ -175,8 +191,12 @@ def test_earlier_versions_refuse_a_folder_with_durations_alone(
         assert check_data(str(folder)).findings == []
         assert check_backups(place).findings == []
     with Database.open(str(folder)) as database:
-        database.transact(transaction)
-        t = database.transact('[[:db/add 2 :b #duration "PT1S"]]').t
+        if change in ("lines", "export"):
+            import_tuples(tmp_path, database, change)
+            t = database.snapshot().t
+        else:
+            database.transact(change)
+            t = database.transact('[[:db/add 2 :b #duration "PT1S"]]').t
     fold_and_back_up()
     assert read_folder(str(folder)).t == t
     restore(place, tmp_path / "restored")

@@ -210,8 +210,8 @@ class Call:
 
     @property
     def _of_nil(self) -> int | None:
-        """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of others,
-        and where calls within may refuse what they are given."""
+        """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of
+        others, and where calls within may refuse what they are given."""
         if self.name not in _COMPARE.keys() | _ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
             return None
         return FALSE if self.name in _COMPARE else NIL if self.nil_gives_nil else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,18 @@ from numpy.typing import NDArray
 
 from adalog.datalog.aggregates import Reduction, aggregate
 from adalog.datalog.ast import FindAggregate, FindColumn
+from adalog.datalog.builtins.arithmetic import quotient_of_decimals
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.expressions.decimals import decimals_of, scaled
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_DOUBLE, TAG_FLOAT, tags_of
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TAG_FLOAT, tags_of
 
 # Sums of longs below this cannot wrap around.
 _EXACT = 1 << 62
@@ -99,6 +102,7 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     quick = _on_longs(element, codes, groups)
     if quick is None and (codes == NIL).any():
         return _without_nil(element, codes, groups)
+    quick = _on_decimals(element, codes, groups) if quick is None else quick
     quick = _on_doubles(element, codes, groups) if quick is None else quick
     return _by_values(element, codes, groups) if quick is None else quick
 
@@ -146,6 +150,21 @@ def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArr
     for i in np.flatnonzero((np.abs(dividend) > _DOUBLE) | (divisor > _DOUBLE)).tolist():
         quotients[i] = int(dividend[i]) / int(divisor[i])
     return quotients
+
+
+def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
+    if element.reduction not in (Reduction.SUM, Reduction.MEAN) or not (tags_of(codes) == TAG_BIGDEC).all():
+        return None
+    with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
+        decimals = scaled(codes, groups.values, groups.cancel.check)
+        if decimals is None or decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
+            return None
+        total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
+    sums = decimals_of(total.tolist(), decimals.scale)
+    if element.reduction is Reduction.MEAN:
+        numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
+        sums = [quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)]
+    return groups.values.intern_many(sums)
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:

@@ -1,7 +1,7 @@
 """Calls of built-ins over columns of codes.
 
 Values are decoded only here, a column at a time and once for each distinct tuple of arguments. Arithmetic and
-comparisons of longs, and of doubles, are done on columns of numbers, also where they stand within each other.
+comparisons of longs, of doubles and of short bigdecs are done on columns of numbers, also within each other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,18 @@ from adalog.datalog.errors import AdalogError, Position
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.expressions.decimals import (
+    ScaledDecimals,
+    as_decimals,
+    compared,
+    computed,
+    scaled,
+    scaled_values,
+)
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TAG_DOUBLE, TRUE, tag_of, tags_of
+from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TRUE, tag_of, tags_of
 
 # Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
 _WORK = 1 << 16
@@ -45,8 +53,8 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "/": np.divide,
 }
 
-Numbers = NDArray[np.int64] | NDArray[np.float64]
-"""Longs or doubles, one for each row or one for all."""
+Numbers = NDArray[np.int64] | NDArray[np.float64] | ScaledDecimals
+"""Longs, doubles or bigdecs, one for each row or one for all."""
 
 
 class Running(Protocol):
@@ -225,13 +233,14 @@ class Call:
             return np.where(((a == b) == (self.name == "=")) & (a != NIL) & (b != NIL), TRUE, FALSE)
         if self.name in _COMPARE and len(self.arguments) == 2:
             pair = [self._numbers_of(each, columns) for each in self.arguments]
-            if pair[0] is None or pair[1] is None or not _comparable(pair[0], pair[1]):
-                return None
+            holds = _compared(self.name, pair[0], pair[1])
             size = len(next(iter(columns.values())))
-            return np.broadcast_to(np.where(_COMPARE[self.name](*pair), TRUE, FALSE), size)
+            return None if holds is None else np.broadcast_to(np.where(holds, TRUE, FALSE), size)
         numbers = self._numbers(columns)
         if numbers is None:
             return None
+        if isinstance(numbers, ScaledDecimals):
+            return numbers.codes(self.values, self.cancel.check)
         if numbers.dtype == np.int64:
             return numbers.astype(np.int64, copy=False)
         each, where = np.unique(numbers, return_inverse=True)
@@ -260,15 +269,22 @@ class Call:
             tag = tag_of(operand)
             if tag == 0:
                 return np.array(operand)
-            return np.array(self.values.decode(operand)) if tag == TAG_DOUBLE else None
+            value = self.values.decode(operand)
+            return scaled_values([value]) if tag == TAG_BIGDEC else np.array(value) if tag == TAG_DOUBLE else None
         codes = columns[operand]
         if codes.min() >= LONG_MIN and codes.max() <= LONG_MAX:
             return codes
-        return self.values.doubles(codes) if (tags_of(codes) == TAG_DOUBLE).all() else None
+        tags = tags_of(codes)
+        if (tags == TAG_BIGDEC).all():
+            return scaled(codes, self.values, self.cancel.check)
+        return self.values.doubles(codes) if (tags == TAG_DOUBLE).all() else None
 
 
 def _computed(name: str, left: Numbers, right: Numbers) -> Numbers | None:
     """None where a long might not fit into its code, or the quotient is no double."""
+    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
+        a, b = as_decimals(left), as_decimals(right)
+        return None if a is None or b is None else computed(name, a, b)
     if left.dtype == np.int64 and right.dtype == np.int64:
         most, other = _largest(left), _largest(right)
         if name == "/" or (most * other if name == "*" else most + other) > LONG_MAX:
@@ -280,15 +296,21 @@ def _computed(name: str, left: Numbers, right: Numbers) -> Numbers | None:
         return found
 
 
-def _comparable(left: Numbers, right: Numbers) -> bool:
-    """Whether comparing them as they are rounds none."""
-    return (
-        left.dtype == right.dtype
-        or max(_largest(each) for each in (left, right) if each.dtype == np.int64) <= _DOUBLE
-    )
+def _compared(name: str, left: Numbers | None, right: Numbers | None) -> Mask | None:
+    """Which rows a comparison holds for; None where comparing the columns would round some of them."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
+        a, b = as_decimals(left), as_decimals(right)
+        return None if a is None or b is None else compared(_COMPARE[name], a, b)
+    if left.dtype != right.dtype:
+        longs = left if left.dtype == np.int64 else right
+        if _largest(longs) > _DOUBLE:
+            return None
+    return _COMPARE[name](left, right)
 
 
-def _largest(numbers: Numbers) -> int:
+def _largest(numbers: NDArray[Any]) -> int:
     return max(-int(numbers.min()), int(numbers.max()))
 
 

@@ -45,6 +45,8 @@ def test_only_the_chosen_value_is_computed(lines):
     )
     assert lines.q("[:find ?e :where [?e :line/qty ?q] [(and (not= ?q 0) (pos? (quot 6 ?q)))]]") == "#{[1]}"
     assert lines.q("[:find ?e :where [?e :line/qty ?q] [(or (= ?q 0) (pos? (quot 6 ?q)))]]") == "#{[1] [2]}"
+    assert lines.q("[:find ?r . :where [(clojure.core/or 1 (quot 6 0)) ?r]]") == "1"
+    assert lines.q("[:find ?r . :where [(str (clojure.core/if true 1 (quot 6 0))) ?r]]") == '"1"'
     lines.refuses(
         "QUERY_INVALID", "[:find ?r :where [?e :line/qty ?q] [(+ 1 ‸(quot 6 ?q)) ?r]]", says="divides by zero"
     )

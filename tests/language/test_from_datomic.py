@@ -13,8 +13,9 @@ from tests.support import World
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "from-datomic.md").read_text("utf-8")
 _ROWS = re.findall(r"^\| `([\[{][^`]+)` \| (?:(the same)|`([^`]+)`)", _PAGE, re.MULTILINE)
-_QUERIES = [row for row in _ROWS if ":find" in row[0]]
-_TRANSACTIONS = [row for row in _ROWS if ":find" not in row[0]]
+_ANSWERS = re.findall(r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| [^|]*\|$", _PAGE, re.MULTILINE)
+_QUERIES = [row for row in _ROWS if ":find" in row[0] and (row[0], row[2]) not in _ANSWERS]
+_TRANSACTIONS = [row for row in _ROWS if row[0] in _PAGE.split("## Transactions")[1]]
 
 
 @pytest.fixture
@@ -25,6 +26,12 @@ def tracker(db: World) -> World:
 def test_the_page_has_texts() -> None:
     assert len(_QUERIES) > 20
     assert len(_TRANSACTIONS) > 5
+    assert len(_ANSWERS) > 10
+
+
+@pytest.mark.parametrize(("text", "answer"), _ANSWERS)
+def test_an_answer(tracker: World, text: str, answer: str) -> None:
+    assert tracker.q(text) == answer
 
 
 @pytest.mark.parametrize(("there", "same", "here"), _QUERIES)
@@ -48,3 +55,11 @@ def test_a_transaction(tracker: World, there: str, same: str, here: str) -> None
     with pytest.raises(AdalogError, match="no attribute"):
         tracker.tx(there)
     assert len(tracker.tx(here).datoms) > 1
+
+
+def test_documents_of_xtdb(db: World) -> None:
+    put, delete = re.findall(r"^\| `\[\[::xt/(?:put|delete) .+?\| `([^`]+)`", _PAGE, re.MULTILINE)
+    db.tx("[{:db/ident :xt/id :db/unique :db.unique/identity}]", put, put)
+    assert db.q("[:find ?n . :where [?e :xt/id :ada] [?e :person/name ?n]]") == '"Ada"'
+    db.tx(delete)
+    assert db.q("[:find ?n . :where [_ :person/name ?n]]") == "nil"

@@ -192,7 +192,7 @@ def _of_transaction(base: int) -> Meaning:
 
 
 _DATABASE = {
-    "get-else": Meaning("any", "entity attribute any", _get_else, takes_any=True),
+    "get-else": Meaning("any", "entity attribute default", _get_else, takes_any=True),
     "get-some": Meaning("collection", "entity attribute attribute*", _get_some, takes_any=True),
     "missing?": Meaning("boolean", "entity attribute", lambda e, a: _fact(e, a) is None, takes_any=True),
     "entid": Meaning("number", "entity", lambda e: e if type(e) is int else known(None)),

@@ -127,6 +127,8 @@ CONSTANTS = {
     "width": ("0", "3", "12", "-1"),
     "entity": ("1", "2", "3", "99", "?a"),
     "attribute": (":fact/name", ":fact/size", ":fact/none"),
+    # A variable would be read as the type of the attribute.
+    "default": ("0", "5N", '"none"', "nil", "[1]"),
     "transaction": ("0", "1", "2", "4398046511105", "4398046511106", "-1"),
 }
 

@@ -216,8 +216,8 @@ def pool() -> Iterator[Pool]:
 def test_a_place(pool: Pool, place: Callable[[Sample], Any]) -> None:
     checked = seed = 0
     while checked < NUMBER // len(PLACES):
-        sample = Sample(Random(f"{place.__name__} {seed}"))
         seed += 1
+        sample = Sample(Random(f"{place.__name__} {seed}"))
         try:
             expected = place(sample)
         except Refused:

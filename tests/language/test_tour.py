@@ -31,6 +31,12 @@ def test_a_query_of_the_docs_runs(db: World, query: str) -> None:
     assert set(db.warnings(query, *history)) <= {"UNKNOWN_ATTRIBUTE"}
 
 
+def test_the_rules_of_the_docs_run(db: World) -> None:
+    db.tx("[{:db/ident :road/to :db/valueType :db.type/ref} {:db/id 1 :road/to {:db/id 2 :road/to 1}}]")
+    (rules,) = re.findall(r"```clojure\n(\[\(.+?)```", (_DOCS / "rules.md").read_text("utf-8"), re.DOTALL)
+    assert db.q(f"[:find ?b ?d :rules [{rules}] :where (distance 1 ?b ?d)]") == "#{[1 2] [2 1]}"
+
+
 @pytest.mark.parametrize(("query", "answer"), _ROWS)
 def test_an_answer_of_the_tour(db: World, query: str, answer: str) -> None:
     tracker = filled(db)

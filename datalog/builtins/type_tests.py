@@ -53,6 +53,7 @@ def _of_integer(name: str, remainder: int) -> Builtin:
 
 TYPE_TESTS = (
     *(_of_type(name, types) for name, types in _TYPES.items()),
+    Builtin("any?", 1, 1, lambda value: True),
     Builtin("some?", 1, 1, lambda value: value is not None),
     Builtin("true?", 1, 1, lambda value: value is True),
     Builtin("false?", 1, 1, lambda value: value is False),

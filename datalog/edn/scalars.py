@@ -311,6 +311,10 @@ def check_tag(token: str) -> None:
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:
             raise Malformed(f"{short(token)} is not a map namespace; one is written #:person{{:name …}}")
     elif name not in _TAGS and name != "db/id":
+        if name == "db/fn":
+            raise Malformed(
+                'nothing runs code; #db/fn is here a stored query, :db/fn "[:find … :in $ ?x :where …]"'
+            )
         meant = _OTHER_TAGS.get(name.lower())
         hint = nearest(name, _TAGS, prefix="#") if meant is None else proposed(f"#{meant}")
         raise Malformed(f"unknown tag {short(token)}{hint}; there are {' '.join(f'#{tag}' for tag in _TAGS)}")

@@ -9,7 +9,7 @@ from adalog.datalog import ast
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
-from adalog.datalog.parsing.foreign_names import GROUPS, USAGES, instead_of_builtin
+from adalog.datalog.parsing.foreign_names import GROUPS, NO_FUNCTIONS, USAGES, instead_of_builtin
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
@@ -55,7 +55,7 @@ class CallParser:
             name = _OF_PATTERNS[name]
         known = CONDITIONALS.get(name) if name not in BUILTINS else BUILTINS[name]
         if known is None:
-            raise unknown(head, f"there is no built-in {name}{_prefixed(form) or instead_of_builtin(name)}")
+            raise unknown(head, f"there is no built-in {name}{_instead(form, name)}")
         needs_database = name in BUILTINS and BUILTINS[name].needs_database
         if name == "case":
             args = self._case(form, given)
@@ -79,6 +79,10 @@ class CallParser:
         return self._within(form)
 
     def _within(self, form: Form) -> ast.Argument:
+        if form.kind in ("vector", "map", "set") and (found := _question(form)) is not None:
+            written = "" if form.kind != "vector" else f"; write (vector {shown(form)[1:-1]})"
+            message = f"{shown(form)} is a constant, in which {shown(found)} is a symbol and no variable{written}"
+            raise invalid(found, message)
         form = unquoted(form)
         return self.within(form) if is_call(form) else self.term(form)
 
@@ -110,6 +114,18 @@ class CallParser:
         return tuple(args)
 
 
+def _question(form: Form) -> Form | None:
+    """The first symbol with a question mark in a form."""
+    waiting = [form]
+    while waiting:
+        look()
+        each = waiting.pop()
+        if is_symbol(each) and each.value.name.startswith("?"):
+            return each
+        waiting += reversed(each.items)
+    return None
+
+
 def log_variables(forms: Iterable[Form]) -> frozenset[str]:
     """The variables that clauses take for Datomic's log, `(tx-ids ?log ?from ?to)`, which is a source here."""
     found: set[str] = set()
@@ -130,6 +146,14 @@ def _usage(name: str) -> str:
     if name in USAGES:
         return f", as in {USAGES[name]}"
     return f", as in {CONDITIONALS[name].usage}" if name in CONDITIONALS else ""
+
+
+def _instead(call: Form, name: str) -> str:
+    """What to write for a call of what is not there."""
+    prefixed = _prefixed(call)
+    if prefixed and name.startswith("?"):
+        return prefixed
+    return instead_of_builtin(name) or prefixed or NO_FUNCTIONS
 
 
 def _prefixed(call: Form) -> str:

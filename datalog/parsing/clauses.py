@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import FIND_AGGREGATES
@@ -28,10 +31,12 @@ from adalog.datalog.parsing.forms import (
 )
 from adalog.datalog.parsing.inputs import parse_binding
 from adalog.datalog.parsing.nested import NAMES, ParseInner, check_binding, nested_call, no_inner
-from adalog.datalog.values import Keyword, Symbol
+from adalog.datalog.values import Keyword, Symbol, identity
 from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
+# Of a pattern with sets in it.
+_MOST_PATTERNS: Final = 100
 _PLACES = "[entity attribute value tx added?]"
 
 
@@ -57,7 +62,7 @@ class ClauseParser:
                 raise invalid(form, f"an empty clause; a data pattern is {_PLACES}")
             if form.items[0].kind == "list":
                 return self._call(form)
-            return self._pattern(form) if self._called(form) is None else self._vector_call(form)
+            return self._any_of(form) if self._called(form) is None else self._vector_call(form)
         if form.kind == "list" and form.items:
             return self._compound(form)
         if form.kind == "map":
@@ -107,8 +112,22 @@ class ClauseParser:
             raise invalid(form, f"{both}: write ({written}) for the call, or [?{written}] for the pattern")
         return self._rule_call(form, head, rest, None)
 
-    def _pattern(self, form: Form) -> ast.Pattern:
-        items = form.items
+    def _any_of(self, form: Form) -> ast.Clause:
+        """A data pattern, or several for a set in the place of an entity or a value, as XTDB has it."""
+        sets = [place for place, each in enumerate(form.items[:3]) if place != 1 and each.kind == "set"]
+        choices = [form.items[place].items for place in sets]
+        if is_source(form.items[0]) or not 1 <= prod(map(len, choices)) * len(sets) <= _MOST_PATTERNS:
+            return self._pattern(form)
+        patterns = []
+        for chosen in product(*choices):
+            members = dict(zip(sets, chosen, strict=True))
+            items = tuple(members.get(place, each) for place, each in enumerate(form.items))
+            patterns.append(ast.And((self._pattern(form, items),), position=form.position))
+        return ast.Or(tuple(patterns), position=form.position)
+
+    def _pattern(self, form: Form, items: tuple[Form, ...] = ()) -> ast.Pattern:
+        """`items`: other ones than the form's."""
+        items = items or form.items
         source = ast.Source("$")
         if is_source(items[0]):
             source = self.source(items[0])
@@ -175,16 +194,22 @@ class ClauseParser:
         if name in (self.rules or ()) and name not in BUILTINS:
             raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
         read = CallParser(self.source, self.term, self.logs).call(call)
+        if read.name == "missing?" and not rest and (path := _backwards(read.args)) is not None:
+            return ast.Not((path,), position=form.position)
         if not rest:
             return ast.Predicate(read.name, read.args, position=form.position)
         return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
 
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
-        if not rest:
-            raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
         query, args = nested_call(call, self.inner, self.source, self.term)
-        binding = parse_binding(rest[0], "a binding")
-        check_binding(query, binding, rest[0])
+        if rest:
+            binding = parse_binding(rest[0], "a binding")
+            check_binding(query, binding, rest[0])
+        elif query.find.shape == "relation":
+            # It holds if there is a row.
+            binding = ast.RelationBinding((ast.Blank(position=call.position),), position=call.position)
+        else:
+            raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
         return ast.Function("q", args, binding, query, position=form.position)
 
     # Compound clauses
@@ -260,6 +285,8 @@ class ClauseParser:
             mine = names_in((branch,), inside_not=True).keys() & binding
             if mine != wanted:
                 odd = sorted(mine ^ wanted)
+                for each in rest:
+                    _refuse_infix(each)
                 are = f"{', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not in all"
                 hint = "or-join says which variables to share"
                 raise invalid(place, f"every branch of an or uses the same variables, but {are}; {hint}")
@@ -342,6 +369,17 @@ def taken_names(forms: Iterable[Form], rules: Mapping[str, int]) -> frozenset[st
     return frozenset(found & rules.keys())
 
 
+def _backwards(args: Sequence[ast.Argument]) -> ast.Pattern | None:
+    """The pattern of refs to an entity that `(missing? $ ?e :person/_friend)` asks for."""
+    match args:
+        case (ast.Source() as source, ast.Var() as entity, ast.Const(value=Keyword() as name) as attribute):
+            if name.local.startswith("_") and len(name.local) > 1:
+                forward = Keyword(name.name.removesuffix(name.local) + name.local[1:])
+                named = ast.Const(forward, identity(forward), position=attribute.position)
+                return ast.Pattern(source, (ast.Blank(), named, entity), position=attribute.position)
+    return None
+
+
 def _is_question(form: Form) -> bool:
     """`?x`, and no plain symbol."""
     return is_symbol(form) and form.value.name.startswith("?")
@@ -365,6 +403,14 @@ def _infix(name: str) -> str:
     if name == "and":
         return "clauses that follow each other hold together: leave out the and between them"
     return f"{name} comes first, in round brackets: ({name} [?e :person/name ?name]{' …' if name == 'or' else ''})"
+
+
+def _refuse_infix(form: Form) -> None:
+    """Refuses `[?x > 3]`, which is a data pattern to the parser, where it cannot be one."""
+    items = form.items
+    if form.kind == "vector" and len(items) == 3 and is_symbol(items[1]) and items[1].value.name in BUILTINS:
+        left, name, right = map(shown, items)
+        raise invalid(items[1], f"a call stands in round brackets within square ones: [({name} {left} {right})]")
 
 
 def _joined(name: str, calls: Sequence[Form]) -> str:

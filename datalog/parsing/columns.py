@@ -29,6 +29,16 @@ def is_aggregated(form: Form) -> bool:
     return form.items[0].value.name in FIND_AGGREGATES or any(map(is_aggregated, form.items[1:]))
 
 
+def _aggregate_within(form: Form) -> Form | None:
+    """The first aggregate in the argument of one, where `min`, `max` and `count` are functions."""
+    if not is_call(form):
+        return None
+    name = form.items[0].value.name
+    if name in FIND_AGGREGATES and name not in BUILTINS:
+        return form
+    return next((found for each in form.items[1:] if (found := _aggregate_within(each)) is not None), None)
+
+
 def is_known_call(form: Form) -> bool:
     """Whether a form is an aggregate, a pull, a built-in or a conditional, rather than a list of variables."""
     if not is_call(form):
@@ -91,6 +101,12 @@ class ColumnReader:
         if len(rest) == 1 and is_symbol(rest[0]) and rest[0].value.name == "*":
             raise invalid(
                 rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
+            )
+        if rest and (inner := _aggregate_within(rest[-1])) is not None:
+            raise invalid(
+                inner,
+                f"({name} …) takes values of rows, and {shown(inner)} is one of a group: find it in a query within "
+                f"the query, [(q [:find ?key {shown(inner)} :where …] $) [[?key ?each]]], then ({name} ?each)",
             )
         if not rest or not (is_variable(rest[-1]) or is_call(rest[-1])):
             raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")

@@ -70,7 +70,9 @@ def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]
         name = form.items[0].value.name
         if name == "pull":
             return _pull(form)
-        if name in FIND_AGGREGATES or len(form.items) == 1 or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
+        # `(*)` is left of COUNT(*).
+        is_star = name == "*" and len(form.items) == 1
+        if name in FIND_AGGREGATES or is_star or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
             return reader.aggregate(form)
         if not is_aggregated(form):
             return ast.FindVar(reader.value(form))

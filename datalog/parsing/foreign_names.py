@@ -66,7 +66,6 @@ _BUILTINS: Final = {
     "&& all every every?": "clauses that stand one after the other hold together; (and …) is for branches of or",
     "|| any": "alternatives are (or [?e :a 1] [?e :a 2])",
     "! none not-any? notany": "a negation is the clause (not …), or not= for one value",
-    "any?": "every value passes it, so leave it out; [(some? ?x)] asks for a value that is not nil",
     "some": "[(contains? #{1 2} ?x)] tests a value; (or …) is for clauses",
     "now currenttimestamp currentdate getdate sysdate today date.now newdate": "there is no clock in a query; take "
     "the instant from :in, as in :in $ ?now",
@@ -95,6 +94,10 @@ _BUILTINS: Final = {
     'found by a pattern and [(includes? ?text "word")], or re-find',
     "vecneighbors vecsearch embeddingneighbors idocmatch": "there is no such index; the application finds the "
     "entities and passes them in :in $ [?e ...]",
+    "hashmap arraymap sortedmap assoc dissoc merge zipmap selectkeys keys vals getin update": "values are no maps; "
+    "attributes of an entity are read by patterns, and shown together by (pull ?e [*])",
+    "hashset sortedset set into conj disj": "a set of constants is written #{1 2}; the values of rows "
+    "are (distinct ?x) in :find",
     "getattr": "write a pattern: [?e :person/name ?name]",
     "getstartvalidtime getendvalidtime": "there is one time, of transactions: [?e :person/name _ ?tx] "
     "[?tx :db/txInstant ?when]",
@@ -143,6 +146,8 @@ _SECTIONS: Final = {
     "order sort sortby": "write :order-by [[?x :desc]]",
     "skip": "write :offset 20",
     "first take top": "write :limit 10",
+    "batchsize fetchsize": "leave it out; pages are made by :limit and :offset",
+    "validtime asofvalidtime": "there is one time, of transactions: a past state is the basis of the request",
     "full-results?": "whole entities are [:find (pull ?e [*]) :where …]",
     "args params inputs": "arguments are named in :in, as in :in $ ?x, and sent as args",
     "query": "send its value alone, and the arguments as args",
@@ -153,7 +158,7 @@ _SECTIONS: Final = {
 }
 
 
-_NO_FUNCTIONS: Final = (
+NO_FUNCTIONS: Final = (
     "; a query calls no functions of the application: say it by clauses or a rule, or compute it before and pass "
     "the results in :in"
 )
@@ -183,7 +188,7 @@ def _advice(table: int, name: str) -> str:
 def instead_of_builtin(name: str) -> str:
     """What to write for a built-in that is not there, as the end of a message, or nothing."""
     if name.startswith("?"):
-        return _NO_FUNCTIONS
+        return NO_FUNCTIONS
     local = name.removeprefix(".")
     if "/" in local[1:-1]:
         space, _, local = local.rpartition("/")
@@ -192,7 +197,7 @@ def instead_of_builtin(name: str) -> str:
         if local == "filter" and space in _APIS:
             return "; a source is a database or a list: write the condition of the filter as clauses, or as a rule"
         if space not in _APIS and _advice(0, local) == "":
-            return _NO_FUNCTIONS
+            return NO_FUNCTIONS
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
@@ -210,9 +215,10 @@ def instead_of_operator(entity: str, attribute: str, operator: str, operand: str
 
 def instead_of_aggregate(name: str) -> str:
     """The same for an aggregate."""
+    functions = "; a query calls no functions of the application: find (distinct ?x), and compute from that"
     if "/" in name or name == "aggregate":
-        return "; a query calls no functions of the application: find (distinct ?x), and compute from that"
-    return _advice(1, name) or nearest(name, FIND_AGGREGATES)
+        return functions
+    return _advice(1, name) or nearest(name, FIND_AGGREGATES) or functions
 
 
 def instead_of_section(name: str) -> str:

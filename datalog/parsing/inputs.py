@@ -7,7 +7,9 @@ from collections.abc import Sequence, Set
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.names import targets
+from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown, variable
+from adalog.datalog.values import Keyword, identity
 
 
 def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
@@ -40,6 +42,30 @@ def parse_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[a
     if default is None:
         return (ast.SourceInput("$"), *inputs)
     return (default, *(each for each in inputs if each is not default))
+
+
+def parse_args(forms: Sequence[Form]) -> tuple[ast.Function, ...]:
+    """`:args [{x 1, y 2} {x 3, y 4}]`, as XTDB has it: what binds variables to the values in a query's text."""
+    maps = forms[0].items if len(forms) == 1 and forms[0].kind in ("vector", "list") else forms
+    for form in maps:
+        if form.kind != "map":
+            message = f"a query has no section :args{instead_of_section('args')}; here it may have maps, [{{?x 1}}]"
+            raise invalid(form, message)
+        for key in form.items[::2]:
+            if not is_variable(key) and not isinstance(key.value, Keyword):
+                raise invalid(key, f":args names variables by symbols or keywords, not by {shown(key)}")
+    pairs = (zip(form.items[::2], form.items[1::2], strict=True) for form in maps)
+    rows = [{str(key.value.name): each for key, each in row} for row in pairs]
+    if not rows or not rows[0]:
+        return ()
+    names = list(rows[0])
+    odd = next((form for form, row in zip(maps, rows, strict=True) if row.keys() != rows[0].keys()), None)
+    if odd is not None:
+        raise invalid(odd, f"the maps of :args have the same keys: {' '.join(names)}")
+    values = tuple(tuple(row[name].value for name in names) for row in rows)
+    binding = ast.RelationBinding(tuple(ast.Var(name, position=maps[0].position) for name in names))
+    table = ast.Const(values, identity(values), position=maps[0].position)
+    return (ast.Function("ground", (table,), binding, position=maps[0].position),)
 
 
 def parse_binding(form: Form, place: str) -> ast.Binding:

@@ -49,8 +49,11 @@ def nested_call(
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
             message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
             raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
-    given = rest[1:]
+    given: Sequence[Form] = rest[1:]
     written = inner.written or (ast.SourceInput("$"),) * bool(given)
+    if len(given) + 1 == len(written) and not any(map(is_source, given[:1])):
+        # XTDB's queries within queries read the same database, and only their :in names it.
+        written = tuple(each for each in written if each != ast.SourceInput("$"))
     if len(given) != len(written):
         raise invalid(call, _miscounted(written, len(given)))
     found: dict[ast.Input, ast.Term | ast.Source] = {}

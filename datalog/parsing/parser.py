@@ -28,14 +28,14 @@ from adalog.datalog.parsing.columns import (
 from adalog.datalog.parsing.find import check_pulls, parse_find
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
-from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
+from adalog.datalog.parsing.inputs import parse_args, parse_inputs, written_inputs
 from adalog.datalog.parsing.nested import Inner
 from adalog.datalog.parsing.rules import read_rules, rule_forms
 from adalog.datalog.values import Keyword, is_long
 
 _NAMING = ("keys", "strs", "syms")
 _NUMBERS = ("limit", "offset", "timeout")
-SECTIONS = ("find", *_NAMING, "with", "in", "where", "rules", "having", "order-by", *_NUMBERS)
+SECTIONS = ("find", *_NAMING, "with", "in", "args", "where", "rules", "having", "order-by", *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def _parse(
         logs,
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
-    where = [clauses.clause(each) for each in _forms(sections, "where")]
+    given_values = parse_args(_forms(sections, "args"))
+    where = [*given_values, *(clauses.clause(each) for each in _forms(sections, "where"))]
     apart = tuple(each for name, each in reader.apart.items() if name not in {known.name for known in with_})
     having, early, find = read_having(_forms(sections, "having"), reader, find, (*with_, *apart))
     order_by, find = _order_by(sections, find, reader, (*with_, *apart))
@@ -210,7 +211,7 @@ def _instead(name: str, before: _Section | None) -> str:
     hint = instead_of_section(name) or nearest(name, SECTIONS, prefix=":")
     if not hint and (section == "where" or "/" in name):
         return f"; an attribute stands in a pattern, in brackets: [?e :{name} ?value]"
-    return hint
+    return hint or f"; there are {' '.join(f':{each}' for each in SECTIONS)}"
 
 
 def _forms(sections: _Sections, name: str) -> list[Form]:
@@ -273,7 +274,7 @@ def _order_by(
                 raise invalid(form, f"{shown(form)} stands after the term that it orders by, once: [?x :desc ?y]")
             keys[-1] = replace(keys[-1], descending=_descends(form))
             directed = True
-        elif form.kind == "vector":
+        elif form.kind == "vector" or _is_directed(form):
             if len(form.items) not in (1, 2):
                 raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
             key = _order_key(form.items[0], find, reader, columns)
@@ -294,6 +295,11 @@ def _descends(direction: Form) -> bool:
     if direction.value not in _DIRECTIONS:
         raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
     return _DIRECTIONS[direction.value]
+
+
+def _is_directed(form: Form) -> bool:
+    """Whether a list is a term with its direction, `(?x :desc)`, rather than a call."""
+    return form.kind == "list" and len(form.items) == 2 and form.items[1].value in _DIRECTIONS
 
 
 def _order_key(

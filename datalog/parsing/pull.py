@@ -114,14 +114,19 @@ def _expression(form: Form) -> PullAttribute:
     if not items:
         raise invalid(form, "an attribute with options begins with the attribute: [:person/name :as :name]")
     attribute, options = _plain(items[0]), items[1:]
+    if len(options) == 1 and options[0].kind == "map" and options[0].items:
+        # XTDB's `(:person/alias {:limit 5})`, in which :into says what the values are shown as.
+        pairs = zip(options[0].items[::2], options[0].items[1::2], strict=True)
+        options = tuple(each for key, value in pairs if key.value != _INTO for each in (key, value))
+        if not options:
+            return attribute
     if not options:
         name = shown(items[0])
         raise invalid(form, f"{name} has no options here; write it by itself, or [{name} :limit 5]")
     if len(options) % 2:
-        if options[0].kind in ("vector", "map") and isinstance(items[0].value, Keyword):
+        if options[0].kind == "vector" and isinstance(items[0].value, Keyword):
             name, inner = shown(items[0]), shown(options[0])
-            meant = f"{{{name} {inner}}}" if options[0].kind == "vector" else f"[{name} {inner[1:-1]}]"
-            raise invalid(options[0], f"{inner} cannot follow {name} here; write {meant}")
+            raise invalid(options[0], f"{inner} cannot follow {name} here; write {{{name} {inner}}}")
         raise invalid(options[-1], f"options come in pairs, and {shown(options[-1])} has no value")
     given: set[str] = set()
     for option, value in zip(options[::2], options[1::2], strict=True):
@@ -134,6 +139,9 @@ def _expression(form: Form) -> PullAttribute:
         given.add(name)
         attribute = _with_option(attribute, option, name, value)
     return attribute
+
+
+_INTO = Keyword("into")
 
 
 def _older_name(items: Sequence[Form]) -> str | None:

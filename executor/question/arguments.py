@@ -82,11 +82,20 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         wanted = inputs[1:]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        hint = ""
+        if len(args) == len(inputs) and _is_relation(args[0]):
+            hint = "; $ is the database: name a list in :in, and in its patterns, as in :in $ $r :where [$r ?x ?y]"
         if not wanted:
-            raise invalid_argument(f"the query has no :in after $, but {were}; add :in to the query")
-        message = f"the query takes {len(wanted)} after $ ({names}), but {were}"
+            message = f"the query has no :in after $, but {were}{hint or '; add :in to the query'}"
+            raise invalid_argument(message)
+        message = f"the query takes {len(wanted)} after $ ({names}), but {were}{hint}"
         raise invalid_argument(message, wanted[0].position)
     return list(zip(inputs, (None, *args), strict=True))
+
+
+def _is_relation(value: Any) -> bool:
+    value = value.value if isinstance(value, GivenArgument | BasisArgument) else value
+    return isinstance(value, tuple | list) and all(isinstance(each, tuple | list) for each in value)
 
 
 Matched = Sequence[tuple[ast.Input, Any]]
@@ -227,6 +236,8 @@ class _Settling:
         ]
 
     def _read(self, value: Any, places: Sequence[VariablePlace], json: bool, named: _Named) -> Any:
+        if any(place.listed for place in places):
+            return self._column(value, places, json, named)
         reading = Interpretation.of(places, self.databases, json=json) if places else None
         if reading is None:
             return value

@@ -54,6 +54,7 @@ def ask_for_import(
     wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
     with progress_bar() as shown:
+        shown.stage("asking the server")
         outcome = ImportOutcome(**shown.followed(server.job("import", wish), rejected.write))
     _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted

@@ -186,6 +186,7 @@ class RuleAtom(TermsNode):
 
 
 COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">=", "between"))
+MEMBERSHIPS: Final = frozenset(("in", "not-in"))
 TREE: Final = "%"
 """The name of an atom that has a tree of calls."""
 

@@ -34,12 +34,14 @@ class AttributeVariable:
 @dataclass(frozen=True, slots=True)
 class VariablePlace:
     """A place of a data pattern, or of what stands for one. `attribute`: the one that a VALUE belongs to, as it is
-    written, or AttributeVariable. `compared`: the variable is only compared with what stands there."""
+    written, or AttributeVariable. `compared`: the variable is only compared with what stands there. `listed`: the
+    members of its list are."""
 
     kind: PlaceKind
     source: str
     attribute: Any = None
     compared: bool = False
+    listed: bool = False
 
     def kind_in(self, databases: Mapping[str, Snapshot]) -> Attribute | PlaceKind | None:
         """The attribute whose values stand here, or what else does: a ref is an ENTITY. None: anything may."""

@@ -101,8 +101,14 @@ class _Finder:
         self.suspected[PendingWarning(code, message, position, unknown)] = None
 
     def undeclared(self, name: Keyword, database: Snapshot, position: Position | None) -> None:
+        path = PathName.of(name)
+        step = None if path is None else database.attribute(path.step)
         message, unknown = f"no attribute {briefly(str(name))} is declared", UnknownName(name, database)
-        pending = PendingWarning(Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown, ", so nothing has it")
+        if step is not None:
+            message = f"{name} repeats an attribute of refs, and {step.ident} holds {step.kind.value_type}s"
+        pending = PendingWarning(
+            Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown if step is None else None, ", so nothing has it"
+        )
         self.suspected[pending] = None
 
     # Names and literals

@@ -10,7 +10,7 @@ from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
 from adalog.planner.model.call_tree import CallTree
-from adalog.planner.model.logical import COMPARISONS, Leaf, everything
+from adalog.planner.model.logical import COMPARISONS, MEMBERSHIPS, Leaf, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, source_of, values_of
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
 from adalog.planner.scope.tree import Tree
@@ -33,12 +33,14 @@ def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
 @dataclass
 class _Finder:
     """`direct`: the places that clauses put a variable in. `same`: the variables that its value is passed to.
-    `compared`: those it is compared with. `heads`: of each rule that is a relation."""
+    `compared`: those it is compared with. `members`: those that members of its list are compared with. `heads`: of
+    each rule that is a relation."""
 
     heads: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     direct: dict[str, dict[VariablePlace, None]] = field(default_factory=dict)
     same: dict[str, dict[str, None]] = field(default_factory=dict)
     compared: dict[str, dict[str, None]] = field(default_factory=dict)
+    members: dict[str, dict[str, None]] = field(default_factory=dict)
     columns: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
 
     def stands(self, term: object, place: VariablePlace) -> None:
@@ -84,10 +86,13 @@ class _Finder:
         trees = [leaf.tree or CallTree(leaf.name, tuple(range(len(leaf.args))))]
         for tree in trees:
             trees += (each for each in tree.args if isinstance(each, CallTree))
-            if tree.name not in COMPARISONS:
-                continue
             args = (leaf.args[each] for each in tree.args if isinstance(each, int))
             names = [each for each in args if isinstance(each, str)]
+            if tree.name in MEMBERSHIPS and len(names) == len(tree.args):
+                member, among = names
+                self.members.setdefault(among, {})[member] = None
+            if tree.name not in COMPARISONS:
+                continue
             for name in names:
                 others = {other: None for other in names if other != name}
                 self.compared.setdefault(name, {}).update(others)
@@ -122,9 +127,9 @@ class _Finder:
                 self.stands(arg, replace(place, source=outside.get(place.source, place.source)))
 
     def places(self) -> VariablePlaces:
-        names = {*self.direct, *self.same, *self.compared, *(n for each in self.columns.values() for n in each)}
-        reached = {name: self._reached(name) for name in names}
-        variables = {name: reached[name] or self._compared(name, reached) for name in names}
+        ways = (self.direct.keys(), self.same, self.compared, self.members, *self.columns.values())
+        reached = {name: self._reached(name) for way in ways for name in way}
+        variables = {name: places or self._compared(name, reached) for name, places in reached.items()}
         columns = {
             column: tuple(dict.fromkeys(place for term in terms for place in variables[term]))
             for column, terms in self.columns.items()
@@ -141,5 +146,13 @@ class _Finder:
         return tuple(dict.fromkeys(place for each in order for place in self.direct.get(each, ())))
 
     def _compared(self, name: str, reached: Mapping[str, tuple[VariablePlace, ...]]) -> tuple[VariablePlace, ...]:
-        found = (place for other in self.compared.get(name, ()) for place in reached[other] if not place.compared)
-        return tuple(dict.fromkeys(replace(place, compared=True) for place in found))
+        lists = ((self.compared, False), (self.members, True))
+        return tuple(
+            dict.fromkeys(
+                replace(place, compared=True, listed=listed)
+                for others, listed in lists
+                for other in others.get(name, ())
+                for place in reached.get(other, ())
+                if not place.compared
+            )
+        )

@@ -201,6 +201,10 @@ class Declarations:
         self.check_may_declare(key, path)
         self._suspects.unknown.append((key, path))
 
+    def suspect_lookup_ref(self, key: Keyword, value: Any, path: Path) -> None:
+        """The first use of an attribute gives it a tuple that may be meant for a lookup ref."""
+        self._suspects.lookup_refs.append((key, value, path))
+
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
@@ -246,6 +250,7 @@ class Declarations:
 _NOT_HERE: Final = {
     "db/fulltext": 'there is no index of words; leave it out, and search by [(includes? ?text "word")]',
     "db/excise": "nothing is taken out of the log; :db/noHistory drops the past of an attribute",
+    "db/id": "the id of an entity is none; it stands in the entity's place, or in a map as {:db/id 1 …}",
     "db/lang": "a function is a stored query: :db/fn is its text",
     "db/code": "a function is a stored query: :db/fn is its text",
     "db.install/attribute": "leave it out, or write :db.part/db for its partition",

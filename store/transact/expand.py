@@ -82,6 +82,9 @@ class Expansion:
                 yield from self._add(e, form[2], form[3], path)
             case "db/retract":
                 yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
+            case "db.fn/retractAttribute":
+                yield from self._retract(e, form[2], None, path)
+                yield from self._retract_components(e, form[2], path)
             case "db/cas" | "db.fn/cas":
                 yield self._cas(e, form[2], form[3], form[4], path)
             case "db.fn/inc":
@@ -110,6 +113,11 @@ class Expansion:
         elif attribute.kind.value_type is not None:
             for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
                 yield ops.Retract(e, attribute, self._value(attribute, item, item_path), path)
+
+    def _retract_components(self, e: Term, key: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._declarations.find(key)
+        if attribute is not None and attribute.kind.component and isinstance(e, int):
+            yield from (ops.RetractEntity(part, path) for part in self._state.values(attribute.id, e))
 
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new
@@ -248,6 +256,8 @@ class Expansion:
             if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
                 return attribute
             implied = self._several.implied_type(key, attribute, value)
+            if attribute is None and implied == "tuple" and self._several.is_lookup_ref(value):
+                self._declarations.suspect_lookup_ref(key, value, value_path)
             attribute = self._declarations.used_with(key, implied, key_path)
         if attribute.kind.tuple_attrs is not None:
             self._check_by_hand(attribute, key_path)

@@ -28,6 +28,7 @@ OPERATIONS: Final = {
     Keyword("db/retract"): (2, 3, "[:db/retract entity attribute value]"),
     Keyword("db/retractEntity"): (1, 1, "[:db/retractEntity entity]"),
     Keyword("db.fn/retractEntity"): (1, 1, "[:db.fn/retractEntity entity]"),
+    Keyword("db.fn/retractAttribute"): (2, 2, "[:db.fn/retractAttribute entity attribute]"),
     Keyword("db/cas"): (4, 4, "[:db/cas entity attribute old new]"),
     Keyword("db.fn/cas"): (4, 4, "[:db.fn/cas entity attribute old new]"),
     Keyword("db.fn/inc"): (2, 3, "[:db.fn/inc entity attribute number]"),

@@ -38,9 +38,7 @@ class MultipleValues:
         many = self._declarations.is_given_sets(key) if known is None else known.is_many
         if not many or not isinstance(value, EdnSet | tuple):
             return implied_type(value)
-        if self._is_lookup_ref(value) or any(
-            isinstance(each, EdnMap) or self._is_lookup_ref(each) for each in value
-        ):
+        if self.is_lookup_ref(value) or any(isinstance(each, EdnMap) or self.is_lookup_ref(each) for each in value):
             return "ref"
         return next(map(implied_type, value), None)
 
@@ -51,7 +49,7 @@ class MultipleValues:
         if type(value) is not tuple:
             return False
         if self._declarations.takes_several(attribute):
-            return not self._is_lookup_ref(value)
+            return not self.is_lookup_ref(value)
         if attribute.kind.value_type == "tuple":
             return all(type(item) is tuple for item in value)
         if attribute.is_ref and len(value) == 2 and isinstance(value[0], Keyword):
@@ -59,7 +57,7 @@ class MultipleValues:
             return named is None or named.kind.unique is None
         return True
 
-    def _is_lookup_ref(self, value: Any) -> bool:
+    def is_lookup_ref(self, value: Any) -> bool:
         """Whether a value names an entity by a unique attribute, where no type says what the value is."""
         if type(value) is not tuple or len(value) != 2 or not isinstance(value[0], Keyword):
             return False

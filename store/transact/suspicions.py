@@ -12,9 +12,10 @@ from itertools import islice
 from typing import Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion, bounded
+from adalog.datalog.edn import write
 from adalog.datalog.errors import Position, shown
 from adalog.datalog.hints import is_misspelt
-from adalog.datalog.values import Keyword
+from adalog.datalog.values import Keyword, Value
 from adalog.datalog.watched import look
 from adalog.store.transact.operations import Path
 from adalog.store.values.name_index import NameIndex
@@ -33,15 +34,17 @@ _Found = tuple[Suspicion, str, Path]
 class Suspicions:
     """`declared`: attributes that their use declared; `unknown`: those that something was retracted of and that
     are not declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms. `absent`:
-    retractions of what is not there by their places, with the entity, and the attribute's id where one is named."""
+    retractions of what is not there by their places, with the entity, and the attribute's id where one is named.
+    `lookup_refs`: values that declared an attribute of tuples and could name an entity."""
 
     declared: list[tuple[Keyword, Path]] = field(default_factory=list)
     unknown: list[tuple[Keyword, Path]] = field(default_factory=list)
     fruitless: list[tuple[Keyword, Path]] = field(default_factory=list)
     absent: Mapping[Path, tuple[int, int | None]] = field(default_factory=dict)
+    lookup_refs: list[tuple[Keyword, Value, Path]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.declared or self.unknown or self.fruitless or self.absent)
+        return bool(self.lookup_refs or self.declared or self.unknown or self.fruitless or self.absent)
 
     def diagnostics(self, before: Schema, place: Placing) -> tuple[Diagnostic, ...]:
         """The warnings, as `bounded` has them; `before`: the schema that the transaction found.
@@ -55,7 +58,7 @@ class Suspicions:
             {
                 Suspicion.NO_ROWS: len(self.fruitless),
                 Suspicion.UNKNOWN_ATTRIBUTE: len(self.unknown),
-                Suspicion.NEW_ATTRIBUTE: len(misspelt),
+                Suspicion.NEW_ATTRIBUTE: len(misspelt) + len(self.lookup_refs),
                 Suspicion.NOTHING_RETRACTED: len(self.absent),
             }
         )
@@ -74,6 +77,10 @@ class Suspicions:
             attribute = None if id_ is None else before.get(id_)
             what = "nothing" if attribute is None else f"no such {attribute.ident}"
             yield Suspicion.NOTHING_RETRACTED, f"nothing was retracted here: entity {entity} has {what}", path
+        for name, value, path in self.lookup_refs:
+            reason = f"{shown(str(name))} was declared by this use, and holds tuples"
+            ref = f"to name the entity {shown(write(value))}, declare it before with :db/valueType :db.type/ref"
+            yield Suspicion.NEW_ATTRIBUTE, f"{reason}; {ref}", path
         for name, path, hint in misspelt:
             yield Suspicion.NEW_ATTRIBUTE, f"{shown(str(name))} was declared by this use{hint}", path
 

@@ -359,8 +359,8 @@ def test_what_is_wrong_within_is_shown_there(shop):
 def test_wrong_arguments(shop):
     shop.refuses(
         "QUERY_INVALID",
-        "[:find ?r :where [?c :order/by] [‸(q [:find ?x :in $ ?x :where [?x :order/by]] ?c) ?r]]",
-        says="2 arguments ($ ?x), but 1 is given",
+        "[:find ?r :where [?c :order/by] [‸(q [:find ?x :in $ ?x ?y :where [?x :order/by]] ?c) ?r]]",
+        says="3 arguments ($ ?x ?y), but 1 is given",
     )
     shop.refuses(
         "QUERY_INVALID",
@@ -384,7 +384,7 @@ def test_wrong_arguments(shop):
 def test_wrong_bindings(shop):
     shop.refuses(
         "QUERY_INVALID",
-        "[:find ?x :where [?x :order/by] ‸[(q [:find ?y :where [?y :order/by]] $)]]",
+        "[:find ?x :where [?x :order/by] ‸[(q [:find ?y . :where [?y :order/by]] $)]]",
         says="bind it",
     )
     shop.refuses(

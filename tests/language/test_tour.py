@@ -31,9 +31,30 @@ def test_a_query_of_the_docs_runs(db: World, query: str) -> None:
     assert set(db.warnings(query, *history)) <= {"UNKNOWN_ATTRIBUTE"}
 
 
+def test_the_rules_of_the_docs_run(db: World) -> None:
+    db.tx("[{:db/ident :road/to :db/valueType :db.type/ref} {:db/id 1 :road/to {:db/id 2 :road/to 1}}]")
+    (rules,) = re.findall(r"```clojure\n(\[\(.+?)```", (_DOCS / "rules.md").read_text("utf-8"), re.DOTALL)
+    assert db.q(f"[:find ?b ?d :rules [{rules}] :where (distance 1 ?b ?d)]") == "#{[1 2] [2 1]}"
+
+
 @pytest.mark.parametrize(("query", "answer"), _ROWS)
 def test_an_answer_of_the_tour(db: World, query: str, answer: str) -> None:
     tracker = filled(db)
     arguments = ["[[1 0.1M] [2 0.2M]]"] if ":in [[" in query else [2] if ":in" in query else []
     assert tracker.q(query, *arguments) == answer
     assert tracker.warnings(query, *arguments) == []
+
+
+def test_first_steps(db: World) -> None:
+    blocks = re.findall(r"```clojure\n(.+?)```", (_DOCS / "first-steps.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) > 20
+    answered = 0
+    for text, following in zip(blocks, [*blocks[1:], ""], strict=True):
+        if text.startswith("[:find"):
+            assert db.q(text, *([1815] if "?year" in text else [])) == following
+            assert db.warnings(text, *([1815] if "?year" in text else [])) == []
+            answered += 1
+        elif re.match(r"\[\{|\[\[:db", text):
+            db.tx(text)
+    assert answered > 9
+    assert db.at(as_of=1).q(next(each for each in blocks if ":find ?city ." in each)) == '"London"'

@@ -217,7 +217,7 @@ def test_encodings_of_several_bytes_are_not_divided(tmp_path: Path) -> None:
     assert not any(is_divisible(file, name) for name in several)
 
 
-def test_parquet_means_the_same_in_any_row_groups(tmp_path: Path) -> None:
+def test_parquet_means_the_same_alone_and_in_any_row_groups(tmp_path: Path) -> None:
     chance = numbers(3)
     times = chance.choice([0, 1_000, 1_500_000, 1_000_001_000, -1_000], ROWS)
     table = pa.table(
@@ -234,7 +234,7 @@ def test_parquet_means_the_same_in_any_row_groups(tmp_path: Path) -> None:
         found += [read(reader, tmp_path / "x", written, bytes_) for bytes_ in (1 << 30, 3000)]
     assert found[0] == found[1] == found[2] == found[3]
     alone = [tmp_path / "one.parquet"]
-    for number in range(20):
+    for number in range(ALONE):
         pq.write_table(table.slice(number, 1), alone[0])
         assert read(reader, tmp_path / "x", alone[0].read_bytes(), 1 << 30) == [found[0][number]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from adalog.store.backup.progress import BackupProgress
 
 # Between lines where there is no terminal.
 _LINE_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.2
 
 
 @contextmanager
@@ -27,7 +29,19 @@ def progress_bar() -> Iterator[ProgressBar]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        yield ProgressBar(bar)
+        shown = ProgressBar(bar)
+        ended = threading.Event()
+
+        def tell() -> None:
+            while not ended.wait(_LOOK_SECONDS):
+                shown.tell_withheld()
+
+        if bar.disable:
+            threading.Thread(target=tell, name="adalog-progress", daemon=True).start()
+        try:
+            yield shown
+        finally:
+            ended.set()
 
 
 class ProgressBar(BackupProgress):
@@ -39,6 +53,8 @@ class ProgressBar(BackupProgress):
         self._name = ""
         self._began = 0.0
         self._told = time.monotonic()
+        self._withheld = ""
+        self._telling = threading.Lock()
 
     def followed(
         self, events: Iterable[tuple[str, Any]], rejected: Callable[[str, str], None] | None = None
@@ -85,9 +101,18 @@ class ProgressBar(BackupProgress):
         self._tell(f"{self._name}: {done:,} of {total:,}{', ' if pace else ''}{pace}")
 
     def _tell(self, line: str) -> None:
-        if self._bar.disable and time.monotonic() - self._told >= _LINE_SECONDS:
-            self._told = time.monotonic()
-            err.tell(line)
+        if self._bar.disable:
+            with self._telling:
+                self._withheld = line
+            self.tell_withheld()
+
+    def tell_withheld(self) -> None:
+        """Tells the last line, if it was too early before: what it says may take long."""
+        with self._telling:
+            if self._withheld and time.monotonic() - self._told >= _LINE_SECONDS:
+                self._told = time.monotonic()
+                err.tell(self._withheld)
+                self._withheld = ""
 
     def bytes(self, done: int, total: int) -> None:
         self.tasks(done, total, 0)

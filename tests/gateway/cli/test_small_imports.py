@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -78,6 +79,17 @@ def test_all_reasons_come_at_once(folder: Path) -> None:
     assert reasons[902] == ":person/age:"
     [broken] = [each["row"] for each in said if each["line"] == 902]
     assert broken == {"id": "p\r\n900", "age": "x", "boss": "p1"}
+
+
+def test_a_long_stage_is_told_on_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that begins before the next line is due, and has no news of its own."""
+    told = Event()
+    monkeypatch.setattr(stages, "_LINE_SECONDS", 0.5)
+    monkeypatch.setattr(stages.err, "tell", lambda line: line == "a long one" and told.set())
+    with stages.progress_bar() as shown:
+        shown.stage("a short one")
+        shown.stage("a long one")
+        assert told.wait(30)
 
 
 def test_progress_on_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

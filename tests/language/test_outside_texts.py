@@ -1,0 +1,129 @@
+"""Forms of the suites and tutorials of other databases: what they mean here, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from adalog.datalog.errors import AdalogError
+from adalog.executor.question.arguments import GivenArgument
+from tests.support import World
+
+_SCHEMA = """[{:db/ident :id :db/valueType :db.type/long :db/cardinality :db.cardinality/one
+   :db/unique :db.unique/identity}
+  {:db/ident :age :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
+  {:db/ident :state :db/valueType :db.type/keyword :db/cardinality :db.cardinality/one}
+  {:db/ident :parent :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}]"""
+_DATA = """[{:db/id 1 :id 1 :name "Ivan" :age 15 :state :open :parent 2}
+  {:db/id 2 :id 2 :name "Petr" :age 37 :state :closed}
+  {:db/id 3 :id 3 :name "Oleg" :age 37 :state :open :parent 2}]"""
+
+_ANSWERS = [
+    # XTDB's arguments in the text.
+    ("{:find [n] :where [[e :name n] [e :age a]] :args [{a 15}]}", '#{["Ivan"]}'),
+    ('{:find [n a] :where [[e :name n] [e :age a]] :args [{:n "Ivan" a 15} {n "Petr" :a 15}]}', '#{["Ivan" 15]}'),
+    ("{:find [n] :where [[e :name n]] :args [{}]}", '#{["Ivan"] ["Petr"] ["Oleg"]}'),
+    ("[:find ?n :where [?e :name ?n] [?e :age ?a] :args [{?a 15} {?a 37}]]", '#{["Ivan"] ["Petr"] ["Oleg"]}'),
+    # A set stands for any of its members.
+    ('[:find ?a :where [?e :name #{"Ivan" "Oleg"}] [?e :age ?a]]', "#{[15] [37]}"),
+    ("[:find ?n :where [#{[:id 1] 3} :name ?n]]", '#{["Ivan"] ["Oleg"]}'),
+    ('[:find ?e :where [#{1 2} :name #{"Ivan" "Oleg"}] [?e :name #{"Ivan"}]]', "#{[1]}"),
+    ('[:find ?n :where [?e :name ?n] (not [?e :name #{"Ivan" "Oleg"}])]', '#{["Petr"]}'),
+    # A query within a query reads the same database, and may be a condition.
+    ("[:find ?n ?k :where [?e :name ?n] [(q [:find (count ?c) :in $ ?e :where [?c :parent ?e]] ?e) [[?k]]]]",
+     '#{["Petr" 2]}'),
+    ("[:find ?n :where [?e :name ?n] [(q [:find ?c :in $ ?e :where [?c :parent ?e]] ?e)]]", '#{["Petr"]}'),
+    # Options of a pull as a map.
+    ("[:find (pull ?e [(:name {:as :n}) (:child {:default 0}) (:age {:into #{}})]) . :where [?e :id 1]]",
+     '{:n "Ivan", :child 0, :age 15}'),
+    ("[:find (pull ?e [{(:_parent {:limit 1 :into #{}}) [:id]}]) . :where [?e :id 2]]", "{:_parent [{:id 1}]}"),
+    # DataScript.
+    ("[:find ?n :where [?e :name ?n] [(missing? $ ?e :_parent)]]", '#{["Ivan"] ["Oleg"]}'),
+    ("[:find ?n :where [?e :name ?n] [(any? ?e)]]", '#{["Ivan"] ["Petr"] ["Oleg"]}'),
+    ("[:find [?n ...] :where [?e :name ?n] :order-by ((?n :desc))]", '["Petr" "Oleg" "Ivan"]'),
+    ("[:find ?a (count ?e) :where [?e :age ?a] :order-by [((count ?e) :desc)]]", "[[37 2] [15 1]]"),
+]  # fmt: skip
+
+_REFUSED = [
+    ("[:find (‸if) :where [?e :age ?a]]", "as in (if (> ?n 0) ?n 0)"),
+    ("[:find (coalesce) :where [?e :age ?a]]", "as in (coalesce ?nickname ?name)"),
+    ("[:find (sum ‸(sum ?a)) :where [?e :age ?a]]", "a query within the query, [(q [:find ?key (sum ?a)"),
+    ("[:find (sum (+ 1 ‸(avg ?a))) :where [?e :age ?a]]", "is one of a group"),
+    ("[:find ?n :where [?e :age ?n] [(count [1 ‸?n]) ?x]]", "write (vector 1 ?n)"),
+    ("[:find ?n :where [?e :age ?n] [(= {:a ‸?n} 3)]]", "?n is a symbol and no variable"),
+    ("[:find ?n :where [?e :age ?n] (or [?n ‸> 3] [?e :id 1])]", "[(> ?n 3)]"),
+    ("[:find ?x :where [?e :age ?n] [(‸apply + ?n) ?x]]", "apply; calls take values and calls, and no functions"),
+    ("[:find ?x :where [?e :age ?n] [(‸my-fn ?n) ?x]]", "a query calls no functions of the application"),
+    ("[:find (‸sort-reverse ?n) :where [?e :age ?n]]", "find (distinct ?x), and compute from that"),
+    ("[:find ?x :where [(‸hash-map 1 2) ?x]]", "values are no maps"),
+    ("{:find [n] :where [[e :name n]] ‸:batch-size 3}", "pages are made by :limit and :offset"),
+    ("{:find [n] :where [[e :name n]] ‸:given [[e :age]]}", "there are :find :keys"),
+    ('{:find [n] :where [[e :name n]] :args [‸"Ivan"]}', "arguments are named in :in"),
+    ("{:find [n] :where [[e :name n]] :args [{n 1} ‸{e 1}]}", "the maps of :args have the same keys: n"),
+]
+
+
+@pytest.fixture
+def people(db: World) -> World:
+    db.tx(_SCHEMA, _DATA)
+    return db
+
+
+@pytest.mark.parametrize(("query", "answer"), _ANSWERS)
+def test_an_answer(people: World, query: str, answer: str) -> None:
+    assert people.q(query) == answer
+    assert not set(people.warnings(query)) - {"UNKNOWN_ATTRIBUTE"}
+
+
+@pytest.mark.parametrize(("query", "advice"), _REFUSED)
+def test_a_refusal_says_what_to_write(people: World, query: str, advice: str) -> None:
+    people.refuses("QUERY_INVALID", query.replace("(‸if", "‸(if"), says=advice)
+
+
+def test_members_of_a_list_from_json_are_read_as_what_they_are_compared_with(people: World) -> None:
+    query = "[:find [?n ...] :in $ ?l :where [?e :state ?s] [(in ?s ?l)] [?e :name ?n]]"
+    assert people.q(query, GivenArgument([":closed"], json=True)) == '#{"Petr"}'
+    query = "[:find [?n ...] :in $ [?l ?k] :where [?e :state ?s] [(not-in ?s ?l)] [?e :name ?n] [?e :id ?k]]"
+    assert people.q(query, GivenArgument([[":closed"], 1], json=True)) == '#{"Ivan"}'
+
+
+def test_a_path_over_an_attribute_of_values(people: World) -> None:
+    assert people.says("[:find ?x :where [?e :age+ ?x]]") == (
+        ":age+ repeats an attribute of refs, and :age holds longs, so nothing has it"
+    )
+
+
+def test_a_tuple_that_may_be_meant_for_a_lookup_ref(people: World) -> None:
+    (warning,) = people.tx("[{:owner [:id 1]}]").diagnostics()
+    assert warning.code == "NEW_ATTRIBUTE"
+    assert "declare it before with :db/valueType :db.type/ref" in warning.message
+    assert people.tx("[{:pair [:no-attribute 1]}]").diagnostics() == ()
+
+
+def test_all_values_of_an_attribute_are_retracted(people: World) -> None:
+    assert len(people.tx("[[:db.fn/retractAttribute 1 :name]]").datoms) == 2
+    parts = (
+        "[{:db/ident :part :db/valueType :db.type/ref :db/isComponent true :db/cardinality :db.cardinality/many}]"
+    )
+    people.tx(
+        parts,
+        '[{:db/id 1 :part [{:name "a" :part {:name "b"}} {:name "c"}]}]',
+        "[[:db.fn/retractAttribute [:id 1] :part]]",
+    )
+    assert people.q("[:find [?n ...] :where [_ :name ?n]]") == '#{"Petr" "Oleg"}'
+    people.tx_refuses("TX_INVALID", "[‸[:db.fn/retractAttribute 1]]", says="entity attribute")
+
+
+def test_code_in_a_transaction(people: World) -> None:
+    text = '[{:db/ident :f :db/fn ‸#db/fn {:lang "clojure" :params [] :code nil}}]'
+    people.tx_refuses("EDN_SYNTAX", text, says="a stored query")
+
+
+def test_a_list_in_place_of_the_database(people: World) -> None:
+    with pytest.raises(AdalogError, match=r"name a list in :in, and in its patterns, as in :in \$ \$r"):
+        people.q("[:find ?n :where [_ :name ?n]]", '[[1 :name "Ada"]]')
+    with pytest.raises(AdalogError, match="add :in to the query"):
+        people.q("[:find ?n :where [_ :name ?n]]", "7")
+
+
+def test_the_id_of_an_entity_is_no_attribute(people: World) -> None:
+    people.tx_refuses("UNKNOWN_ATTRIBUTE", "[[:db/add -1 ‸:db/id -1]]", says="{:db/id 1 …}")

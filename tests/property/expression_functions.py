@@ -117,6 +117,7 @@ _COLLECTIONS = {
     "and": Meaning("any", "any*", _and),
     "or": Meaning("any", "any*", _or),
     "not": Meaning("boolean", "any", lambda x: not holds(x)),
+    "any?": Meaning("boolean", "any", lambda x: True),
     "some?": Meaning("boolean", "any", lambda x: x is not None),
     "true?": Meaning("boolean", "any", lambda x: x is True),
     "false?": Meaning("boolean", "any", lambda x: x is False),

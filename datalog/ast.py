@@ -21,6 +21,7 @@ from adalog.datalog.terms import Source as Source
 from adalog.datalog.terms import Term as Term
 from adalog.datalog.terms import Var as Var
 from adalog.datalog.terms import position_field
+from adalog.datalog.values import identity
 
 # Bindings: the shape that a function's result or an input is taken apart into.
 
@@ -117,6 +118,31 @@ class OrJoin:
     branches: tuple[And, ...]
     source: Source | None = None
     position: Position | None = position_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(OrJoin):
+    """`(optional clause …)`, as what it is short for: the first branch has its clauses, the second says that they
+    do not hold, and gives nil to its variables. `required`: those that it shares with clauses around it."""
+
+    @staticmethod
+    def of(
+        clauses: tuple[Clause, ...],
+        shared: tuple[Var, ...],
+        own: tuple[Var, ...],
+        source: Source | None,
+        position: Position | None,
+    ) -> Optional:
+        nil = (Const(None, identity(None)),)
+        nils = (Function("ground", nil, ScalarBinding(each), keeps_nil=True, position=position) for each in own)
+        none = NotJoin(shared, clauses, position=position)
+        branches = (And(clauses, position=position), And((none, *nils), position=position))
+        return Optional(shared, own, branches, source, position=position)
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """As they are written."""
+        return self.branches[0].clauses
 
 
 @dataclass(frozen=True, slots=True)

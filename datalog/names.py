@@ -51,6 +51,30 @@ def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict
     return found
 
 
+def bound_by(clause: ast.Clause) -> frozenset[str]:
+    """The variables to which a clause can give a value other than nil."""
+    match clause:
+        case ast.Predicate() | ast.Not() | ast.NotJoin() | ast.Optional():
+            return frozenset()
+        case ast.Function():
+            return frozenset(each.name for each in targets(clause.binding) if isinstance(each, ast.Var))
+        case ast.And():
+            return frozenset().union(*map(bound_by, clause.clauses))
+        case ast.Or():
+            return _by_all(clause.branches)
+        case ast.OrJoin():
+            listed = {each.name for each in (*clause.required, *clause.variables)}
+            return _by_all(clause.branches) & listed
+        case _:
+            return frozenset(names_in([clause]))
+
+
+def _by_all(branches: Iterable[ast.And]) -> frozenset[str]:
+    """What every branch can bind."""
+    first, *others = map(bound_by, branches)
+    return first.intersection(*others)
+
+
 def called(clauses: Iterable[ast.Clause]) -> list[str]:
     """The names of the rules that clauses call, those within a `not` included."""
     found: list[str] = []

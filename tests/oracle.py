@@ -117,7 +117,8 @@ def terms_of(clause: ast.Clause) -> Iterator[Any]:
 def needs(terms: Iterable[Any]) -> set[str]:
     """The variables that these terms read."""
     terms = [term.value if isinstance(term, ast.LookupRef) else term for term in terms]
-    return {term.name for term in terms if isinstance(term, ast.Var)}
+    within = (needs(term.args) for term in terms if isinstance(term, ast.Expression))
+    return {term.name for term in terms if isinstance(term, ast.Var)}.union(*within)
 
 
 def outputs(binding: ast.Binding) -> list[Any]:
@@ -187,6 +188,9 @@ def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
             return needs(clause.args) <= bound
         case ast.Or():
             return all(orderable(branch.clauses, bound, context) for branch in clause.branches)
+        case ast.Optional():
+            shared = needs(clause.required)
+            return shared <= bound and orderable(clause.clauses, shared, binds(clause))
         case ast.OrJoin():
             listed = binds(clause)
             inside = bound & listed
@@ -243,6 +247,11 @@ def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, A
             return bind(clause.binding, call(clause, row, sources), row)
         case ast.Or():
             return [grown for branch in clause.branches for grown in solve(branch.clauses, [row], context, sources)]
+        case ast.Optional():
+            inside = {name: row[name] for name in needs(clause.required)}
+            own = needs(clause.variables)
+            found = solve(clause.clauses, [inside], binds(clause), sources)
+            return [row | {name: grown[name] for name in own} for grown in found or [dict.fromkeys(own)]]
         case ast.OrJoin():
             listed = binds(clause)
             inside = {name: row[name] for name in listed & row.keys()}
@@ -322,10 +331,20 @@ def unify(term: Any, value: Any, row: Row) -> Row | None:
 
 
 def call(clause: Any, row: Row, sources: dict[str, Any]) -> Any:
-    builtin = BUILTINS[clause.name]
     args = [
-        row[a.name] if isinstance(a, ast.Var) else a.value for a in clause.args if not isinstance(a, ast.Source)
+        row[a.name]
+        if isinstance(a, ast.Var)
+        else call(a, row, sources)
+        if isinstance(a, ast.Expression)
+        else a.value
+        for a in clause.args
+        if not isinstance(a, ast.Source)
     ]
+    if clause.name == "coalesce":
+        return next((each for each in args if each is not None), None)
+    builtin = BUILTINS[clause.name]
+    if builtin.nil_gives_nil and None in args:
+        return None
     if builtin.needs_database:
         name = next((a.name for a in clause.args if isinstance(a, ast.Source)), "$")
         return builtin.call(sources[name], *args)
@@ -405,6 +424,9 @@ class OrderedRow(tuple[Any, ...]):
 
 def rank(key: ast.OrderKey, query: ast.Query, row: tuple[Any, ...], group: list[Row]) -> Any:
     if key.outside:
-        return (max if key.descending else min)(sort_key(each[key.var.name]) for each in group)
-    labels = [element.label for element in query.find.elements]
-    return sort_key(row[labels.index(key.var.name)])
+        values = [each[key.var.name] for each in group if each[key.var.name] is not None]
+    else:
+        values = [row[[element.label for element in query.find.elements].index(key.var.name)]]
+    ends = [sort_key(each) for each in values if each is not None]
+    # Nil is last in either direction.
+    return (bool(ends) == key.descending, (max if key.descending else min)(ends, default=()))

@@ -6,6 +6,7 @@ import statistics
 from typing import Any
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import AGGREGATES
 from adalog.datalog.values import EdnSet, identity, sort_key
 
 
@@ -13,6 +14,9 @@ def element_value(element: ast.FindElement, group: list[dict[str, Any]]) -> Any:
     values = [row[element.var.name] for row in group]
     if isinstance(element, ast.FindVar):
         return values[0]
+    values = [value for value in values if value is not None]
+    if not values:
+        return AGGREGATES[element.name].of_nothing
     if element.args:
         ranked = sorted(values, key=sort_key, reverse=element.name == "max")
         return tuple(ranked[: element.args[0].value])

@@ -1,7 +1,11 @@
-"""Equality and order: `=` is typed, `==` and `<` compare numbers by value, and nothing here ever fails."""
+"""Equality and order: `=` is typed, `==` and `<` compare numbers by value, and nothing here ever fails.
+
+Comparisons with nil are false, `not=` too; only `nil?` tests it, and `compare` gives it a place.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from adalog.datalog.builtins.builtin import Builtin, refuse_type
@@ -18,6 +22,11 @@ def same_value(left: Value, right: Value) -> bool:
     if type_name(left) in NUMERIC and type_name(right) in NUMERIC:
         return compare(left, right) == 0
     return identity(left) == identity(right)
+
+
+def _equality(name: str, holds: Callable[..., bool]) -> Builtin:
+    """A built-in that is false where one of several values is nil."""
+    return Builtin(name, 1, None, lambda *values: holds(*values) and (None not in values or len(values) == 1))
 
 
 def _ordered(name: str, *orders: int) -> Builtin:
@@ -38,9 +47,9 @@ def _compare(left: Value, right: Value) -> int:
 
 
 COMPARISONS = (
-    Builtin("=", 1, None, equal),
-    Builtin("==", 1, None, lambda first, *others: all(same_value(first, other) for other in others)),
-    *(Builtin(name, 1, None, lambda *values: not equal(*values)) for name in ("not=", "!=")),
+    _equality("=", equal),
+    _equality("==", lambda first, *others: all(same_value(first, other) for other in others)),
+    *(_equality(name, lambda *values: not equal(*values)) for name in ("not=", "!=")),
     _ordered("<", -1),
     _ordered(">", 1),
     _ordered("<=", -1, 0),

@@ -35,6 +35,8 @@ from adalog.datalog.values import Keyword, Symbol, identity
 from adalog.datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
+OPTIONAL = "optional"
+"""A clause, too, where no rule has this name."""
 # Of a pattern with sets in it.
 _MOST_PATTERNS: Final = 100
 _PLACES = "[entity attribute value tx added?]"
@@ -136,7 +138,8 @@ class ClauseParser:
                 raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
         if items[0].kind == "vector" and items[0].items and _is_question(items[0].items[0]):
             raise invalid(form, "the clauses of :where follow each other, without a further bracket around them")
-        if is_symbol(items[0]) and items[0].value.name in CONNECTIVES and any(map(_is_clause, items[1:])):
+        connectives = (*CONNECTIVES, OPTIONAL)
+        if is_symbol(items[0]) and items[0].value.name in connectives and any(map(_is_clause, items[1:])):
             raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
         if len(items) > 5 and source.name == "$":
             raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}{_instead(items)}")
@@ -221,9 +224,10 @@ class ClauseParser:
             source = self.source(items[0])
             items = items[1:]
         if not items or not is_symbol(items[0]):
-            raise invalid(form, f"a clause in parentheses is (or …), (not …), (and …), not {shown(form)}")
+            known = "(or …), (not …), (and …), (optional …)"
+            raise invalid(form, f"a clause in parentheses is {known}, not {shown(form)}")
         name, rest = items[0].value.name, items[1:]
-        if name not in CONNECTIVES:
+        if name not in CONNECTIVES and not self._is_optional(items):
             return self._rule_call(form, items[0], rest, source)
         if not rest:
             raise invalid(form, f"({name}) is empty; it needs at least one clause")
@@ -232,12 +236,25 @@ class ClauseParser:
                 return ast.And(tuple(map(self.clause, rest)), position=form.position)
             case "or":
                 return self._or(form, rest, source)
+            case "optional":
+                clauses = tuple(map(self.clause, rest))
+                names = names_in(clauses, inside_not=True).items()
+                variables = tuple(ast.Var(name, position=at) for name, at in names)
+                return ast.Optional((), variables, (ast.And(clauses),), source, position=form.position)
             case "not":
                 return ast.Not(tuple(map(self.clause, rest)), source, position=form.position)
             case "or-join":
                 return self._or_join(form, rest, source)
             case _:
                 return self._not_join(form, rest, source)
+
+    def _is_optional(self, items: Sequence[Form]) -> bool:
+        """Whether a form is `(optional clause …)`. A rule of that name wins; where rules are not known yet, clauses
+        tell."""
+        name, *rest = items
+        if name.value.name != OPTIONAL:
+            return False
+        return name.value.name not in self.rules if self.rules is not None else all(map(_is_clause, rest))
 
     def _rule_call(self, form: Form, head: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.RuleCall:
         name = head.value.name
@@ -259,7 +276,7 @@ class ClauseParser:
             return unknown(form, f"{name} is an aggregate, which stands in :find: {shown(form)}{call}")
         if name in BUILTINS:
             return unknown(form, f"a call stands in brackets: [{shown(form)}]")
-        known = (*(self.rules or ()), *CONNECTIVES)
+        known = (*(self.rules or ()), *CONNECTIVES, OPTIONAL)
         hint = nearest(name, known)
         if (self.outer_rules is None and not hint) or name in (self.outer_rules or ()):
             message = (

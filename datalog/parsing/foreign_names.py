@@ -82,8 +82,8 @@ _BUILTINS: Final = {
     "orderby sort sortby order": "it is a section of the query: :order-by [[?x :desc]]",
     "having": GROUPS,
     "groupby group partition": "rows are grouped by the variables of :find: [:find ?name (count ?e) …]",
-    "leftjoin leftouterjoin outerjoin optional": "a default for what is missing is given by "
-    '[(get-else $ ?e :person/name "none") ?name], and (pull ?e [:person/name]) in :find leaves it out',
+    "leftjoin leftouterjoin outerjoin optional": "a left join is (optional [?e :person/name ?name]), with nil for "
+    "what is missing",
     "select from where join innerjoin union": "two patterns are joined by a variable that both have: "
     "[?e :person/child ?c] [?c :person/name ?name]",
     "entity touch attribute": "attributes are read by patterns, [?e :person/name ?name], or (pull ?e [*]) in :find",

@@ -30,6 +30,7 @@ from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import parse_args, parse_inputs, written_inputs
 from adalog.datalog.parsing.nested import Inner
+from adalog.datalog.parsing.optionals import query_with_optionals
 from adalog.datalog.parsing.rules import read_rules, rule_forms
 from adalog.datalog.values import Keyword, is_long
 
@@ -103,12 +104,16 @@ def _parse(
     rule_set.check(where)
     bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
     given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
-    find = skipping_nil(find, given_names)
+    calls: tuple[ast.Clause, ...] = (*reader.functions.values(), *early)
+    asked = {*(each.var.name for each in find.columns), *(each.name for each in with_), *names_in(calls)}
+    asked.update(key.var.name for key in order_by)
+    written_out, nils = query_with_optionals(where, given_names, asked)
+    find = skipping_nil(find, given_names | nils)
     query = ast.Query(
         find=find,
         with_=(*with_, *apart),
         inputs=inputs,
-        where=(*where, *reader.functions.values(), *early),
+        where=(*written_out, *calls),
         order_by=order_by,
         limit=_row_number(sections, "limit", inputs),
         offset=_row_number(sections, "offset", inputs) or 0,

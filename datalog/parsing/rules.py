@@ -31,6 +31,7 @@ from adalog.datalog.parsing.forms import (
     variable,
 )
 from adalog.datalog.parsing.nested import ParseInner
+from adalog.datalog.parsing.optionals import rule_with_optionals
 from adalog.datalog.values import Keyword
 
 _SHAPE = "[(rule ?a ?b) clause …]"
@@ -107,7 +108,8 @@ def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner
             clauses = (*map(parser.clause, body), *pair_clauses(head.args))
             _check_with(head, clauses)
             _check_calls(head, reader, clauses)
-            rules.append(_with_calls(replace(head, clauses=clauses, position=form.position), reader))
+            whole = _with_calls(replace(head, clauses=clauses, position=form.position), reader)
+            rules.append(rule_with_optionals(whole))
         except UnknownNameError as error:
             faults.setdefault(head.name, error)
     return RuleSet(tuple(_equally_wide(rules)), arity, faults)

@@ -37,6 +37,7 @@ _TYPES: Final = {
     "uri": _TEXT,
     "duration": _TEXT,
     "bytes": pa.large_binary(),
+    "nil": pa.null(),
 }
 
 
@@ -58,8 +59,8 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class ParquetPart:
-    """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`; of
-    bigdecs with their digits before and after the point."""
+    """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`, or
+    `nil` if it has no other; of bigdecs with their digits before and after the point."""
 
     file: str
     rows: int
@@ -90,7 +91,8 @@ def write_part(
 
 
 def _kind(codes: Column, values: Scratch) -> str:
-    kind = type_of(codes[codes != NIL])
+    there = codes[codes != NIL]
+    kind = type_of(there) if len(there) else "nil"
     if kind != _DECIMAL:
         return kind
     distinct = np.unique(codes)
@@ -114,6 +116,8 @@ def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
         distinct, index = np.unique(codes, return_inverse=True)
         return pa.array(values.decode_many(distinct), _arrow_type(kind)).take(pa.array(index))
     wanted = _TYPES.get(kind)
+    if kind == "nil":
+        return pa.nulls(len(codes))
     if wanted is None:
         return pa.array([_text(value) for value in values.decode_many(codes)], _TEXT)
     try:
@@ -154,6 +158,7 @@ def _columns(parts: Collection[ParquetPart]) -> list[tuple[str, ...]]:
 
 def _common(kinds: Sequence[str]) -> str | None:
     """The type of a column that has these in its files; None if there is none."""
+    kinds = [each for each in kinds if each != "nil"] or ["any"]
     digits = [each for each in map(_digits, kinds) if each is not None]
     if len(digits) < len(kinds):
         return kinds[0] if len(set(kinds)) == 1 else None

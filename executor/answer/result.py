@@ -114,13 +114,12 @@ class Result:
     def _arrow_column(self, index: int) -> pa.Array:
         from adalog.datalog.edn import write
 
-        decimals = decimal_column(self.column(index)) if self.columns[index].type == "bigdec" else None
-        if decimals is not None:
-            return decimals
         with suppress(ValueError):
             if index not in self.pulled:
-                return self.values.to_arrow(self.codes_of(index, 0, self.size))
-        return pa.array([write(value) for value in self.column(index)], pa.string())
+                codes = self.codes_of(index, 0, self.size)
+                decimals = decimal_column(self.column(index)) if type_of(codes[codes != NIL]) == "bigdec" else None
+                return self.values.to_arrow(codes) if decimals is None else decimals
+        return pa.array([None if value is None else write(value) for value in self.column(index)], pa.string())
 
 
 def type_of(codes: Codes) -> str:

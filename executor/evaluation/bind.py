@@ -46,7 +46,7 @@ from adalog.planner.scope.comparisons import NARROWING, equated, tied
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import TAG_BOOLEAN, code_of
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, code_of
 
 ABSENT: Final = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""
@@ -177,6 +177,11 @@ class Binding:
     def _relation(self, atom: logical.RelationAtom) -> Bound:
         if atom.subquery is not None:
             columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
+            named = [c for c, term in zip(columns, atom.terms, strict=False) if isinstance(term, str)]
+            if any((column == NIL).any() for column in named):
+                # As of any other function, nil is not bound.
+                there = np.flatnonzero(np.all([column != NIL for column in named], axis=0))
+                columns = [column[there] for column in columns]
         else:
             held = self.relations[atom.relation]
             if isinstance(held, MaintainedFacts):
@@ -230,7 +235,7 @@ class Binding:
     def _predicate(self, node: logical.PredicateAtom) -> Bound:
         terms = equated(node)
         if terms is not None and any(isinstance(term, str) for term in terms):
-            return self._equality(terms, nil_fits=True)
+            return self._equality(terms, nil_fits=False)
         call = self._call(node)
         if not call.variables:
             self.lasting = False

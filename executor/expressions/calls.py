@@ -29,7 +29,7 @@ from adalog.executor.expressions.decimals import (
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, TAG_BIGDEC, TAG_DOUBLE, TRUE, tag_of, tags_of
+from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TRUE, tag_of, tags_of
 
 # Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
 _WORK = 1 << 16
@@ -141,7 +141,19 @@ class Call:
         """int64[n]: the code of the result for each row; NIL where it is nil."""
         if not batch.size:
             return np.empty(0, np.int64)
-        columns = {leaf: column_of(leaf, batch) for leaf in self.leaves()}
+        return self._results({leaf: column_of(leaf, batch) for leaf in self.leaves()}, batch.size)
+
+    def _results(self, columns: Mapping[_Leaf, Column], size: int) -> Column:
+        of_nil = self._of_nil
+        if columns and of_nil is not None:
+            there = np.flatnonzero(np.all([column != NIL for column in columns.values()], axis=0))
+            if len(there) < size:
+                # Nil among numbers would keep all of them from being computed as numbers.
+                found = np.full(size, of_nil, np.int64)
+                if len(there):
+                    few = {leaf: column[there] for leaf, column in columns.items()}
+                    found[there] = self._results(few, len(there))
+                return found
         quick = self._quick(columns)
         if quick is not None:
             return quick
@@ -149,7 +161,7 @@ class Call:
         if not columns:
             with watching(self.cancel.check):
                 value = row(())
-            return np.full(batch.size, self.values.intern(value), np.int64)
+            return np.full(size, self.values.intern(value), np.int64)
         group, first = group_kernels.group_rows(stack(columns.values()), self.cancel.check)
         codes = np.empty(len(first), np.int64)
         for start in range(0, len(first), _DECODED):
@@ -204,13 +216,21 @@ class Call:
 
     # By the column
 
+    @property
+    def _of_nil(self) -> int | None:
+        """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of
+        others, and where calls within may refuse what they are given."""
+        if self.name not in _COMPARE.keys() | _ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
+            return None
+        return FALSE if self.name in _COMPARE else NIL if self.nil_gives_nil else None
+
     def _quick(self, columns: Mapping[_Leaf, Column]) -> Column | None:
         """The results on columns of codes or numbers; None where they take the values."""
         if not columns:
             return None
         if self.name in ("=", "not=", "!=") and len(self.arguments) == 2 and self.is_plain:
             a, b = (each if isinstance(each, int) else columns[each] for each in self.arguments)
-            return np.where((a == b) == (self.name == "="), TRUE, FALSE)
+            return np.where(((a == b) == (self.name == "=")) & (a != NIL) & (b != NIL), TRUE, FALSE)
         if self.name in _COMPARE and len(self.arguments) == 2:
             pair = [self._numbers_of(each, columns) for each in self.arguments]
             holds = _compared(self.name, pair[0], pair[1])

@@ -17,7 +17,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
 from adalog.executor.join.batch import Column
 from adalog.executor.join.shortcuts.narrowing import Within
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_DOUBLE, tags_of
 
 _IS_NUMBER: Final = np.isin(np.arange(16), NUMBERS)
 _NANS: Final = (float("nan"), Float("nan"), Decimal("nan"))
@@ -30,11 +30,12 @@ def same_in(column: Column, probes: Column, run: QueryRun) -> Within | None:
     first = np.arange(len(probes))
     is_number = _IS_NUMBER[tags]
     if not is_number.any() or not kinds:
-        return Within(probes, is_sorted=True, first=first, end=first + ~is_number, is_inside=False)
+        there = ~is_number & (probes != NIL)
+        return Within(probes, is_sorted=True, first=first, end=first + there, is_inside=False)
     if len(kinds) == 1:
         (kind,) = kinds
         others = np.flatnonzero(is_number & (tags != kind))
-        fits = np.ones(len(probes), np.bool_) if kind == 0 else ~_are_nan(probes, run)
+        fits = (probes != NIL) if kind == 0 else ~_are_nan(probes, run) & (probes != NIL)
         codes = probes
         if len(others):
             found = (
@@ -92,5 +93,5 @@ def _among_several(column: Column, probes: Column, is_number: NDArray[np.bool_],
     places = order.places(probes, run.values)
     own = len(order.codes) + np.arange(len(probes))
     codes = np.concatenate((order.codes, probes))
-    first, end = np.where(is_number, places.below, own), np.where(is_number, places.above, own + 1)
+    first, end = np.where(is_number, places.below, own), np.where(is_number, places.above, own + (probes != NIL))
     return Within(codes, is_sorted=False, first=first, end=end, is_inside=False)

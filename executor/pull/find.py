@@ -21,7 +21,7 @@ from adalog.executor.pull.puller import Puller
 from adalog.executor.question.arguments import matched
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.layout import tags_of
+from adalog.store.values.layout import NIL, tags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,13 @@ def given_patterns(question: Question) -> Iterator[tuple[str, PullPattern, Snaps
 def _entities(
     source: Snapshot, result: Result, number: int, start: int, stop: int
 ) -> tuple[Ids, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """(entity ids, which of them there are): idents and lookup refs name entities, too."""
+    """(entity ids, which of them there are): idents and lookup refs name entities, too, nil names none."""
     codes = result.codes_of(number, start, stop)
     plain = tags_of(codes) == 0
     if plain.all():
         return codes, plain
     ids, known = codes.copy(), plain.copy()
-    for at in np.flatnonzero(~plain).tolist():
+    for at in np.flatnonzero(~plain & (codes != NIL)).tolist():
         value = result.values.decode(int(codes[at]))
         try:
             found = source.entid(value)

@@ -60,11 +60,13 @@ def _type_of(element: ast.FindElement, bound: dict[str, str]) -> str:
 
 
 def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
-    """The types of the variables that patterns bind, outside of branches."""
+    """The types of the variables that patterns bind, outside of branches; those of an optional may be nil, too."""
     found: dict[str, str] = {}
     for clause in clauses:
         if isinstance(clause, ast.And):
             found |= _bound(clause.clauses, snapshot)
+        if isinstance(clause, ast.Optional) and clause.source is None:
+            found = _bound(clause.clauses, snapshot) | found
         if not isinstance(clause, ast.Pattern) or clause.source.name != "$":
             continue
         for place, term in enumerate(clause.terms):

@@ -60,6 +60,8 @@ def _tree(node: Node) -> dict[str, Any]:
     match node:
         case AndNode():
             return {"kind": "and", "children": [_tree(item) for item in node.items]}
+        case logical.OrNode(optional=True):
+            return {"kind": "optional", "children": [_tree(item) for item in node.branches[0].items]}
         case logical.OrNode():
             return {"kind": "or", "children": [_tree(branch) for branch in node.branches]}
         case logical.NotNode():

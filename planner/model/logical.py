@@ -333,13 +333,15 @@ class AndNode:
 @dataclass(frozen=True, slots=True)
 class OrNode:
     """`local_to` says which branch a branch-local variable belongs to. `rule`: the rule whose branches they are, if
-    it stands for a call. `names`: as of an `and`."""
+    it stands for a call. `optional`: the second branch is the negation of the first, with nil for what that binds.
+    `names`: as of an `and`."""
 
     selectivity: ClassVar[float] = 1.0
     branches: tuple[AndNode, ...]
     required: frozenset[str] = frozenset()
     local_to: tuple[tuple[str, int], ...] = ()
     rule: str = ""
+    optional: bool = False
     position: Position | None = field(default=None, compare=False)
     names: frozenset[str] = field(init=False, compare=False, repr=False)
 
@@ -396,6 +398,8 @@ def describe(node: Node) -> str:
     match node:
         case AndNode():
             return f"(and {' '.join(map(describe, node.items))})"
+        case OrNode(optional=True):
+            return f"(optional {' '.join(map(describe, node.branches[0].items))})"
         case OrNode():
             return f"(or {' '.join(map(describe, node.branches))})"
         case _:

@@ -40,8 +40,11 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
 
 
 def _is_kept(leaf: Leaf) -> bool:
-    """Whether it reads a relation that is kept from moment to moment: its rows are looked up whole."""
-    return isinstance(leaf, logical.RelationAtom) and leaf.version in (Version.OLD, Version.NEW, Version.EARLIER)
+    """Whether it reads a relation that is kept from moment to moment, whose rows are looked up whole, or the rows
+    of a query within, whose variables take no nil."""
+    if not isinstance(leaf, logical.RelationAtom):
+        return False
+    return leaf.subquery is not None or leaf.version in (Version.OLD, Version.NEW, Version.EARLIER)
 
 
 def project(

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.parsing.optionals import misplaced
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import AndNode, Leaf, Node, in_body, leaves, variables
+from adalog.planner.model.logical import AndNode, Leaf, Node, disjunctions, in_body, leaves, variables
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.order.joins import negations
 from adalog.planner.order.ordering import can_bind
@@ -99,6 +100,8 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
     passed = [name for name in tree.callers if name in first]
     if passed:
         rule, position = tree.callers[passed[0]]
+        if any(node.optional and passed[0] in node.required for node in disjunctions(body)):
+            raise misplaced(tree.written(passed[0]), f"the call of the rule {rule}, which needs it", position)
         return _not_given(tree.written(passed[0]), rule, position)
     name = min(first, key=lambda n: (tree.places.get(n) is None, n))
     message = f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}"

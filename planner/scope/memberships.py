@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog import ast
-from adalog.datalog.names import names_in
+from adalog.datalog.names import bound_by
 from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, EdnSet, Float, Value, identity, type_name
 
 # A longer list costs more to look each value up in than to test it.
@@ -26,7 +26,7 @@ _DIGITS: Final = 300
 def with_proposed_members(query: ast.Query) -> ast.Query:
     """The query with lists that propose their members, in its clauses and in the bodies of its rules."""
     bindings = (each.binding for each in query.inputs if isinstance(each, ast.BindingInput))
-    given = frozenset(name for each in bindings for name in _bound_by(ast.Function("identity", (), each)))
+    given = frozenset(name for each in bindings for name in bound_by(ast.Function("identity", (), each)))
     rules = []
     for rule in query.rules:
         heads = frozenset(each.var.name if isinstance(each, ast.FindAggregate) else each.name for each in rule.head)
@@ -38,7 +38,7 @@ def _rewritten(
     clauses: Sequence[ast.Clause], bound: frozenset[str], perhaps: frozenset[str]
 ) -> tuple[ast.Clause, ...]:
     """`bound`: the variables that clauses around these bind. `perhaps`: those that a caller may bind."""
-    binders = [_bound_by(each) for each in clauses]
+    binders = [_names(each.variables) if isinstance(each, ast.Optional) else bound_by(each) for each in clauses]
     return tuple(
         _clause(each, bound.union(*binders[:place], *binders[place + 1 :]), perhaps)
         for place, each in enumerate(clauses)
@@ -58,14 +58,22 @@ def _clause(clause: ast.Clause, bound: frozenset[str], perhaps: frozenset[str]) 
         case ast.Or():
             branches = (replace(e, clauses=_rewritten(e.clauses, bound, perhaps)) for e in clause.branches)
             return replace(clause, branches=tuple(branches))
+        case ast.Optional():
+            shared = _names(clause.required)
+            clauses = _rewritten(clause.clauses, bound & shared, perhaps & shared)
+            return ast.Optional.of(clauses, clause.required, clause.variables, clause.source, clause.position)
         case ast.OrJoin():
-            listed = frozenset(each.name for each in (*clause.required, *clause.variables))
+            listed = _names((*clause.required, *clause.variables))
             inside, called = bound & listed, perhaps | (listed - bound)
             branches = (replace(e, clauses=_rewritten(e.clauses, inside, called)) for e in clause.branches)
             return replace(clause, branches=tuple(branches))
         case _:
             # What a not tests is bound outside of it.
             return clause
+
+
+def _names(variables: Iterable[ast.Var]) -> frozenset[str]:
+    return frozenset(each.name for each in variables)
 
 
 def _members(
@@ -120,27 +128,3 @@ def _is_vast(value: Value) -> bool:
     if isinstance(value, Decimal):
         return not -_DIGITS < value.adjusted() < _DIGITS
     return isinstance(value, int) and value.bit_length() > 3 * _DIGITS
-
-
-def _bound_by(clause: ast.Clause) -> frozenset[str]:
-    """The variables that a clause can bind."""
-    match clause:
-        case ast.Predicate() | ast.Not() | ast.NotJoin():
-            return frozenset()
-        case ast.Function():
-            return frozenset(names_in([replace(clause, args=())]))
-        case ast.And():
-            return frozenset().union(*map(_bound_by, clause.clauses))
-        case ast.Or():
-            return _all(clause.branches)
-        case ast.OrJoin():
-            listed = {each.name for each in (*clause.required, *clause.variables)}
-            return _all(clause.branches) & listed
-        case _:
-            return frozenset(names_in([clause]))
-
-
-def _all(branches: Iterable[ast.And]) -> frozenset[str]:
-    """What every branch can bind."""
-    first, *others = map(_bound_by, branches)
-    return first.intersection(*others)

@@ -53,18 +53,22 @@ class RuleBook:
         )
 
 
-def _calls(clauses: Iterable[ast.Clause], negated: bool = False) -> Iterator[tuple[ast.RuleCall, bool]]:
+def _calls(clauses: Iterable[ast.Clause], within: str = "") -> Iterator[tuple[ast.RuleCall, str]]:
+    """Each call, and what has to see all of the rule: `not`, `optional`, or nothing. `within`: that of the
+    clauses."""
     for clause in clauses:
         match clause:
             case ast.RuleCall():
-                yield clause, negated
+                yield clause, within
             case ast.And():
-                yield from _calls(clause.clauses, negated)
+                yield from _calls(clause.clauses, within)
+            case ast.Optional():
+                yield from _calls(clause.clauses, "optional")
             case ast.Or() | ast.OrJoin():
                 for branch in clause.branches:
-                    yield from _calls(branch.clauses, negated)
+                    yield from _calls(branch.clauses, within)
             case ast.Not() | ast.NotJoin():
-                yield from _calls(clause.clauses, True)
+                yield from _calls(clause.clauses, "not")
             case ast.Pattern() | ast.Predicate() | ast.Function():
                 pass
             case _:
@@ -84,8 +88,8 @@ def _reached(where: Iterable[ast.Clause], branches: Mapping[str, list[ast.Rule]]
 
 def _dependencies(rule: ast.Rule) -> Iterator[RuleDependency]:
     seeing_all = next((f"({name} …)" for name in rule.aggregates if name and name not in IDEMPOTENT), "")
-    for call, negated in _calls(rule.clauses):
-        yield RuleDependency(rule.name, call.name, "not" if negated else seeing_all)
+    for call, within in _calls(rule.clauses):
+        yield RuleDependency(rule.name, call.name, within or seeing_all)
 
 
 def _unstratifiable(cycle: tuple[RuleDependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
@@ -93,6 +97,8 @@ def _unstratifiable(cycle: tuple[RuleDependency, ...], branches: Mapping[str, li
     steps = " → ".join([first.reader, *(f"{each.barrier} {each.read}".lstrip() for each in cycle)])
     if first.barrier == "not":
         why = "its own negation: whether it holds would depend on it not holding"
+    elif first.barrier == "optional":
+        why = "an optional around its own call: whether that gives nil would depend on all that it gives"
     else:
         hint = f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
         why = f"its own {first.barrier}, which must see all its tuples first; {hint}"

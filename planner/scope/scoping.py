@@ -204,7 +204,8 @@ class Scoping:
             self.rename(branch.clauses, mine)
             branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), inner))
         required = frozenset(scope[v.name] for v in clause.required)
-        return self.disjunction(tuple(branches), required, scope, clause.position)
+        made = self.disjunction(tuple(branches), required, scope, clause.position)
+        return replace(made, optional=True) if isinstance(clause, ast.Optional) else made
 
     def negation(
         self, clause: ast.Not | ast.NotJoin, scope: Scope, shared: Iterable[str], source: str

@@ -146,7 +146,7 @@ MISTAKES = [
     ("QUERY_INVALID", _WHERE + "[(cond ?t 1 ‸?e) ?x]]", "(cond …) takes pairs of a condition and a value"),
     ("QUERY_INVALID", _WHERE + "[(case ?t ‸?e 1 2) ?x]]", "?e is none: write cond"),
     ("QUERY_INVALID", "[:find ?e :where [?e :a ‸(inc 1)]]", "bind its value first: [(inc 1) ?x]"),
-    ("QUERY_INVALID", _WHERE + "(‸left-join [?e :owner ?o])]", '[(get-else $ ?e :person/name "none") ?name], and'),
+    ("QUERY_INVALID", _WHERE + "(‸left-join [?e :owner ?o])]", "a left join is (optional [?e :person/name ?name])"),
     ("QUERY_INVALID", _WHERE + "(‸sub ?e 3)]", "no rule or clause (sub …); rules come in :rules, or in :in as %"),
     ("QUERY_INVALID", _WHERE + '[(‸ilike ?t "F%")]]', "write like, after lower-case"),
     ("QUERY_INVALID", _WHERE + '‸(like ?t "F%")]', 'a call stands in brackets: [(like ?t "F%")]'),

@@ -75,6 +75,9 @@ QUERIES = [
     "[:find ?p ?v :where [?p :p/age ?a] (or (and [?p :p/age ?v] [(< ?a 5)]) (and [?p :p/name ?v] [(> ?a 4)]))]",
     "[:find ?n ?s :where [?p :p/name ?n] [?p :p/age ?a] [(str ?a \"!\") ?s]]",
     "[:find ?a (count ?p) :where [?p :p/age ?a]]",
+    # Nil is null, also where all of a file's are.
+    "[:find ?n ?a :where [?p :p/name ?n] (optional [?p :p/age ?a] [(> ?a 7)])]",
+    "[:find ?p ?q ?x :where [?p :p/knows ?q] (optional [?q :p/price ?x] [?q :p/kind :k/a1])]",
     # Decimals of one type in all files.
     "[:find ?p ?q ?x :where [?p :p/knows ?q] [?q :p/price ?x]]",
     "[:find ?p ?d ?x :where [?p :p/takes ?d] [?p :p/age ?a] [(- ?d) ?y] [(if (> ?a 3) ?y nil) ?x]]",

@@ -110,7 +110,7 @@ def test_a_query_writes_decimals(database: Database, tmp_path: Path) -> None:
 def part(database: Database, output: Output, number: int, texts: list[str]) -> ParquetPart:
     """What one task writes."""
     values = Scratch(database.snapshot().codes)
-    codes = np.array([values.intern(Decimal(text)) for text in texts], np.int64)
+    codes = np.array([values.intern(None if text == "nil" else Decimal(text)) for text in texts], np.int64)
     return write_part(output, number, ["?p"], [codes], values, Cancel.after(60_000))
 
 
@@ -121,6 +121,9 @@ def part(database: Database, output: Output, number: int, texts: list[str]) -> P
         ([["1" * 40], ["0.125"]], pa.decimal256(76, 3)),
         ([["1" * 38], ["0.5"]], pa.decimal256(76, 1)),
         ([["1" * 60], ["0." + "1" * 20]], None),
+        # A task whose values are all nil knows no type.
+        ([["1.5", "nil"], ["nil", "nil"], ["2"]], pa.decimal128(38, 1)),
+        ([["nil"], ["nil"]], pa.large_string()),
     ],
 )
 def test_files_of_tasks_get_one_type(
@@ -137,7 +140,7 @@ def test_files_of_tasks_get_one_type(
     parts = widened(output, parts)
     assert {pq.read_schema(tmp_path / each.file).types[0] for each in parts} == {wanted}
     read = [pq.read_table(tmp_path / each.file).column(0).to_pylist() for each in parts]
-    assert read == [list(map(Decimal, texts)) for texts in files]
+    assert read == [[None if text == "nil" else Decimal(text) for text in texts] for texts in files]
 
 
 def test_an_arrow_stream_has_decimals() -> None:

@@ -6,6 +6,7 @@ A built-in that is not here fails `test_every_built_in_has_a_meaning`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -35,13 +36,20 @@ def _in(value: Any, values: Any) -> bool:
     return any(equal(value, each) for each in values)
 
 
+def _equality(compare: Callable[[Any, Any], bool], wanted: bool) -> Meaning:
+    def compared(first: Any, *others: Any) -> bool:
+        if others and None in (first, *others):
+            return False
+        return all(compare(first, each) for each in others) == wanted
+
+    return Meaning("boolean", "any any*", compared)
+
+
 _COMPARISONS = {
-    "=": Meaning("boolean", "any any*", lambda first, *others: all(same(first, each) for each in others)),
-    "==": Meaning("boolean", "any any*", lambda first, *others: all(equal(first, each) for each in others)),
-    **{
-        name: Meaning("boolean", "any any*", lambda first, *others: not all(same(first, each) for each in others))
-        for name in ("not=", "!=")
-    },
+    "=": _equality(same, True),
+    "==": _equality(equal, True),
+    "not=": _equality(same, False),
+    "!=": _equality(same, False),
     "<": _ordered(-1),
     ">": _ordered(1),
     "<=": _ordered(-1, 0),

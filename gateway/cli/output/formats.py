@@ -137,11 +137,16 @@ def write_arrow(relation: ResultTable, out: BinaryIO) -> None:
     columns = list(zip(*relation.rows, strict=True)) or [()] * len(relation.names)
     arrays = []
     for column, kind in zip(columns, relation.types, strict=True):
+        types = {values.type_name(each) for each in column if each is not None} if kind == "any" else {kind}
+        # Nil beside values of one type is null.
+        kind = types.pop() if len(types) == 1 else kind
         arrow = TYPES.get(kind)
-        values = decimal_column(column) if kind == "bigdec" else None
-        if values is None:
-            values = pa.array(column, arrow) if arrow is not None else pa.array(map(cell, column), pa.string())
-        arrays.append(values)
+        made = decimal_column(column) if kind == "bigdec" else None
+        if made is None and arrow is not None:
+            made = pa.array(column, arrow)
+        elif made is None:
+            made = pa.array((None if each is None else cell(each) for each in column), pa.string())
+        arrays.append(made)
     table = pa.table(arrays, names=list(relation.names))
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)

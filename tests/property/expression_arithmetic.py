@@ -119,8 +119,8 @@ def _truncate(moment: datetime, unit: Any) -> datetime:
     clock = datetime(*(*moment.timetuple()[:kept], 1, 1)[: max(3, kept)], tzinfo=UTC)
     if name == "quarter":
         clock = clock.replace(month=clock.month - (clock.month - 1) % 3)
-    # The first week begins before the first year.
-    return clock - timedelta(clock.weekday()) if name == "week" and clock.year > 1 else clock
+    # The first day of the first year is a Monday.
+    return clock - timedelta(clock.weekday()) if name == "week" else clock
 
 
 def _rounded(by: str, value: Any) -> Any:

@@ -71,7 +71,9 @@ def _tx_data(database: DatabaseAccess, transaction: Value) -> Value:
 
 
 def _named(name: str, database: DatabaseAccess, entity: Value) -> int | None:
-    """The id of the entity that an id, an ident or a lookup ref names."""
+    """The id of the entity that an id, an ident or a lookup ref names; nil for nil."""
+    if entity is None:
+        return None
     is_lookup = type(entity) is tuple and len(entity) == 2 and isinstance(entity[0], Keyword)
     if type(entity) is not int and not isinstance(entity, Keyword) and not is_lookup:
         refuse_type(name, (entity,), entity, "an entity's id, an ident such as :person/name, or a lookup ref")
@@ -86,9 +88,11 @@ def _ident(database: DatabaseAccess, entity: Value) -> Value:
 
 
 def _transaction(name: str, to: Callable[[int], int]) -> Builtin:
-    """`tx->t` or `t->tx`; either takes both."""
+    """`tx->t` or `t->tx`; either takes both, and gives nil for nil."""
 
-    def call(value: Value) -> int:
+    def call(value: Value) -> int | None:
+        if value is None:
+            return None
         if type(value) is not int or not 0 <= value < 2 * TX_BASE:
             refuse_type(name, (value,), value, "the number or the id of a transaction")
         return to(value % TX_BASE)

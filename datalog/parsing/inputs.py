@@ -54,6 +54,10 @@ def parse_args(forms: Sequence[Form]) -> tuple[ast.Function, ...]:
         for key in form.items[::2]:
             if not is_variable(key) and not isinstance(key.value, Keyword):
                 raise invalid(key, f":args names variables by symbols or keywords, not by {shown(key)}")
+        for value in form.items[1::2]:
+            if value.kind == "vector" or isinstance(value.value, Keyword):
+                # These may name entities, which arguments do and values do not.
+                raise invalid(value, f"{shown(value)} is an argument: write :in $ ?x, and give it beside the query")
     pairs = (zip(form.items[::2], form.items[1::2], strict=True) for form in maps)
     rows = [{str(key.value.name): each for key, each in row} for row in pairs]
     if not rows or not rows[0]:

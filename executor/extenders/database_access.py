@@ -21,9 +21,9 @@ class SnapshotAccess:
         self.snapshot = snapshot
 
     def values(self, entity: Any, attribute: Keyword) -> tuple[Any, ...]:
-        """The entity's values of the attribute; none where either is unknown."""
+        """The entity's values of the attribute; none where either is unknown, or the entity nil."""
         found = self.snapshot.attribute(attribute)
-        entity = self.snapshot.entid(entity)
+        entity = None if entity is None else self.snapshot.entid(entity)
         if found is None or entity is None:
             return ()
         return tuple(self.snapshot.codes.decode_many(self.snapshot.ev(found).row(entity)))

@@ -33,6 +33,17 @@ def test_a_row_has_all_its_solutions(issues):
     assert issues.q(query) == '#{["a" "x"] ["a" "y"] ["b" nil] ["c" nil]}'
 
 
+def test_what_looks_into_the_database_takes_nil_for_no_entity(issues):
+    where = "[?i :title ?t] (optional [?i :owner ?p])"
+    query = f'[:find ?t ?n :where {where} [(get-else $ ?p :name "-") ?n]]'
+    assert issues.q(query) == '#{["a" "Ada"] ["b" "Bob"] ["c" "-"]}'
+    assert issues.q(f"[:find ?t :where {where} [(missing? $ ?p :phone)]]") == '#{["b"] ["c"]}'
+    assert issues.q(f"[:find ?t ?x :where {where} [(get-some $ ?p :phone :name) [_ ?x]]]") == (
+        '#{["a" "1"] ["b" "Bob"]}'
+    )
+    assert issues.q(f"[:find ?t :where {where} [(entid $ ?p) ?e]]") == '#{["a"] ["b"]}'
+
+
 def test_the_order_of_clauses_does_not_matter(issues):
     query = "[:find ?t ?n :where (optional [?i :owner ?p] [?p :name ?n]) [?i :title ?t]]"
     assert issues.q(query) == '#{["a" "Ada"] ["b" "Bob"] ["c" nil]}'

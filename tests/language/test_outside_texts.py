@@ -58,6 +58,8 @@ _REFUSED = [
     ("{:find [n] :where [[e :name n]] ‸:batch-size 3}", "pages are made by :limit and :offset"),
     ("{:find [n] :where [[e :name n]] ‸:given [[e :age]]}", "there are :find :keys"),
     ('{:find [n] :where [[e :name n]] :args [‸"Ivan"]}', "arguments are named in :in"),
+    ("{:find [n] :where [[e :name n]] :args [{e ‸:ivan}]}", ":in $ ?x, and give it beside the query"),
+    ('{:find [n] :where [[e :name n]] :args [{e ‸[:name "Ivan"]}]}', ":in $ ?x, and give it beside the query"),
     ("{:find [n] :where [[e :name n]] :args [{n 1} ‸{e 1}]}", "the maps of :args have the same keys: n"),
 ]
 

@@ -135,7 +135,9 @@ def parquet_of(values: list[str]) -> bytes:
 PARQUET, ARCHIVE = parquet_of(["x", "y"]), gzip.compress(b"c\nx\ny\n")
 
 
-@pytest.mark.parametrize(("name", "whole"), [("1.parquet", PARQUET), ("1.csv.gz", ARCHIVE)])
+@pytest.mark.parametrize(
+    ("name", "whole"), [("1.parquet", PARQUET), ("1.csv.gz", ARCHIVE)], ids=["Parquet", "gzip"]
+)
 def test_a_file_that_is_half_written_is_tried_again_until_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, whole: bytes
 ) -> None:

@@ -187,7 +187,7 @@ def test_maps_on_the_command_line():
     assert csv_text(table).decode().splitlines()[1] == '1,"{:n ""Ada""}"'
     arrow = io.BytesIO()
     write_arrow(table, arrow)
-    assert pa.ipc.open_stream(arrow.getvalue()).read_all().column(1).to_pylist() == ['{:n "Ada"}', "nil"]
+    assert pa.ipc.open_stream(arrow.getvalue()).read_all().column(1).to_pylist() == ['{:n "Ada"}', None]
     whole = ResultTable([], [], [], ((1, shown),), "")
     assert edn_text(whole).decode() == '[[1 {:n "Ada"}]]\n'
     plain = ResultTable([], [], [], [[1, {":n": "Ada"}]], "")

@@ -98,6 +98,8 @@ class Page:
     def choose(self, name: str) -> None:
         next(tab for tab in self.all(NAMED) if tab.text == name).click()
         self.until(lambda: f" {name} " in self.script(f"return {EDITOR}.getValue()"))
+        # GraphiQL reads the operation's name from the text a moment later.
+        self.until(lambda: self.script(f"return {EDITOR}.operationName") == name)
 
     def run(self, query: str | None = None) -> Any:
         """The answer to the query in the editor."""

@@ -116,7 +116,7 @@ def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner
 
 
 def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> tuple[ast.Rule, ColumnReader]:
-    """A rule without its clauses, and the calls in its head. `faults`: takes what is wrong besides the syntax."""
+    """A rule without its clauses, and the calls in its head. `faults`: receives errors other than of syntax."""
     if form.kind not in ("vector", "list") or not form.items or form.items[0].kind not in ("vector", "list"):
         raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}{_as_json(form)}")
     head = form.items[0]

@@ -4,7 +4,7 @@ A value that betters another moves what is computed from it the same way or the 
 only be compared so that it goes on to hold, bettered again, or kept in a place of its own.
 
 That is so of numbers. A duration of months changes the order of instants: 30 January, 10:00, is before 31 January,
-09:00, and a month later it is after it. So what is added has to be a number for certain.
+09:00, and a month later it is after it. So every addend has to be a number.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def from_json(value_type: str, value: Any) -> Any | None:
 
 def from_file(value_type: str, value: Any, *, rounded: bool = False, zone: tzinfo = UTC) -> Any | None:
     """What a file holds (text, or a value of Parquet or JSON) as this type; None if it cannot be read so. rounded:
-    instants and durations are rounded to milliseconds; otherwise those that are finer cannot be read. zone: of
+    instants and durations are rounded to milliseconds; otherwise finer ones cannot be read. zone: of
     local times."""
     if isinstance(value, str):
         if value_type == "instant":

@@ -187,7 +187,7 @@ def test_a_recursion_that_adds_months_is_asked_again(db):
         change = view.step(Moments(before, at), Cancel())[0]
         rows = (rows - set(map(tuple, change.removed.rows()))) | set(map(tuple, change.added.rows()))
         assert rows == naive({1: start}, edges)
-    # What is known to be numbers is maintained.
+    # A recursion that adds numbers alone is maintained.
     assert live_of(db.pool.question(QueryRequest(FAR))) == {"how": "maintained", "reason": None}
     text = DUE.replace("[?e :takes ?d] [(+ ?s ?d) ?t]", "[?e :takes _] [(max ?s ?s) ?t]")
     assert live_of(db.pool.question(QueryRequest(text)))["how"] == "maintained"

@@ -261,7 +261,7 @@ def _written(
 
 
 def _types_within(part: ValuePart) -> Iterator[Keyword]:
-    """The types that were built in later of what is in tuples, whose attributes need not declare them."""
+    """The types of `LATER_TYPES` among the items of tuples, whose attributes need not declare them."""
     if part.domain == layout.TAG_OTHER:
         used = part.keys.take(pa.array(np.unique(part.index)))
         for key in used.to_pylist():

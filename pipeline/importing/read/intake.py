@@ -104,7 +104,7 @@ class Intake(ABC, Generic[S]):
         self._folder = folder
         self._opened: list[SourceFiles] = []
         self.warnings: tuple[str, ...] = ()
-        # Of those that were built in later, the types that rows use within tuples; known when they were read.
+        # The types of `LATER_TYPES` within the tuples of rows; known once the rows are read.
         self.types: Collection[Keyword] = ()
 
     def look(self) -> None:

@@ -1,0 +1,1 @@
+"""The typed surface: GraphQL types, fields and mutations made from declared attributes."""

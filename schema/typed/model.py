@@ -1,6 +1,6 @@
 """The typed surface as data: types, fields and enums, as the declarations of one schema give them.
 
-Made by `declarations` from a snapshot; read by everything else here. Nothing in it depends on data but the members of enums.
+Made by `declarations` from a snapshot; read by everything else here. Of the data only the members of enums count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FieldModel:
     attribute: what it shows; of a reverse field the attribute through which others refer to the entity.
     scalar: the name of a GraphQL scalar; None for what refers to entities.
     target: the name of the type of these; None where any entity may be meant (`Entity`).
-    enum: the name of the enum of a ref's idents (`scalar` is then None; "Keyword" as `scalar` where there is no enum).
+    enum: the name of the enum of a ref's idents; where there is no such enum, `scalar` is "Keyword".
     many: shows a list, and a connection. A component's reverse field shows its one owner.
     """
 

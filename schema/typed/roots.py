@@ -1,4 +1,4 @@
-"""What a typed root field is, for the executor that answers it."""
+"""What a root field of the typed surface is: set in its GraphQLField's extensions, read where it is executed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Final, Literal
 from adalog.schema.typed.model import TypeModel
 
 RootKind = Literal[
-    "one", "list", "connection", "node", "nodes", "create", "upsert", "update", "delete", "update_many",
-    "delete_many", "live_one", "live_list", "warnings", "schema_changed",
+    "one", "list", "connection", "node", "nodes",
+    "create", "upsert", "update", "delete", "update_many", "delete_many",
+    "live_one", "live_list",
 ]  # fmt: skip
 
-TYPED: Final = "adalog.typed"
-"""The key of a field's `extensions` under which its TypedRoot is."""
+TYPED_ROOT: Final = "adalog.typed"
+"""The key of a field's extensions under which its `TypedRoot` stands."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedRoot:
-    """kind: what the field does. model: its type; None for fields of all types."""
+    """kind: what is done. model: the type of the entities; None for `node` and `nodes`."""
 
     kind: RootKind
     model: TypeModel | None = None

@@ -86,6 +86,20 @@ def test_a_source_before_or_and_not(db):
     assert db.q(query, "[[1 2] [2 3]]", "[1 2]") == "#{[2]}"
 
 
+def test_the_default_source_by_name_within_another(ages):
+    old = ages.at(as_of=1)
+    query = "[:find ?n ?now :in $ $old :where ($old and [?e :age 36] [?e :name ?n] [$ ?e :age ?now])]"
+    assert ages.q(query, old) == '#{["Ada" 37]}'
+    query = "[:find ?e :in $ $old :where [?e :age] ($old not [$ ?e :age ?v] [?e :age ?v])]"
+    assert ages.q(query, old) == "#{[1]}"
+    query = "[:find ?e :in $ $old :where [?e :name] ($old or [$ ?e :age 37] (and [$ ?e :name] [?e :age 40]))]"
+    assert ages.q(query, old) == "#{[1] [2]}"
+    query = "[:find ?v ?w :in $ $old :where ($old and [(get-else $ 1 :age 0) ?v] [(get-else 1 :age 0) ?w])]"
+    assert ages.q(query, old) == "#{[37 36]}"
+    query = "[:find ?n :in $ $old :where ($old optional [?e :age 36] [$ ?e :age ?n])]"
+    assert ages.q(query, old) == "#{[37]}"
+
+
 def test_functions_name_their_source(ages):
     query = "[:find ?e ?v :in $ $old :where [?e :name] [(get-else $old ?e :age 0) ?v]]"
     assert ages.q(query, ages.at(as_of=1)) == "#{[1 36] [2 40]}"

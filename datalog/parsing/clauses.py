@@ -47,7 +47,8 @@ class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
     are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
     it cannot call; None while they are not known. `taken`: the names of rules that are variables here.
-    `logs`: the variables that are sources. `default`: the source of clauses that name none."""
+    `logs`: the variables that are sources. `default`: the source of clauses that name none.
+    `own`: what `$` is called."""
 
     sources: frozenset[str]
     inner: ParseInner = no_inner
@@ -56,6 +57,7 @@ class ClauseParser:
     taken: frozenset[str] = frozenset()
     logs: frozenset[str] = frozenset()
     default: str = "$"
+    own: str = "$"
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -88,7 +90,8 @@ class ClauseParser:
         if form.value.name not in self.sources:
             hint = nearest(form.value.name, self.sources)
             raise unknown(form, f"no source {form.value.name} is in :in{hint}; add it there")
-        return ast.Source(form.value.name, position=form.position)
+        name = self.own if form.value.name == "$" else form.value.name
+        return ast.Source(name, position=form.position)
 
     def _called(self, form: Form) -> str | None:
         """The name of the rule that a vector calls, `[parent ?a ?b]`; None for a data pattern."""

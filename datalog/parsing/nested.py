@@ -91,7 +91,7 @@ def input_name(each: ast.Input) -> str:
     """An input as it is written in `:in`."""
     match each:
         case ast.SourceInput():
-            return each.name
+            return each.name.partition(" ")[0]
         case ast.RulesInput():
             return "%"
         case ast.BindingInput(binding=ast.ScalarBinding(target=target)):

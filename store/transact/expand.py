@@ -231,8 +231,7 @@ class Expansion:
             yield ops.Add(e, attribute, self._value(attribute, value, path), path)
 
     def _check_is_entity(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
-        """Refuses a map that may be meant for a value: nothing in it names an entity, and it is the first use of its
-        attribute."""
+        """Refuses a map that may be meant for a value: nothing in it names an entity, and its attribute is new."""
         if attribute.kind.component or _ID in form or not self._declarations.is_typed_by_use(attribute):
             return
         used = (self._declarations.find(key) for key in form)

@@ -118,7 +118,7 @@ def test_only_a_list_of_tuples_is_given_as_the_default_source(ages):
     ages.refuses("ARG_INVALID", query, "[[1 2] [3]]", says="$ takes a basis or a list of tuples")
     ages.refuses("QUERY_INVALID", "[:find ‸(pull ?e [*]) :where [?e :name]]", DATOMS, says="pull takes a database")
     ages.refuses(
-        "QUERY_INVALID", "[:find ?v :where [1 :age] [(get-else $ 1 :age 0) ?v]]", DATOMS, says="takes a database"
+        "ARG_INVALID", "[:find ?v :where [1 :age] [(get-else $ 1 :age 0) ?v]]", DATOMS, says="looks into a database"
     )
 
 

@@ -69,7 +69,7 @@ def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]
     if is_call(form):
         name = form.items[0].value.name
         if name == "pull":
-            return _pull(form)
+            return _pull(form, reader.calls.default)
         # `(*)` is left of COUNT(*).
         is_star = name == "*" and len(form.items) == 1
         if name in FIND_AGGREGATES or is_star or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
@@ -82,12 +82,13 @@ def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]
     raise invalid(form, f":find takes {wanted}, not {shown(form)}")
 
 
-def _pull(form: Form) -> ast.FindPull:
-    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`"""
+def _pull(form: Form, own: str) -> ast.FindPull:
+    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`. `own`: what `$` is called."""
     _head, *rest = form.items
-    source = ast.Source()
+    source = ast.Source(own)
     if rest and is_source(rest[0]):
-        source = ast.Source(rest[0].value.name, position=rest[0].position)
+        name = own if _is("$", rest[0]) else rest[0].value.name
+        source = ast.Source(name, position=rest[0].position)
         rest = rest[1:]
     if len(rest) == 2 and _is("*", rest[1]):
         raise invalid(rest[1], f"a pull pattern is a vector: (pull {shown(rest[0])} [*])")

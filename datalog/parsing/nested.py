@@ -36,9 +36,10 @@ Argument = Callable[[Form], ast.Term | ast.Source]
 
 
 def nested_call(
-    call: Form, parse: ParseInner, source: Callable[[Form], ast.Source], term: Argument
+    call: Form, parse: ParseInner, source: Callable[[Form], ast.Source], term: Argument, default: str
 ) -> tuple[ast.Query, tuple[ast.Term | ast.Source, ...]]:
-    """The inner query of `(q query argument …)`, and its arguments in the order of `query.inputs` without `%`."""
+    """The inner query of `(q query argument …)`, and its arguments in the order of `query.inputs` without `%`.
+    `default`: the source of one that names none."""
     head, *rest = call.items
     if not rest:
         raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
@@ -69,7 +70,7 @@ def nested_call(
             case ast.BindingInput():
                 found[each] = _value(each, unquoted(form), term)
     return inner.query, tuple(
-        found.get(each, ast.Source("$")) for each in inner.query.inputs if not isinstance(each, ast.RulesInput)
+        found.get(each, ast.Source(default)) for each in inner.query.inputs if not isinstance(each, ast.RulesInput)
     )
 
 
@@ -90,7 +91,7 @@ def input_name(each: ast.Input) -> str:
     """An input as it is written in `:in`."""
     match each:
         case ast.SourceInput():
-            return each.name
+            return each.name.partition(" ")[0]
         case ast.RulesInput():
             return "%"
         case ast.BindingInput(binding=ast.ScalarBinding(target=target)):

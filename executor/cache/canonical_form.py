@@ -142,23 +142,19 @@ class _Former:
             case ast.And():
                 return ("*and", *self.clauses(clause.clauses, scope))
             case ast.Or():
-                return (
-                    "or",
-                    _source(clause.source),
-                    ("*", *(self.clause(each, scope) for each in clause.branches)),
-                )
+                return ("or", ("*", *(self.clause(each, scope) for each in clause.branches)))
             case ast.Not():
-                return ("not", _source(clause.source), ("*", *self.clauses(clause.clauses, scope)))
+                return ("not", ("*", *self.clauses(clause.clauses, scope)))
             case ast.OrJoin():
                 listed = (*clause.required, *clause.variables)
                 outside = ("*", *(self.term(each, scope) for each in clause.variables))
                 required = ("*", *(self.term(each, scope) for each in clause.required))
                 branches = [self.clause(each, self.local(scope, listed)) for each in clause.branches]
-                return ("or-join", _source(clause.source), required, outside, ("*", *branches))
+                return ("or-join", required, outside, ("*", *branches))
             case ast.NotJoin():
                 outside = ("*", *(self.term(each, scope) for each in clause.variables))
                 body = self.clauses(clause.clauses, self.local(scope, clause.variables))
-                return ("not-join", _source(clause.source), outside, ("*", *body))
+                return ("not-join", outside, ("*", *body))
 
     def clauses(self, clauses: Iterable[ast.Clause], scope: Scope) -> list[Part]:
         return [self.clause(each, scope) for each in clauses]
@@ -210,10 +206,6 @@ def _attribute_text(asked: PullAttribute) -> str:
 
 def _var(element: ast.FindColumn) -> Part:
     return ("?", element.var.name)
-
-
-def _source(source: ast.Source | None) -> str:
-    return "" if source is None else repr(source.name)
 
 
 # Labelling: colour refinement, then trying which of the variables that look alike comes first.

@@ -141,21 +141,18 @@ class _Query:
                 self.clauses(clause.clauses, source, entities)
             case ast.Or():
                 for branch in clause.branches:
-                    self.clauses(branch.clauses, self.inner(clause.source, source), entities)
+                    self.clauses(branch.clauses, source, entities)
             case ast.OrJoin():
                 kept = _visible(entities, (*clause.required, *clause.variables))
                 for branch in clause.branches:
-                    self.clauses(branch.clauses, self.inner(clause.source, source), kept)
+                    self.clauses(branch.clauses, source, kept)
             case ast.Not():
-                self.clauses(clause.clauses, self.inner(clause.source, source), entities)
+                self.clauses(clause.clauses, source, entities)
             case ast.NotJoin():
                 kept = _visible(entities, clause.variables)
-                self.clauses(clause.clauses, self.inner(clause.source, source), kept)
+                self.clauses(clause.clauses, source, kept)
             case _:
                 assert_never(clause)
-
-    def inner(self, given: ast.Source | None, source: str) -> str:
-        return source if given is None else self.name(given.name, source)
 
     def rule(self, rule: ast.Rule, source: str) -> None:
         for place in rule.head:

@@ -26,6 +26,7 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, stopping
 from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.cache.key import chance_in_patterns
 from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import feed_key, view_key
@@ -98,7 +99,7 @@ class Hub:
         known = self._known(question)
         if known is not None:
             return known
-        if reads_of(question.query).chance:
+        if reads_of(question.query).chance or chance_in_patterns(question):
             # All subscribers of a feed get the same changes, but each would have begun with other rows.
             message = "rand and sample choose anew each time, so that no change of their answer can be followed; "
             message += "choose among the rows of a live query that shows them all"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
 from adalog.store.snapshot.ident_names import ident_names
@@ -37,6 +38,28 @@ def resolved(
         len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
     )
     return union.allocated(new.start), new
+
+
+def check_created(
+    created: Collection[str],
+    operations: Iterable[Operation],
+    ids: Mapping[Tempid, int],
+    new: Interval,
+    state: DatabaseState,
+) -> None:
+    """Raises UNIQUE_CONFLICT where a tempid that has to be new is an entity that is there, or two are the same."""
+    owners: dict[int, str] = {}
+    taken = [name for name in created if not new.has(e := ids[Tempid(name)]) or owners.setdefault(e, name) != name]
+    if not taken:
+        return
+    e = ids[Tempid(taken[0])]
+    adds = [each for each in operations if isinstance(each, ops.Add) and each.e == taken[0]]
+    first = next((add for add in adds if add.a.kind.unique == "identity"), adds[0])
+    what = "what it says of unique attributes"
+    if first.a.kind.unique is not None and not isinstance(first.v, Tempid) and not first.a.is_ref:
+        what = f"{first.a.ident} {write(state.codes.decode(first.v))}"
+    whose = f"entity {e}, which is there already" if e not in owners else f"{owners[e]}, which is created, too"
+    raise RefusedTransaction(Code.UNIQUE_CONFLICT, f"{what} belongs to {whose}", first.path)
 
 
 def _only_a_value(tempid: Tempid, state: DatabaseState) -> str:

@@ -253,27 +253,27 @@ function credentialsOf({ headers, token }) {
     async other(refused2) {
       if (typeof token !== "function" && typeof headers !== "function")
         return void 0;
-      const fresh2 = await current(refused2);
-      return fresh2["authorization"] === void 0 || isSame(fresh2, refused2) ? void 0 : fresh2;
+      const fresh = await current(refused2);
+      return fresh["authorization"] === void 0 || isSame(fresh, refused2) ? void 0 : fresh;
     },
     async after(refused2, refusal) {
       const failed = (why, cause) => new AdalogError(refusal.code, `${refusal.message} (${why})`, cause === void 0 ? {} : { cause });
       if (typeof token !== "function" && typeof headers !== "function") {
         throw failed(token === void 0 ? "no `token` was given" : "the token is a text: give a function, which is asked for another one");
       }
-      let fresh2;
+      let fresh;
       try {
-        fresh2 = await current(refused2);
+        fresh = await current(refused2);
       } catch (cause) {
         if (cause instanceof TypeError || cause?.retryable === true)
           throw network(cause);
         throw failed(`a new token cannot be had: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
       }
-      if (fresh2["authorization"] === void 0)
+      if (fresh["authorization"] === void 0)
         throw failed("there is no new token");
-      if (isSame(fresh2, refused2))
+      if (isSame(fresh, refused2))
         throw failed("the token is still the one that was refused");
-      return fresh2;
+      return fresh;
     }
   };
 }
@@ -316,11 +316,11 @@ async function post(endpoint, operation, accept, signal) {
   const response = await send(endpoint, body, accept, headers, signal);
   if (response.status !== 401)
     return response;
-  const fresh2 = await credentials.other(headers);
-  if (fresh2 === void 0)
+  const fresh = await credentials.other(headers);
+  if (fresh === void 0)
     return response;
   await response.body?.cancel();
-  return send(endpoint, body, accept, fresh2, signal);
+  return send(endpoint, body, accept, fresh, signal);
 }
 async function send({ url, fetch: fetch2 }, body, accept, headers, signal) {
   signal?.throwIfAborted();
@@ -595,10 +595,43 @@ function after(t) {
 // dist/live.js
 var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column } } }";
 var RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
+function ednSource(query, args, options) {
+  const { argsEdn, encoding = "PLAIN", fromT, key } = options;
+  return {
+    document: DOCUMENT,
+    resume: RESUME,
+    variables(token, isFirst) {
+      const variables = { query, encoding };
+      if (argsEdn !== void 0)
+        variables["argsEdn"] = argsEdn;
+      else if (args.length > 0)
+        variables["args"] = args;
+      if (token !== void 0)
+        variables["resume"] = token;
+      else if (fromT !== void 0 && isFirst)
+        variables["fromT"] = fromT;
+      return variables;
+    },
+    empty: (columns) => new EdnRows(key, columns)
+  };
+}
+var EdnRows = class extends RowSet {
+  differenceTo(next) {
+    return super.differenceTo(next);
+  }
+  restore(rows) {
+    this.apply(rows, []);
+  }
+  arrive({ rows }) {
+    this.apply(rows ?? [], []);
+  }
+  change({ added, retracted }) {
+    return this.apply(added ?? [], retracted ?? []);
+  }
+};
 var MOST_PENDING = 1e3;
 var LiveQuery = class {
-  #query;
-  #args;
+  #source;
   #options;
   #connection;
   #listeners = /* @__PURE__ */ new Set();
@@ -619,9 +652,8 @@ var LiveQuery = class {
   #arriving;
   #reason;
   /** Starts at once. `client.live` is how to make one. */
-  constructor(query, args, options, transport, backoff) {
-    this.#query = query;
-    this.#args = args;
+  constructor(source, options, transport, backoff) {
+    this.#source = source;
     this.#options = options;
     this.#connection = new Connection(transport, backoff, {
       operation: () => this.#operation(),
@@ -632,8 +664,8 @@ var LiveQuery = class {
     });
     const { since, signal } = options;
     if (since?.resume !== void 0) {
-      this.#set = new RowSet(options.key, since.columns);
-      this.#set.apply(since.rows, []);
+      this.#set = source.empty(since.columns);
+      this.#set.restore(since.rows);
       this.#columns = since.columns;
       this.#basisT = since.basisT;
       this.#resume = this.#token = since.resume;
@@ -777,17 +809,8 @@ var LiveQuery = class {
   }
   /** The subscription as it is sent: from the beginning, or from the last event. */
   #operation() {
-    const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
-    const variables = { query: this.#query, encoding };
-    if (argsEdn !== void 0)
-      variables["argsEdn"] = argsEdn;
-    else if (this.#args.length > 0)
-      variables["args"] = this.#args;
-    if (this.#token !== void 0)
-      variables["resume"] = this.#token;
-    else if (fromT !== void 0 && this.#set === void 0)
-      variables["fromT"] = fromT;
-    return { query: DOCUMENT, variables, resume: RESUME };
+    const { document, resume } = this.#source;
+    return { query: document, variables: this.#source.variables(this.#token, this.#set === void 0), resume };
   }
   #opened() {
     if (this.#status === "stale" && this.#token === this.#resume)
@@ -802,7 +825,7 @@ var LiveQuery = class {
         this.#connection.lost(fromWire(errors));
         break;
       }
-      const event = data?.live;
+      const event = data?.[this.#source.resume.field];
       if (!event)
         continue;
       this.#warn(event.warnings);
@@ -834,6 +857,9 @@ var LiveQuery = class {
     this.#end("failed", error);
     this.#notify();
   }
+  #fresh(columns) {
+    return { set: this.#source.empty(columns), columns };
+  }
   /** Requests all rows again, if the stream cannot be resumed. */
   #startOver(reason) {
     this.#token = void 0;
@@ -844,13 +870,12 @@ var LiveQuery = class {
   #apply(event) {
     switch (event.kind) {
       case "SNAPSHOT": {
-        const { key } = this.#options;
-        const arriving = this.#arriving ??= fresh(key, event.columns ?? this.#columns);
-        arriving.set.apply(event.rows ?? [], []);
+        const arriving = this.#arriving ??= this.#fresh(event.columns ?? this.#columns);
+        arriving.set.arrive(event);
         if (event.last !== true)
           return;
         const first = this.#set === void 0;
-        const change = (this.#set ?? new RowSet(key, arriving.columns)).differenceTo(arriving.set);
+        const change = (this.#set ?? this.#source.empty(arriving.columns)).differenceTo(arriving.set);
         this.#set = arriving.set;
         this.#columns = arriving.columns;
         this.#arriving = void 0;
@@ -863,7 +888,7 @@ var LiveQuery = class {
           throw new Inconsistent("a change came before the rows");
         if (this.#basisT !== void 0 && !isAfter(event.basisT, this.#basisT))
           return;
-        const change = this.#set.apply(event.added ?? [], event.retracted ?? []);
+        const change = this.#set.change(event);
         this.#changed("delta", change, event);
         return;
       }
@@ -880,7 +905,7 @@ var LiveQuery = class {
     }
   }
   #changed(kind, difference, event) {
-    const same = difference.added.length === 0 && difference.retracted.length === 0;
+    const same = difference.added.length === 0 && difference.retracted.length === 0 && difference.isReordered !== true;
     if (!same)
       this.#rows = this.#state = void 0;
     this.#moved(event);
@@ -941,9 +966,6 @@ var Iteration = class {
     });
   }
 };
-function fresh(key, columns) {
-  return { set: new RowSet(key, columns), columns };
-}
 function keyFailed(cause) {
   return new AdalogError("KEY_INVALID", `the key of a row cannot be computed: ${String(cause)}`, { cause });
 }
@@ -1215,8 +1237,8 @@ function eventStreamLinks(address, silenceMs) {
           change();
         sent.delete(id);
       },
-      renew(fresh2) {
-        headers = fresh2;
+      renew(fresh) {
+        headers = fresh;
         if (ids.size > 0)
           begin();
       },
@@ -1324,7 +1346,7 @@ function withFallback(first, second, warn) {
         ids.delete(id);
         link.remove(id);
       },
-      renew: (fresh2) => link.renew(headers = fresh2),
+      renew: (fresh) => link.renew(headers = fresh),
       close: () => link.close()
     };
   };
@@ -1526,9 +1548,9 @@ function webSocketLinks(url, Implementation, silenceMs) {
         else
           waiting.delete(id);
       },
-      renew(fresh2) {
+      renew(fresh) {
         if (isAccepted)
-          say({ type: "ping", payload: authorization(fresh2) });
+          say({ type: "ping", payload: authorization(fresh) });
       },
       close() {
         ended();
@@ -1807,11 +1829,11 @@ var Multiplexer = class {
     this.#interrupted(void 0);
     this.#refusals += 1;
     try {
-      const fresh2 = await this.#credentials.after(refused2, error);
+      const fresh = await this.#credentials.after(refused2, error);
       if (turn !== this.#turn)
         return;
       if (this.#refusals === 1)
-        this.#open(fresh2);
+        this.#open(fresh);
       else
         this.#lost(new AdalogError(error.code, error.message, { retryable: true, cause: error }));
     } catch (failure) {
@@ -1981,11 +2003,11 @@ function sharedLinks(settings, script, own, warn) {
         else
           say({ type: "remove", id });
       },
-      renew(fresh2) {
-        headers = fresh2;
+      renew(fresh) {
+        headers = fresh;
         if (ownLink !== void 0)
-          ownLink.renew(fresh2);
-        else if (identityOf(fresh2) === identity)
+          ownLink.renew(fresh);
+        else if (identityOf(fresh) === identity)
           say({ type: "renew", headers });
         else
           queueMicrotask(() => lost(new AdalogError("UNAUTHENTICATED", "the new token is of another user", { retryable: true })));
@@ -2092,7 +2114,10 @@ function createClient(options) {
       return transact;
     },
     live(query, args = [], live = {}) {
-      return new LiveQuery(queryText(query), jsonArguments(args), live, transport, backoff);
+      return new LiveQuery(ednSource(queryText(query), jsonArguments(args), live), live, transport, backoff);
+    },
+    follow(source, options2 = {}) {
+      return new LiveQuery(source, options2, transport, backoff);
     },
     async *transactions(options2 = {}) {
       const now = () => seen.onto({ query: "{ database { basisT } }", variables: {} });

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
@@ -18,7 +18,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.hub.views import LiveQuestion
-from adalog.executor.live.subscribers.event import Event, EventKind, Message
+from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm
 from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
@@ -199,13 +199,89 @@ class LogForm:
         return Message(event.kind, event.position, payload, len(payload), str(report.t + 1))
 
 
+class Followed(Protocol):
+    """What a subscription follows, and how its events are written.
+
+    resume: the token of an earlier stream; from_t: the past transaction to begin at; warns: the first event shows
+    warnings. is_light: `request` takes no time."""
+
+    @property
+    def resume(self) -> str | None: ...
+    @property
+    def from_t(self) -> int | None: ...
+    @property
+    def warns(self) -> bool: ...
+    @property
+    def is_light(self) -> bool: ...
+    @property
+    def kind(self) -> str:
+        """Tells the tokens of its streams from those of other fields with the same query."""
+
+    def request(self) -> QueryRequest: ...
+    def form(self, name: str) -> MessageForm: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EdnLive:
+    """The field `live`. Raises what is too long."""
+
+    services: Services
+    selected: SelectedField
+    kind: str = "live"
+
+    def __post_init__(self) -> None:
+        check_arguments(self._given("args"), self._given("argsEdn"))
+
+    def _given(self, name: str) -> Any:
+        return self.selected.arguments.get(name)
+
+    @property
+    def resume(self) -> str | None:
+        return self._given("resume")  # type: ignore[no-any-return]
+
+    @property
+    def from_t(self) -> int | None:
+        return self._given("fromT")  # type: ignore[no-any-return]
+
+    @property
+    def warns(self) -> bool:
+        return _warns(self.selected.shape)
+
+    @property
+    def is_light(self) -> bool:
+        return few((self._given("args") or (), self._given("argsEdn") or ()), _INLINE_VALUES)
+
+    def request(self) -> QueryRequest:
+        arguments = read_arguments(self.services.database, self._given("args"), self._given("argsEdn"))
+        return QueryRequest(self._given("query"), arguments, max_rows=self.services.limits.rows)
+
+    def form(self, name: str) -> LiveForm:
+        selected, services = self.selected, self.services
+        most = services.limits.result_bytes
+        return LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
+
+
 async def subscribed(services: Services, selected: SelectedField, resume: str | None) -> Subscription:
     """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
     Raises what is wrong with the arguments."""
-    begun = subscribed_at_once(services, selected, resume)
+    if selected.field == "transactions":
+        return _log(services, _hub(services), selected, resume)
+    return await followed(services, EdnLive(services, selected), resume)
+
+
+def subscribed_at_once(services: Services, selected: SelectedField, resume: str | None) -> Subscription | None:
+    """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
+    if selected.field == "transactions":
+        return _log(services, _hub(services), selected, resume)
+    return followed_at_once(services, EdnLive(services, selected), resume)
+
+
+async def followed(services: Services, asked: Followed, resume: str | None) -> Subscription:
+    """The stream of what is asked. `resume`: as in `subscribed`."""
+    begun = followed_at_once(services, asked, resume)
     if begun is not None:
         return begun
-    reading = _Reading(services, selected, resume)
+    reading = _Reading(services, asked, resume)
     deadline = Cancel.after(services.limits.timeout_ms).deadline
     for t in reading.wanted():
         await reached(services.database, t, deadline)
@@ -214,26 +290,30 @@ async def subscribed(services: Services, selected: SelectedField, resume: str | 
         made = reading.known()
         if made is None:
             made = await services.pool.threaded(Cancel.after(services.limits.timeout_ms), reading.read)
-    return _followed(reading.hub, made)
+    return _follow(reading.hub, made)
 
 
-def subscribed_at_once(services: Services, selected: SelectedField, resume: str | None) -> Subscription | None:
-    """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
-    if services.hub is None:
-        raise unavailable("this gateway has no live queries")
-    if selected.field == "transactions":
-        return _log(services, services.hub, selected, resume)
-    reading = _Reading(services, selected, resume)
+def followed_at_once(services: Services, asked: Followed, resume: str | None) -> Subscription | None:
+    """The same where it takes no time, since the like of it is followed already; else None."""
+    reading = _Reading(services, asked, resume)
     if any(t > services.database.snapshot().t for t in reading.wanted()):
         return None
     made = reading.known()
-    return None if made is None else _followed(reading.hub, made)
+    return None if made is None else _follow(reading.hub, made)
 
 
-def _followed(hub: Hub, made: _Made) -> Subscription:
+def _hub(services: Services) -> Hub:
+    if services.hub is None:
+        raise unavailable("this gateway has no live queries")
+    return services.hub
+
+
+def _follow(hub: Hub, made: _Made) -> Subscription:
     asked, form, begin, warnings = made
-    first = None if warnings is None else lambda message: form.first(message, warnings)
-    return hub.follow(asked, form, begin, first)
+    if warnings is None:
+        return hub.follow(asked, form, begin, None)
+    assert isinstance(form, LiveForm), "only these show warnings"
+    return hub.follow(asked, form, begin, lambda message: form.first(message, warnings))
 
 
 def _encoding(selected: SelectedField) -> Encoding:
@@ -252,23 +332,19 @@ def _log(services: Services, hub: Hub, selected: SelectedField, resume: str | No
     return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
 
 
-_Made = tuple[LiveQuestion, LiveForm, StreamStart, Sequence[Diagnostic] | None]
+_Made = tuple[LiveQuestion, MessageForm, StreamStart, Sequence[Diagnostic] | None]
 
 
 class _Reading:
-    """The arguments of `live` on their way to the hub. `resume`: instead of those. Raises what is too long."""
+    """A subscription on its way to the hub. `resume`: instead of the one in `asked`."""
 
-    def __init__(self, services: Services, selected: SelectedField, resume: str | None) -> None:
-        assert services.hub is not None, "the caller has looked"
-        self.hub = services.hub
+    def __init__(self, services: Services, asked: Followed, resume: str | None) -> None:
+        self.hub = _hub(services)
         self._services = services
-        self._selected = selected
-        given = selected.arguments
+        self._asked = asked
         # A browser connects again by itself, with the address that it was given at first.
-        self._from_t = given.get("fromT") if resume is None else None
-        self._warns = _warns(selected.shape)
-        self._resume = given.get("resume") if resume is None else resume
-        check_arguments(given.get("args"), given.get("argsEdn"))
+        self._from_t = asked.from_t if resume is None else None
+        self._resume = asked.resume if resume is None else resume
 
     def wanted(self) -> list[int]:
         """The transactions that it begins at, which another process may have told of."""
@@ -279,38 +355,31 @@ class _Reading:
 
     def known(self) -> _Made | None:
         """What is to be followed, where the like of it is known; None: it takes longer, and wants a flag."""
-        given = self._selected.arguments
-        if not few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES):
+        if not self._asked.is_light:
             return None
         if self._resume is not None and not self._services.tokens.is_recent(self._resume):
             # What a token of long ago is, the log has to say, for which the event loop does not wait.
             return None
-        request = self._request()
-        asked = self.hub.known(request)
-        if asked is None:
+        request = self._asked.request()
+        question = self.hub.known(request)
+        if question is None:
             return None
-        warnings = self._services.pool.known_diagnostics(asked.question) if self._warns else None
-        return None if self._warns and warnings is None else self._made(asked, request, warnings)
+        warns = self._asked.warns
+        warnings = self._services.pool.known_diagnostics(question.question) if warns else None
+        return None if warns and warnings is None else self._made(question, request, warnings)
 
     def read(self, cancel: Cancel) -> _Made:
         """The same whatever it takes."""
-        request = self._request()
-        asked = self.hub.asked(request, cancel)
-        warnings = self._services.pool.diagnostics(asked.question, cancel) if self._warns else None
-        return self._made(asked, request, warnings)
+        request = self._asked.request()
+        question = self.hub.asked(request, cancel)
+        warnings = self._services.pool.diagnostics(question.question, cancel) if self._asked.warns else None
+        return self._made(question, request, warnings)
 
-    def _request(self) -> QueryRequest:
-        given, services = self._selected.arguments, self._services
-        arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
-        return QueryRequest(given["query"], arguments, max_rows=services.limits.rows)
-
-    def _made(self, asked: LiveQuestion, request: QueryRequest, warnings: Sequence[Diagnostic] | None) -> _Made:
-        services, selected = self._services, self._selected
-        name = stream_name("live", request.query, describe_arguments(request.args))
-        most = services.limits.result_bytes
-        form = LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
+    def _made(self, question: LiveQuestion, request: QueryRequest, warnings: Sequence[Diagnostic] | None) -> _Made:
+        services = self._services
+        name = stream_name(self._asked.kind, request.query, describe_arguments(request.args))
         begin = began(services.database, services.tokens, name, self._resume, self._from_t)
-        return asked, form, begin, warnings
+        return question, self._asked.form(name), begin, warnings
 
 
 def hashable(shape: FieldShape) -> FieldShape:

@@ -179,6 +179,13 @@ def read_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
+PEERS = {
+    **dict.fromkeys(("hooks", "react", "typed-react"), frozenset({"react"})),
+    "tanstack-db": frozenset({"@tanstack/db"}),
+    "typed": frozenset({"graphql"}),
+}
+
+
 def test_it_needs_nothing_at_run_time_and_is_not_published() -> None:
     assert "dependencies" not in PACKAGE
     assert PACKAGE["private"] is True
@@ -186,7 +193,7 @@ def test_it_needs_nothing_at_run_time_and_is_not_published() -> None:
     for path in (CLIENT / "src").glob("*.ts"):
         imported = set(re.findall(r' from "([^"]+)"', path.read_text("utf-8")))
         outside = {name for name in imported if not name.startswith("./")}
-        assert outside <= {"react": {"react"}, "tanstack-db": {"@tanstack/db"}}.get(path.stem, set()), path.name
+        assert outside <= PEERS.get(path.stem, set()), path.name
 
 
 def test_versions_are_exact_and_the_lock_names_no_address() -> None:

@@ -6,7 +6,7 @@ import type { Token } from "./credentials.js";
 import { ednText, queryText, type Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
 import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
-import { LiveQuery, type LiveOptions } from "./live.js";
+import { ednSource, LiveQuery, type LiveOptions, type LiveSource, type StreamOptions } from "./live.js";
 import { follow, type LogEntry, type LogOptions } from "./log.js";
 import { SILENCE_MS, warningsOf } from "./links.js";
 import { explained } from "./origins.js";
@@ -100,6 +100,8 @@ export interface Client {
   transact(tx: string | Edn, options?: TransactOptions): Promise<TxReport>;
   /** Subscribes to an EDN query. */
   live<Row = Json[]>(query: string, args?: readonly Argument[], options?: LiveOptions<Row>): LiveQuery<Row>;
+  /** Subscribes to any source of rows; `liveList` of `@adalog/client/typed` makes one of a typed subscription. */
+  follow<Row>(source: LiveSource<Row>, options?: StreamOptions<Row>): LiveQuery<Row>;
   /** The transactions from a number on, each once and in order, until the loop is left. */
   transactions(options?: LogOptions): AsyncGenerator<LogEntry, void, undefined>;
   /** Any other GraphQL query or mutation, sent once; its `data`. */
@@ -205,7 +207,11 @@ export function createClient(options: ClientOptions): Client {
     },
 
     live<Row>(query: string, args: readonly Argument[] = [], live: LiveOptions<Row> = {}) {
-      return new LiveQuery<Row>(queryText(query), jsonArguments(args), live, transport, backoff);
+      return new LiveQuery(ednSource(queryText(query), jsonArguments(args), live), live, transport, backoff);
+    },
+
+    follow<Row>(source: LiveSource<Row>, options: StreamOptions<Row> = {}) {
+      return new LiveQuery(source, options, transport, backoff);
     },
 
     async *transactions(options = {}) {

@@ -5,7 +5,7 @@ import { Connection } from "./connection.js";
 import { AdalogError, fromWire } from "./errors.js";
 import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
 import type { ResumableOperation, Transport } from "./transport.js";
-import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Warning } from "./wire.js";
+import { isAfter, type Answer, type Column, type Encoding, type Event, type Json, type LiveEvent, type Long, type Warning } from "./wire.js";
 
 /**
  * `loading`: no complete answer yet. `live`: up to date. `stale`: the rows are of an earlier moment, and it is being
@@ -39,20 +39,47 @@ export interface LiveChange<Row> extends Difference<Row> {
   readonly reason: string | undefined;
 }
 
-export interface LiveOptions<Row> {
+/** Options of every live query. */
+export interface StreamOptions<Row> {
+  /** Continues after a state that this query had before. */
+  readonly since?: Pick<LiveState<Row>, "rows" | "columns" | "basisT" | "resume">;
+  /** Closes the live query when aborted. */
+  readonly signal?: AbortSignal;
+  readonly onChange?: (change: LiveChange<Row>) => void;
+  readonly onState?: (state: LiveState<Row>) => void;
+}
+
+export interface LiveOptions<Row> extends StreamOptions<Row> {
   /** Arguments as EDN texts, in place of `args`. */
   readonly argsEdn?: readonly string[];
   readonly encoding?: Encoding;
   /** Starts at this past transaction and replays what came after it. */
   readonly fromT?: Long;
-  /** Continues after a state that this query had before. */
-  readonly since?: Pick<LiveState<Row>, "rows" | "columns" | "basisT" | "resume">;
   /** What makes two rows the same, so that one can take the other's place; by default the whole row. */
   readonly key?: RowKey<Row>;
-  /** Closes the live query when aborted. */
-  readonly signal?: AbortSignal;
-  readonly onChange?: (change: LiveChange<Row>) => void;
-  readonly onState?: (state: LiveState<Row>) => void;
+}
+
+/** What a live query asks for, and how its events become rows. */
+export interface LiveSource<Row> {
+  readonly document: string;
+  readonly resume: ResumableOperation["resume"];
+  /** `token`: of the last event, from which it goes on; `isFirst`: there are no rows yet. */
+  variables(token: string | undefined, isFirst: boolean): Record<string, unknown>;
+  /** Rows as they are before the first event. */
+  empty(columns: readonly Column[]): LiveRows<Row>;
+}
+
+/** The rows of a live query at one moment. */
+export interface LiveRows<Row> {
+  list(): Row[];
+  /** Puts in what was there in an earlier state. */
+  restore(rows: readonly Row[]): void;
+  /** Puts in a chunk of a snapshot. */
+  arrive(event: Event): void;
+  /** Applies what a transaction changed. Throws Inconsistent, and changes nothing, where it does not fit these rows. */
+  change(event: Event): Difference<Row>;
+  /** What differs in rows of the same source; `next` takes over the objects of those that are the same in both. */
+  differenceTo(next: LiveRows<Row>): Difference<Row>;
 }
 
 const DOCUMENT =
@@ -63,18 +90,53 @@ const DOCUMENT =
 
 const RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 
+/** An EDN query as a source. */
+export function ednSource<Row>(query: string, args: readonly unknown[], options: LiveOptions<Row>): LiveSource<Row> {
+  const { argsEdn, encoding = "PLAIN", fromT, key } = options;
+  return {
+    document: DOCUMENT,
+    resume: RESUME,
+    variables(token, isFirst) {
+      const variables: Record<string, unknown> = { query, encoding };
+      if (argsEdn !== undefined) variables["argsEdn"] = argsEdn;
+      else if (args.length > 0) variables["args"] = args;
+      if (token !== undefined) variables["resume"] = token;
+      else if (fromT !== undefined && isFirst) variables["fromT"] = fromT;
+      return variables;
+    },
+    empty: (columns) => new EdnRows<Row>(key, columns),
+  };
+}
+
+class EdnRows<Row> extends RowSet<Row> implements LiveRows<Row> {
+  override differenceTo(next: EdnRows<Row>): Difference<Row> {
+    return super.differenceTo(next);
+  }
+
+  restore(rows: readonly Row[]): void {
+    this.apply(rows, []);
+  }
+
+  arrive({ rows }: LiveEvent): void {
+    this.apply((rows ?? []) as Row[], []);
+  }
+
+  change({ added, retracted }: LiveEvent): Difference<Row> {
+    return this.apply((added ?? []) as Row[], (retracted ?? []) as Row[]);
+  }
+}
+
 /** When an iteration has left so many changes untaken, the live query disconnects until it has taken them. */
 const MOST_PENDING = 1000;
 
 export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
-  readonly #query: string;
-  readonly #args: readonly unknown[];
-  readonly #options: LiveOptions<Row>;
+  readonly #source: LiveSource<Row>;
+  readonly #options: StreamOptions<Row>;
   readonly #connection: Connection;
   readonly #listeners = new Set<() => void>();
   readonly #iterations = new Set<Iteration<Row>>();
 
-  #set: RowSet<Row> | undefined;
+  #set: LiveRows<Row> | undefined;
   #columns: readonly Column[] = [];
   #basisT: Long | undefined;
   #resume: string | undefined;
@@ -88,13 +150,12 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   /** The resume token of the last event, which may be in the middle of a snapshot. */
   #token: string | undefined;
   /** The snapshot that is arriving, in chunks. */
-  #arriving: { set: RowSet<Row>; columns: readonly Column[] } | undefined;
+  #arriving: { set: LiveRows<Row>; columns: readonly Column[] } | undefined;
   #reason: string | undefined;
 
   /** Starts at once. `client.live` is how to make one. */
-  constructor(query: string, args: readonly unknown[], options: LiveOptions<Row>, transport: Transport, backoff: Backoff) {
-    this.#query = query;
-    this.#args = args;
+  constructor(source: LiveSource<Row>, options: StreamOptions<Row>, transport: Transport, backoff: Backoff) {
+    this.#source = source;
     this.#options = options;
     this.#connection = new Connection(transport, backoff, {
       operation: () => this.#operation(),
@@ -105,8 +166,8 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     });
     const { since, signal } = options;
     if (since?.resume !== undefined) {
-      this.#set = new RowSet(options.key, since.columns);
-      this.#set.apply(since.rows, []);
+      this.#set = source.empty(since.columns);
+      this.#set.restore(since.rows);
       this.#columns = since.columns;
       this.#basisT = since.basisT;
       this.#resume = this.#token = since.resume;
@@ -259,13 +320,8 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
 
   /** The subscription as it is sent: from the beginning, or from the last event. */
   #operation(): ResumableOperation {
-    const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
-    const variables: Record<string, unknown> = { query: this.#query, encoding };
-    if (argsEdn !== undefined) variables["argsEdn"] = argsEdn;
-    else if (this.#args.length > 0) variables["args"] = this.#args;
-    if (this.#token !== undefined) variables["resume"] = this.#token;
-    else if (fromT !== undefined && this.#set === undefined) variables["fromT"] = fromT;
-    return { query: DOCUMENT, variables, resume: RESUME };
+    const { document, resume } = this.#source;
+    return { query: document, variables: this.#source.variables(this.#token, this.#set === undefined), resume };
   }
 
   #opened(): void {
@@ -280,7 +336,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         this.#connection.lost(fromWire(errors));
         break;
       }
-      const event = (data as { live?: LiveEvent | null } | null | undefined)?.live;
+      const event = (data as { [field: string]: Event | null } | null | undefined)?.[this.#source.resume.field];
       if (!event) continue;
       this.#warn(event.warnings);
       try {
@@ -312,6 +368,10 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#notify();
   }
 
+  #fresh(columns: readonly Column[]) {
+    return { set: this.#source.empty(columns), columns };
+  }
+
   /** Requests all rows again, if the stream cannot be resumed. */
   #startOver(reason: string): void {
     this.#token = undefined;
@@ -320,15 +380,14 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#connection.lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
   }
 
-  #apply(event: LiveEvent): void {
+  #apply(event: Event): void {
     switch (event.kind) {
       case "SNAPSHOT": {
-        const { key } = this.#options;
-        const arriving = (this.#arriving ??= fresh(key, event.columns ?? this.#columns));
-        arriving.set.apply((event.rows ?? []) as Row[], []);
+        const arriving = (this.#arriving ??= this.#fresh(event.columns ?? this.#columns));
+        arriving.set.arrive(event);
         if (event.last !== true) return;
         const first = this.#set === undefined;
-        const change = (this.#set ?? new RowSet<Row>(key, arriving.columns)).differenceTo(arriving.set);
+        const change = (this.#set ?? this.#source.empty(arriving.columns)).differenceTo(arriving.set);
         this.#set = arriving.set;
         this.#columns = arriving.columns;
         this.#arriving = undefined;
@@ -340,7 +399,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         if (this.#set === undefined || this.#isStartingOver()) throw new Inconsistent("a change came before the rows");
         // The rows contain this change already.
         if (this.#basisT !== undefined && !isAfter(event.basisT, this.#basisT)) return;
-        const change = this.#set.apply((event.added ?? []) as Row[], (event.retracted ?? []) as Row[]);
+        const change = this.#set.change(event);
         this.#changed("delta", change, event);
         return;
       }
@@ -356,8 +415,8 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     }
   }
 
-  #changed(kind: LiveChange<Row>["kind"], difference: Difference<Row>, event: LiveEvent): void {
-    const same = difference.added.length === 0 && difference.retracted.length === 0;
+  #changed(kind: LiveChange<Row>["kind"], difference: Difference<Row>, event: Event): void {
+    const same = difference.added.length === 0 && difference.retracted.length === 0 && difference.isReordered !== true;
     if (!same) this.#rows = this.#state = undefined;
     this.#moved(event);
     if (same && kind !== "snapshot") return;
@@ -367,7 +426,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     if (onChange !== undefined) guarded(() => onChange(change));
   }
 
-  #moved({ basisT, resume }: LiveEvent): void {
+  #moved({ basisT, resume }: Event): void {
     if (basisT !== this.#basisT || resume !== this.#resume) this.#state = undefined;
     this.#basisT = basisT;
     this.#resume = resume;
@@ -412,10 +471,6 @@ class Iteration<Row> {
       this.wake = resolve;
     });
   }
-}
-
-function fresh<Row>(key: RowKey<Row> | undefined, columns: readonly Column[]) {
-  return { set: new RowSet<Row>(key, columns), columns };
 }
 
 function keyFailed(cause: unknown): AdalogError {

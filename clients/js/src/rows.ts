@@ -9,6 +9,8 @@ export type RowKey<Row> = readonly (string | number)[] | ((row: Row, columns: re
 export interface Difference<Row> {
   readonly added: readonly Row[];
   readonly retracted: readonly Row[];
+  /** Whether rows that stay have another order. */
+  readonly isReordered?: boolean;
 }
 
 /** A change that cannot be: it retracts a row that is not there. */

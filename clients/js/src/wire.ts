@@ -34,19 +34,23 @@ export interface Basis {
   readonly history?: boolean;
 }
 
-/** An event of the subscription `live`, as the server sends it. */
-export interface LiveEvent {
+/** What the events of all live queries have. */
+export interface Event {
   readonly kind: "SNAPSHOT" | "DELTA" | "PROGRESS" | "RESET";
   readonly basisT: Long;
   readonly resume: string;
   readonly columns?: readonly Column[] | null;
-  readonly rows?: readonly Json[] | null;
-  readonly added?: readonly Json[] | null;
-  readonly retracted?: readonly Json[] | null;
   readonly last?: boolean | null;
   readonly reason?: string | null;
   /** On the first event of a stream. */
   readonly warnings?: readonly Warning[] | null;
+}
+
+/** An event of the subscription `live`, as the server sends it. */
+export interface LiveEvent extends Event {
+  readonly rows?: readonly Json[] | null;
+  readonly added?: readonly Json[] | null;
+  readonly retracted?: readonly Json[] | null;
 }
 
 /** A GraphQL request. */

@@ -8,6 +8,7 @@ import { renderToString } from "react-dom/server";
 
 import { createClient, edn, keyword, type Argument, type Client, type Json } from "@adalog/client";
 import { AdalogProvider, useClient, useLive, useQuery, type UseLiveOptions, type UseLiveState, type UseQueryOptions } from "@adalog/client/react";
+import { useLiveQuery } from "@adalog/client/typed/react";
 import { COLUMNS, delta, FakeServer, progress, snapshot, type Exchange } from "./server.js";
 
 const QUERY = "[:find ?id ?name]";
@@ -347,4 +348,28 @@ test("without a provider it says so", () => {
   }
   assert.throws(() => renderToString(createElement(Lost)), /AdalogProvider/);
   assert.throws(() => renderToString(createElement(Names)), /AdalogProvider/);
+});
+
+const ISSUES = "subscription ($status: String) { issuesLive(status: $status) { added { title } } }";
+
+function Issues({ status = "open" as string | null }) {
+  const { rows, status: state } = useLiveQuery<{ issuesLive: { added: readonly { title: string }[] } }, Record<string, unknown>>(
+    status === null ? null : ISSUES,
+    { status },
+    { lingerMs: 0 },
+  );
+  return createElement("span", null, `${state}:${rows.map(({ title }) => title).join(",")};`);
+}
+
+test("the list of a typed subscription, shared by components with the same variables", async () => {
+  await render(createElement(Issues, { key: 1 }), createElement(Issues, { key: 2 }));
+  const connection = await server.next();
+  assert.equal(connection.operations.length, 1);
+  const event = { kind: "SNAPSHOT", basisT: 1, resume: "r1", added: [{ id: "1", title: "x" }, { id: "2", title: "y" }], changed: [], removed: [], last: true };
+  connection.data({ issuesLive: event });
+  await shows("live:x,y;live:x,y;");
+  connection.data({ issuesLive: { ...event, kind: "DELTA", basisT: 2, resume: "r2", added: [], changed: [{ id: "1", title: "z" }], order: ["2", "1"] } });
+  await shows("live:y,z;live:y,z;");
+  await render(createElement(Issues, { status: null }));
+  await shows("idle:;");
 });

@@ -1,0 +1,69 @@
+/** Lists in the normalised caches of other clients, kept up to date by the events of a typed subscription. */
+
+import { applied, type Entity, type ListEvent } from "./entity-list.js";
+
+/** The cache of Apollo Client, and the one that urql's Graphcache hands to its updaters. */
+export interface UpdatableCache<Options> {
+  updateQuery(options: Options, update: (data: never) => unknown): unknown;
+}
+
+export interface ListPlace {
+  /** The response name of the list in the query. */
+  readonly field: string;
+  /** The event is a further chunk of a snapshot. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * Applies an event to the list of a query in the cache of Apollo Client or Graphcache. `options`: the query and its variables. What
+ * changed in an entity is merged by the cache itself, by `__typename` and `id`.
+ */
+export function updateList<Options>(cache: UpdatableCache<Options>, options: Options, event: ListEvent<Entity>, { field, ...chunk }: ListPlace): void {
+  cache.updateQuery(options, (data: Record<string, unknown> | null) => {
+    return { ...data, [field]: applied((data?.[field] ?? []) as readonly Entity[], event, chunk) };
+  });
+}
+
+/** As much of Relay's stores and records as is used here. */
+export interface RelayRecord {
+  getDataID(): string;
+  getValue(name: string): unknown;
+  getLinkedRecord(name: string, args?: never): RelayRecord | null | undefined;
+  getLinkedRecords(name: string, args?: never): readonly (RelayRecord | null | undefined)[] | null | undefined;
+  setLinkedRecords(records: never, name: string, args?: never): unknown;
+}
+
+export interface RelayStore {
+  getRoot(): RelayRecord;
+  getRootField(name: string): RelayRecord | null | undefined;
+}
+
+export interface RecordPlace {
+  /** The field of the query that has the list, as the schema names it, and its arguments. */
+  readonly field: string;
+  readonly args?: Record<string, unknown>;
+  /** The subscription's field. */
+  readonly live: string;
+  /** The event is a further chunk of a snapshot. */
+  readonly isFirst?: boolean;
+}
+
+/** Applies the event of a subscription to the list of a query in Relay's store: an `updater` of `requestSubscription`. */
+export function updateRecords(store: RelayStore, { field, args, live, ...chunk }: RecordPlace): void {
+  const event = store.getRootField(live);
+  if (!event) return;
+  const records = (of: RelayRecord, name: string, given?: Record<string, unknown>) =>
+    (of.getLinkedRecords(name, given as never) ?? []).flatMap((record) => (record ? { id: record.getDataID(), record } : []));
+  const list = applied(
+    records(store.getRoot(), field, args),
+    {
+      kind: event.getValue("kind") as ListEvent<Entity>["kind"],
+      added: records(event, "added"),
+      changed: records(event, "changed"),
+      removed: event.getValue("removed") as string[] | null,
+      order: event.getValue("order") as string[] | null,
+    },
+    chunk,
+  );
+  store.getRoot().setLinkedRecords(list.map(({ record }) => record) as never, field, args as never);
+}

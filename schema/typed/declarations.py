@@ -86,7 +86,9 @@ def model_of(
     enums = _with_members(reading, enums)
     types = _with_fields(reading, chosen, enums)
     _warn_of_places(reading, types.values())
-    return _numbered(Model(0, types, {each.name: each for each in enums.values()}, tuple(reading.warnings)), before)
+    hidden = frozenset(each.ident for each in attributes if each.id in reading.declared.hidden)
+    by_name = {each.name: each for each in enums.values()}
+    return _numbered(Model(0, types, by_name, tuple(reading.warnings), hidden), before)
 
 
 def _numbered(model: Model, before: Model | None) -> Model:
@@ -95,7 +97,8 @@ def _numbered(model: Model, before: Model | None) -> Model:
         known = before.types
         types = {name: known[name] if known.get(name) == each else each for name, each in model.types.items()}
         model = replace(model, types=types)
-    content = repr((list(model.types.values()), list(model.enums.values()), model.warnings))
+    shown = (list(model.types.values()), list(model.enums.values()), model.warnings)
+    content = repr((*shown, sorted(each.name for each in model.hidden)))
     # Below 2^53, as JSON's numbers are.
     version = int.from_bytes(hashlib.blake2b(content.encode(), digest_size=6).digest())
     return replace(model, version=version)

@@ -42,7 +42,7 @@ def resolved(
 
 def check_created(
     created: Collection[str],
-    operations: Iterable[Operation],
+    operations: Sequence[Operation],
     ids: Mapping[Tempid, int],
     new: Interval,
     state: DatabaseState,
@@ -53,13 +53,19 @@ def check_created(
     if not taken:
         return
     e = ids[Tempid(taken[0])]
-    adds = [each for each in operations if isinstance(each, ops.Add) and each.e == taken[0]]
-    first = next((add for add in adds if add.a.kind.unique == "identity"), adds[0])
-    what = "what it says of unique attributes"
-    if first.a.kind.unique is not None and not isinstance(first.v, Tempid) and not first.a.is_ref:
-        what = f"{first.a.ident} {write(state.codes.decode(first.v))}"
-    whose = f"entity {e}, which is there already" if e not in owners else f"{owners[e]}, which is created, too"
-    raise RefusedTransaction(Code.UNIQUE_CONFLICT, f"{what} belongs to {whose}", first.path)
+    other = owners.get(e)
+    whose = f"entity {e}, which is there already" if other is None else f"{other}, which is created, too"
+    adds = [each for each in operations if isinstance(each, ops.Add)]
+    others = {(add.a.id, add.v) for add in adds if add.e == other}
+    own = [add for add in adds if add.e == taken[0]]
+    what, path = "what is unique of it", own[0].path
+    for add in own:
+        if add.a.kind.unique != "identity" or add.a.is_ref or isinstance(add.v, Tempid):
+            continue
+        if (add.a.id, add.v) in others or (other is None and state.holder(add.a.id, add.v) == e):
+            what, path = f"{add.a.ident} {write(state.codes.decode(add.v))}", add.path
+            break
+    raise RefusedTransaction(Code.UNIQUE_CONFLICT, f"{what} belongs to {whose}", path)
 
 
 def _only_a_value(tempid: Tempid, state: DatabaseState) -> str:

@@ -97,8 +97,8 @@ def _numbered(model: Model, before: Model | None) -> Model:
         known = before.types
         types = {name: known[name] if known.get(name) == each else each for name, each in model.types.items()}
         model = replace(model, types=types)
-    shown = (list(model.types.values()), list(model.enums.values()), model.warnings)
-    content = repr((*shown, sorted(each.name for each in model.hidden)))
+    hidden = sorted(map(str, model.hidden))
+    content = repr((list(model.types.values()), list(model.enums.values()), model.warnings, hidden))
     # Below 2^53, as JSON's numbers are.
     version = int.from_bytes(hashlib.blake2b(content.encode(), digest_size=6).digest())
     return replace(model, version=version)

@@ -65,7 +65,7 @@ class Declarations:
         self.implied: list[Add] = []
         # Those built in later that this transaction is the first to use.
         self.built_in: list[int] = []
-        # Attributes of cardinality many that had no type before this transaction used them.
+        # Attributes that had no type before this transaction used them.
         self._typed_by_use: set[int] = set()
         # Attributes that a form gives a set: undeclared ones get cardinality many.
         self._given_sets: set[Keyword] = set()
@@ -194,8 +194,6 @@ class Declarations:
             return attribute
         if attribute is None:
             self.check_may_declare(key, path)
-        elif attribute.is_many:
-            self._typed_by_use.add(attribute.id)
         if value_type not in VALUE_TYPES:
             wanted = "declare it with a :db/valueType first"
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
@@ -204,7 +202,11 @@ class Declarations:
     def takes_several(self, attribute: Attribute) -> bool:
         """Whether a vector or set given to it is several values whatever is in it (dialect 27): its cardinality is
         many, and it had no type before this transaction."""
-        return attribute.is_many and (attribute.kind.value_type is None or attribute.id in self._typed_by_use)
+        return attribute.is_many and (attribute.kind.value_type is None or self.is_typed_by_use(attribute))
+
+    def is_typed_by_use(self, attribute: Attribute) -> bool:
+        """Whether it had no type before this transaction used it."""
+        return attribute.id in self._typed_by_use
 
     def is_given_sets(self, key: Any) -> bool:
         """Whether the transaction gives an attribute of this name a set: its first use then declares it as many."""
@@ -244,11 +246,10 @@ class Declarations:
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             many = self.is_given_sets(key)
             known = Attribute(id_, key, ident_code, shared(AttributeKind(cardinality="many")) if many else PLAIN)
-            if many:
-                self._typed_by_use.add(id_)
             cardinality = bootstrap.MANY if many else bootstrap.ONE
             self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))
             self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), cardinality, path))
+        self._typed_by_use.add(known.id)
         type_id = bootstrap.TYPE_IDS[value_type]
         self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
         attribute = self._attributes[key] = replace(known, kind=shared(replace(known.kind, value_type=value_type)))

@@ -11,7 +11,8 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.writer import writer
-from tests.typed.trackers import Tracker, tracker
+from tests.typed.mutating import mutate, mutation
+from tests.typed.tracker import Tracker, tracker_texts
 
 ISSUE = UUID("00000000-0000-4000-8000-000000000101")
 ADA = {"email": "ada@example.org"}
@@ -24,13 +25,13 @@ def key(number: int) -> UUID:
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Tracker]:
     """For tests that change nothing, or only what they made."""
-    with tracker() as made:
+    with Tracker.opened(*tracker_texts()) as made:
         yield made
 
 
 @pytest.fixture
 def own() -> Iterator[Tracker]:
-    with tracker() as made:
+    with Tracker.opened(*tracker_texts()) as made:
         yield made
 
 
@@ -38,7 +39,7 @@ def refusal(tracker: Tracker, root: Any, kind: str, **arguments: Any) -> tuple[C
     """The refusal of a mutation, which changes nothing."""
     before = tracker.database.snapshot().t
     with pytest.raises(AdalogError) as refused:
-        tracker.mutate(root, kind, **arguments)
+        mutate(tracker, root, kind, **arguments)
     assert tracker.database.snapshot().t == before
     return refused.value.code, refused.value.message
 
@@ -53,7 +54,8 @@ def holds(tracker: Tracker, e: int, attribute: str) -> list[Any]:
 
 def test_creates_nest_three_deep_in_one_transaction(own: Tracker) -> None:
     author = {"create": {"key": key(3), "name": "Eve", "nickname": ["e", "v"]}}
-    report = own.mutate(
+    report = mutate(
+        own,
         "create",
         "Project",
         input={
@@ -77,7 +79,7 @@ def test_creates_nest_three_deep_in_one_transaction(own: Tracker) -> None:
 
 def test_created_entities_may_refer_to_each_other(own: Tracker) -> None:
     blocked = {"create": [{"key": key(2), "blockedBy": {"connect": [{"key": key(1)}, {"key": key(2)}]}}]}
-    ids = own.mutate("create", "Issue", input={"key": key(1), "blockedBy": blocked}).tempids
+    ids = mutate(own, "create", "Issue", input={"key": key(1), "blockedBy": blocked}).tempids
     first, second = ids.values()
     assert holds(own, first, "issue/blocked-by") == [second]
     assert holds(own, second, "issue/blocked-by") == [first, second]
@@ -85,7 +87,7 @@ def test_created_entities_may_refer_to_each_other(own: Tracker) -> None:
 
 def test_an_upsert_that_creates_may_be_connected_within_itself(own: Tracker) -> None:
     for t in (3, 4):
-        report = own.mutate("upsert", "Issue", input={"key": key(1), "blockedBy": {"connect": [{"key": key(1)}]}})
+        report = mutate(own, "upsert", "Issue", input={"key": key(1), "blockedBy": {"connect": [{"key": key(1)}]}})
         assert report.t == t
         assert len(report.datoms) == (3 if t == 3 else 1)
 
@@ -182,7 +184,7 @@ def test_a_refused_part_refuses_the_whole(shared: Tracker) -> None:
 def test_null_removes_and_what_is_absent_stays(own: Tracker) -> None:
     e = own.database.snapshot().entid((Keyword("issue/id"), ISSUE))
     assert e is not None
-    own.mutate("update", "Issue", by={"id": str(e)}, set={"title": None, "assignee": None, "labels": None})
+    mutate(own, "update", "Issue", by={"id": str(e)}, set={"title": None, "assignee": None, "labels": None})
     assert [holds(own, e, f"issue/{each}") for each in ("title", "assignee", "labels")] == [[], [], []]
     assert holds(own, e, "issue/points") == [5]
 
@@ -196,7 +198,7 @@ def test_set_connect_disconnect_and_create_together(own: Tracker) -> None:
         "disconnect": [{"name": "docs"}],
         "create": [{"name": "new", "color": ":red"}],
     }
-    report = own.mutate("update", "Issue", by={"number": 1}, set={"labels": labels, "comments": {"set": []}})
+    report = mutate(own, "update", "Issue", by={"number": 1}, set={"labels": labels, "comments": {"set": []}})
     named = [holds(own, each, "label/name") for each in holds(own, e, "issue/labels")]
     assert sorted(named) == [["bug"], ["idea"], ["new"]]
     assert [d.added for d in report.datoms if d.a == Keyword("comment/issue")] == [False] * 3
@@ -235,9 +237,9 @@ def test_a_bulk_change_is_refused_unless_it_reaches_as_many_as_expected(own: Tra
     code, message = refusal(own, "update_many", "Issue", where=where, set={"points": 6}, expected=3)
     assert code is Code.TX_INVALID
     assert message.startswith("where selects 2 issues, not 3 as expected")
-    report = own.mutate("update_many", "Issue", where=where, set={"points": 6}, expected=2)
+    report = mutate(own, "update_many", "Issue", where=where, set={"points": 6}, expected=2)
     assert [d.v for d in report.datoms[1:]] == [5, 6, 5, 6]
-    assert own.mutate("delete_many", "Issue", where=where, expected=0).datoms[1:] == []
+    assert mutate(own, "delete_many", "Issue", where=where, expected=0).datoms[1:] == []
 
 
 def test_each_entity_of_a_bulk_change_gets_what_is_created_for_it(own: Tracker) -> None:
@@ -247,20 +249,20 @@ def test_each_entity_of_a_bulk_change_gets_what_is_created_for_it(own: Tracker) 
     code, _ = refusal(own, "update_many", "Issue", where=where, set=set_, expected=2)
     assert code is Code.UNIQUE_CONFLICT
     del set_["comments"]["create"][0]["key"]
-    report = own.mutate("update_many", "Issue", where=where, set=set_, expected=2)
+    report = mutate(own, "update_many", "Issue", where=where, set=set_, expected=2)
     assert len(report.tempids) == 4
     assert len(set(report.tempids.values())) == 4
 
 
 def test_a_slow_filter_does_not_hold_other_transactions(own: Tracker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_BRIEF", 0.0)
-    report = own.mutate("update_many", "Issue", where={"points": {"eq": 5}}, set={"points": 6}, expected=2)
+    report = mutate(own, "update_many", "Issue", where={"points": {"eq": 5}}, set={"points": 6}, expected=2)
     assert len(report.datoms) == 5
 
 
 def test_an_idempotency_key_is_for_one_input(own: Tracker) -> None:
-    first = own.mutate("create", "Label", input={"name": "x"}, idempotencyKey="k")
-    again = own.mutate("create", "Label", input={"name": "x"}, idempotencyKey="k")
+    first = mutate(own, "create", "Label", input={"name": "x"}, idempotencyKey="k")
+    again = mutate(own, "create", "Label", input={"name": "x"}, idempotencyKey="k")
     assert (again.t, again.tempids) == (first.t, first.tempids)
     for root, kind, arguments in (
         ("create", "Label", {"input": {"name": "y"}}),
@@ -274,13 +276,13 @@ def test_an_idempotency_key_is_for_one_input(own: Tracker) -> None:
 
 def test_a_repeated_bulk_change_is_applied_once(own: Tracker) -> None:
     arguments: dict[str, Any] = {"where": {"points": {"eq": 5}}, "set": {"points": 6}, "expected": 2}
-    first = own.mutate("update_many", "Issue", **arguments, idempotencyKey="k")
-    assert own.mutate("update_many", "Issue", **arguments, idempotencyKey="k").t == first.t
+    first = mutate(own, "update_many", "Issue", **arguments, idempotencyKey="k")
+    assert mutate(own, "update_many", "Issue", **arguments, idempotencyKey="k").t == first.t
     assert refusal(own, "update_many", "Issue", **arguments)[0] is Code.TX_INVALID
 
 
 def test_optimistic_locking(own: Tracker) -> None:
-    own.mutate("update", "Issue", by={"key": ISSUE}, set={"title": "mine"}, expectedBasisT=2)
+    mutate(own, "update", "Issue", by={"key": ISSUE}, set={"title": "mine"}, expectedBasisT=2)
     code, _ = refusal(own, "update", "Issue", by={"key": ISSUE}, set={"title": "his"}, expectedBasisT=2)
     assert code is Code.BASIS_CONFLICT
 
@@ -288,10 +290,10 @@ def test_optimistic_locking(own: Tracker) -> None:
 def test_mutations_of_one_group_see_each_other(own: Tracker) -> None:
     """What is submitted together is resolved against states that are not durable yet."""
     futures = [
-        own.database.submit(own.mutation("upsert", "Label", input={"name": "x", "color": f":c{number}"}))
+        own.database.submit(mutation(own, "upsert", "Label", input={"name": "x", "color": f":c{number}"}))
         for number in range(20)
     ]
-    futures.append(own.database.submit(own.mutation("create", "Label", input={"name": "x"})))
+    futures.append(own.database.submit(mutation(own, "create", "Label", input={"name": "x"})))
     reports = [each.result() for each in futures[:-1]]
     assert len({report.datoms[1].e for report in reports}) == 1
     assert futures[-1].exception().code is Code.UNIQUE_CONFLICT  # type: ignore[union-attr]

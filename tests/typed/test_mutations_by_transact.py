@@ -14,7 +14,8 @@ from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.datom import TxReport
-from tests.typed.trackers import tracker
+from tests.typed.mutating import mutate
+from tests.typed.tracker import Tracker, tracker_texts
 
 UNIQUE = {
     each: Keyword(each)
@@ -271,11 +272,11 @@ def _outcome(apply: Callable[..., TxReport], *given: Any, **named: Any) -> TxRep
 @pytest.mark.parametrize("seed", range(2))
 def test_a_typed_mutation_does_what_transact_does(seed: int) -> None:
     inputs, refused = Inputs(seed), 0
-    with tracker() as typed, tracker() as plain:
+    with Tracker.opened(*tracker_texts()) as typed, Tracker.opened(*tracker_texts()) as plain:
         twin = Twin(plain.database)
         for _ in range(120):
             root, given = inputs.mutation()
-            made = _outcome(typed.mutate, root, "Issue", **given)
+            made = _outcome(mutate, typed, root, "Issue", **given)
             wanted = _outcome(twin.apply, root, given)
             if isinstance(made, Code) or isinstance(wanted, Code):
                 # Of several mistakes either may be told first.

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.schema.typed.filters import FilterCompiler, Parameters, anchored
-from adalog.schema.typed.input_forms import Entity, InputForms
 from adalog.schema.typed.model import Model, TypeModel
+from adalog.schema.typed.mutating.input_forms import Entity, InputForms
 from adalog.schema.typed.roots import RootKind
 from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import DatabaseState
@@ -22,7 +22,7 @@ _FORM: Final = 30
 _ENTITY: Final = "?e"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TypedMutation:
     """One root field with its arguments. entities: by the transaction, those that it was about: the ids of entities
     that were there, or tempids."""

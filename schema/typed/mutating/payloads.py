@@ -14,7 +14,7 @@ from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.limits import exceeded
 from adalog.schema.typed.model import Model
-from adalog.schema.typed.mutations import TypedMutation
+from adalog.schema.typed.mutating.mutations import TypedMutation
 from adalog.schema.typed.names import payload_field
 from adalog.schema.typed.reads import compiled, read
 from adalog.schema.typed.roots import TypedRoot

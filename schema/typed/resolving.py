@@ -6,7 +6,7 @@ from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context
 from adalog.schema.typed.model import Model
 from adalog.schema.typed.mutating.payloads import mutated
-from adalog.schema.typed.reads import read
+from adalog.schema.typed.reading.reads import read
 from adalog.schema.typed.roots import MUTATIONS, TypedRoot
 from adalog.schema.typed.selection import Selected
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from adalog.datalog.errors import quoted
 from adalog.datalog.values import Keyword
-from adalog.schema.typed.filters import entity_id
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
 from adalog.schema.typed.mutating.input_values import InputValues, refused
+from adalog.schema.typed.reading.filters import entity_id
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.resolve import Transaction
 from adalog.store.values.attribute import Attribute

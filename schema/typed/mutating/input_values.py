@@ -6,8 +6,8 @@ from typing import Any
 
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.datalog.values import Keyword
-from adalog.schema.typed.filters import entity_id
 from adalog.schema.typed.model import FieldModel, Model
+from adalog.schema.typed.reading.filters import entity_id
 from adalog.schema.writing.encoding import TagError, decode
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.scalars import WRITTEN, from_json

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
-from adalog.schema.typed.filters import FilterCompiler, Parameters, anchored
 from adalog.schema.typed.model import Model, TypeModel
 from adalog.schema.typed.mutating.input_forms import Entity, InputForms
+from adalog.schema.typed.reading.filters import FilterCompiler, Parameters, anchored
 from adalog.schema.typed.roots import RootKind
 from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import DatabaseState

@@ -16,7 +16,7 @@ from adalog.schema.request.limits import exceeded
 from adalog.schema.typed.model import Model
 from adalog.schema.typed.mutating.mutations import TypedMutation
 from adalog.schema.typed.names import payload_field
-from adalog.schema.typed.reads import compiled, read
+from adalog.schema.typed.reading.reads import compiled, read
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 from adalog.schema.writing.columnar import FieldShape

@@ -104,8 +104,10 @@ def _parse(
         own,
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
-    given_values = parse_args(_forms(sections, "args"))
-    where = [*given_values, *(clauses.clause(each) for each in _forms(sections, "where"))]
+    written_args = parse_args(_forms(sections, "args"))
+    if written_args is not None:
+        inputs = (*inputs, written_args[0])
+    where = [clauses.clause(each) for each in _forms(sections, "where")]
     apart = tuple(each for name, each in reader.apart.items() if name not in {known.name for known in with_})
     having, early, find = read_having(_forms(sections, "having"), reader, find, (*with_, *apart))
     order_by, find = _order_by(sections, find, reader, (*with_, *apart))
@@ -128,6 +130,7 @@ def _parse(
         timeout_ms=_number(sections, "timeout"),
         rules=rule_set.rules,
         having=having,
+        args=() if written_args is None else (written_args[1],),
         text=text,
     )
     _check_bound(query, where, reader)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
@@ -96,7 +96,7 @@ class Questions:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
         query = self._queries.get((request.query, False))
-        if query is None or len(request.args) == len(query.inputs):
+        if query is None or len(request.args) + len(query.args) == len(query.inputs):
             return False
         if any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
@@ -113,9 +113,11 @@ class Questions:
             cancel.expect(_CHARACTER_COST * len(request.query) + cost)
             now = request.snapshot or snapshot
             query = self._parsed(request.query, cancel, given=False)
-            if len(request.args) == len(query.inputs):
+            if len(request.args) + len(query.args) == len(query.inputs):
                 with_default = self._parsed(request.query, cancel, given=True)
                 query = with_default if gives_default(with_default, request.args) else query
+            if query.args:
+                request = replace(request, args=(*request.args, *query.args))
             pairs = matched(query, request.args)
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
@@ -116,9 +116,7 @@ class Questions:
             if len(request.args) + len(query.args) == len(query.inputs):
                 with_default = self._parsed(request.query, cancel, given=True)
                 query = with_default if gives_default(with_default, request.args) else query
-            if query.args:
-                request = replace(request, args=(*request.args, *query.args))
-            pairs = matched(query, request.args)
+            pairs = matched(query, (*request.args, *query.args))
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
             made = settled(outline, pairs, now, cancel.check)

@@ -33,6 +33,18 @@ def no_inner(form: Form) -> Inner:
     raise invalid(form, "a query within the query is a clause of its own")
 
 
+def inner_query(form: Form, parse: ParseInner) -> Inner:
+    """The query of a form within a query. Raises QUERY_INVALID for what only the outer one can have."""
+    inner = parse(form)
+    if inner.query.timeout_ms is not None:
+        raise invalid(form, "a query within a query has no :timeout of its own; give it to the outer one")
+    for element in inner.query.find.elements:
+        if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
+            message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
+            raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
+    return inner
+
+
 Argument = Callable[[Form], ast.Term | ast.Source]
 
 
@@ -44,13 +56,7 @@ def nested_call(
     head, *rest = call.items
     if not rest:
         raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
-    inner = parse(rest[0])
-    if inner.query.timeout_ms is not None:
-        raise invalid(rest[0], "a query within a query has no :timeout of its own; give it to the outer one")
-    for element in inner.query.find.elements:
-        if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
-            message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
-            raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
+    inner = inner_query(rest[0], parse)
     given: Sequence[Form] = rest[1:]
     written = inner.written or (ast.SourceInput("$"),) * bool(given)
     if len(given) + 1 == len(written) and not any(map(is_source, given[:1])):

@@ -25,7 +25,7 @@ from adalog.datalog.parsing.columns import (
     skipping_nil,
     with_columns,
 )
-from adalog.datalog.parsing.find import check_pulls, parse_find
+from adalog.datalog.parsing.find import parse_find, with_pulls
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
 from adalog.datalog.parsing.inputs import GIVEN, parse_args, parse_inputs, written_inputs
@@ -79,7 +79,6 @@ def _parse(
     named = frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput))))
     places = ClauseParser(named, default=own, own=own)
     reader = ColumnReader(CallParser(places.source, places.term, default=own), _single(written))
-    find = parse_find(sections["find"].forms, _keys(sections), reader)
     logs = log_variables(_forms(sections, "where"))
     inputs = parse_inputs(_forms(sections, "in"), logs, given=own == GIVEN)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
@@ -88,14 +87,19 @@ def _parse(
     complete = not given or given_rules is not None
     # The rules themselves are out of reach of a query within one of them: it would never end.
     of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
-    rule_set = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
+    rule_set = read_rules(found, sources, lambda form: parse_inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
     names = None if rule_set.arity is None else frozenset(rule_set.arity)
+
+    def inner(form: Form) -> Inner:
+        return parse_inner(form, found if complete else None, refusal, names)
+
+    find = parse_find(sections["find"].forms, _keys(sections), reader, inner)
     using = ("where", "find", "in", "with", "having", "order-by")
     shown_forms = (each for name in using for each in _forms(sections, name))
     clauses = ClauseParser(
         sources,
-        lambda form: _inner(form, found if complete else None, refusal, names),
+        inner,
         rule_set.arity,
         outer_rules,
         taken_names(tuple(shown_forms), rule_set.arity or {}),
@@ -135,11 +139,12 @@ def _parse(
         text=text,
     )
     _check_bound(query, where, reader)
-    check_pulls(query.find, query.inputs)
-    return query
+    return replace(query, find=with_pulls(query.find, query.inputs))
 
 
-def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[str] | None = frozenset()) -> Inner:
+def parse_inner(
+    form: Form, rules: list[Form] | None, refusal: str, names: frozenset[str] | None = frozenset()
+) -> Inner:
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
     gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)

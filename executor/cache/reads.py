@@ -7,7 +7,7 @@ of a query are not known, it counts as reading everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 from weakref import WeakKeyDictionary
 
@@ -16,7 +16,9 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
+from adalog.executor.pull.queries import bindings_taken, patterns_in
 from adalog.planner.model.lookups import LOOKUPS, WITH_DEFAULT
+from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
@@ -53,10 +55,15 @@ def reads_of(query: ast.Query) -> QueryReads:
     """What a query reads, without its own pulls, which have keys of their own."""
     collected = _Collector()
     collected.query(query, {})
-    for reads in collected.found.values():
-        # Constants may name entities of any of the databases.
-        reads.named |= collected.constants
-    return QueryReads(collected.found, collected.chance)
+    chance = any(reads_of_pull(pattern, source).chance for source, pattern in patterns_in(query))
+    return replace(collected.reads(), chance=collected.chance or chance)
+
+
+def reads_of_pull(pattern: PullPattern, source: str) -> QueryReads:
+    """What a pull from a source reads; of others its queries may read something, too."""
+    collected = _Collector()
+    collected.pull(pattern, source, {})
+    return collected.reads()
 
 
 def lookups_in(value: Any) -> Iterator[Keyword]:
@@ -74,6 +81,33 @@ class _Collector:
     found: dict[str, Reads] = field(default_factory=dict)
     constants: set[AttributeName] = field(default_factory=set)
     chance: bool = False
+
+    def reads(self) -> QueryReads:
+        for reads in self.found.values():
+            # Constants may name entities of any of the databases.
+            reads.named |= self.constants
+        return QueryReads(self.found, self.chance)
+
+    def pull(self, pattern: PullPattern, source: str, names: Mapping[str, str]) -> None:
+        """`source`: what is pulled from. `names`: what the sources of the query around are called outside."""
+        self.of(source).pulls.append(pattern)
+        for asked in pattern.all_queries():
+            inner = query_in(asked)
+            named = [each.name for each in inner.inputs if isinstance(each, ast.SourceInput)]
+            theirs = {name: source if name == "$" else names.get(name, name) for name in named}
+            self.inner(inner, theirs)
+            if bindings_taken(inner):
+                # An argument may be a lookup ref.
+                for database in theirs.values():
+                    self.of(database).unique = True
+
+    def inner(self, query: ast.Query, names: Mapping[str, str]) -> None:
+        """A query within another, with what it pulls."""
+        self.query(query, names)
+        for name, pattern in patterns_in(query):
+            source = names.get(name, name)
+            self.pull(pattern, source, names)
+            self.of(source).unique = True
 
     def query(self, query: ast.Query, names: Mapping[str, str]) -> None:
         """`names`: what the query's sources are called outside."""
@@ -222,16 +256,11 @@ class _Query:
                 names[each.name] = self.name(argument.name, source)
             elif isinstance(argument, ast.Var):
                 variables.add(argument.name)
-        self.to.query(inner, names)
+        self.to.inner(inner, names)
         if variables - {name for name, _ in entities}:
             # A row may hold lookup refs for them.
             for database in names.values():
                 self.to.of(database).unique = True
-        for element in inner.find.elements:
-            if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
-                reads = self.to.of(names.get(element.source.name, source))
-                reads.pulls.append(element.pattern)
-                reads.unique = True
 
 
 def _visible(entities: _Entities, listed: Iterable[ast.Var]) -> _Entities:

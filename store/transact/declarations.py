@@ -63,6 +63,8 @@ class Declarations:
         # Tempids of entities with an ident: their ids are chosen first, as values are read by their attributes.
         self.ids: dict[Tempid, int] = {}
         self.implied: list[Add] = []
+        # Those built in later that this transaction is the first to use.
+        self.built_in: list[int] = []
         # Attributes that had no type before this transaction used them.
         self._typed_by_use: set[int] = set()
         # Attributes that a form gives a set: undeclared ones get cardinality many.
@@ -161,8 +163,20 @@ class Declarations:
     def find(self, key: Any) -> Attribute | None:
         """The attribute of an ident or an entity id, where one is declared."""
         if isinstance(key, Keyword):
-            return self._attributes.get(key) or self._state.schema.get(key)
+            return self._attributes.get(key) or self._state.schema.get(key) or self._built_in_later(key)
         return self._state.schema.get(key) if type(key) is int else None
+
+    def _built_in_later(self, key: Keyword) -> Attribute | None:
+        """The attribute that was built in later, which its first use declares. In a database of an earlier version
+        another entity may have its ident."""
+        id_ = bootstrap.DECLARED_BY_USE.get(key)
+        if id_ is None or (self._idents.get(key) or self._state.ident_holder(key)) is not None:
+            return None
+        self.built_in.append(id_)
+        attribute = Attribute(id_, key, self._state.codes.intern(key), shared(bootstrap.LATER_ATTRIBUTES[id_]))
+        self._attributes[key] = attribute
+        self._idents[key] = id_
+        return attribute
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
         known = self._state.schema.by_ident

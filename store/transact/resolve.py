@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
@@ -28,7 +29,7 @@ from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, R
 from adalog.store.transact.partitions import with_own_tempids
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
-from adalog.store.transact.tempids import resolved
+from adalog.store.transact.tempids import check_created, resolved
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Resolved
@@ -41,10 +42,15 @@ _CHECK_EVERY: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """Transaction data as given: its forms, and the text they were read from where there was one."""
+    """Transaction data as given: its forms, and the text they were read from where there was one.
+
+    created: tempids that have to be new entities, each one of its own. places: what each form was made of, for
+    messages, where a `TransactionFunction` made them."""
 
     forms: Sequence[Any]
     text: str | None = None
+    created: Collection[str] = ()
+    places: Sequence[str] = ()
 
     @staticmethod
     def of(data: str | Sequence[Any], limits: edn.Limits = edn.DEFAULT) -> Transaction:
@@ -82,7 +88,35 @@ class Transaction:
         message = refused.message
         if PRODUCED in refused.path:
             message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
+        if self.places and refused.path:
+            message = f"{self.places[refused.path[0]]}: {message}"
         return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
+
+
+class TransactionFunction(Protocol):
+    """Transaction data that depends on the state to which it is applied."""
+
+    def transaction(self, state: DatabaseState, evaluation: Evaluation) -> Transaction:
+        """Its forms for this state. Called on the writer's thread, where transactions are rehearsed, and once more
+        where others were quicker. Raises AdalogError to refuse."""
+
+    def digest(self) -> str:
+        """As `digest_of`, of what it was made of."""
+
+    def __len__(self) -> int:
+        """About how many characters it would be as text."""
+
+
+TransactionData = str | Sequence[Any] | TransactionFunction
+
+
+def transaction_of(
+    data: TransactionData, state: DatabaseState, evaluation: Evaluation, limits: edn.Limits
+) -> Transaction:
+    """Transaction data for one state. Raises what `Transaction.of` raises, and what a function refuses."""
+    if isinstance(data, str | Sequence):
+        return Transaction.of(data, limits)
+    return data.transaction(state, evaluation)
 
 
 def _written(path: Path) -> Path:
@@ -90,8 +124,10 @@ def _written(path: Path) -> Path:
     return path[: path.index(PRODUCED)] if PRODUCED in path else path
 
 
-def digest_of(data: str | Sequence[Any]) -> str:
+def digest_of(data: TransactionData) -> str:
     """A short name of transaction data: other data, another name. Empty for what no transaction can hold."""
+    if not isinstance(data, str | Sequence):
+        return data.digest()
     try:
         content = data.encode() if isinstance(data, str) else pack(_as_edn(data))
     except (TypeError, ValueError, OverflowError, AdalogError):
@@ -124,7 +160,7 @@ def resolve(
     forms = transaction.forms
     try:
         plain = None
-        if not types:
+        if not types and not transaction.created:
             plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
         if plain is None:
             return _resolved_at_length(transaction, state, evaluation, policy, now, principal, types)
@@ -152,6 +188,7 @@ def _resolved_at_length(
     operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
     composites = Composites.of(declarations.composites(), declarations.attributes(), state)
     own, new = resolved(operations, state, composites)
+    check_created(transaction.created, operations, own, new, state)
     ids = {**declarations.ids, **own}
     collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)
@@ -160,7 +197,8 @@ def _resolved_at_length(
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     _check_unsigned(effects, paths, state)
-    effects, instant = _with_instant(_signed(_typed(effects, state, types), state, principal), paths, state, now)
+    effects = [*_declared(declarations.built_in, state), *_typed(effects, state, types)]
+    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -185,6 +223,11 @@ def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseStat
         if effect.a == bootstrap.IDENT and state.codes.decode(effect.v) in bootstrap.LATER_TYPES:
             message = f"{state.codes.decode(effect.v)} is built in, and the ident of a type"
             raise invalid(message, paths((effect.a, effect.e, effect.v)))
+        if effect.a == bootstrap.IDENT and effect.added and effect.e not in bootstrap.LATER:
+            ident = state.codes.decode(effect.v)
+            if ident in bootstrap.DECLARED_BY_USE:
+                message = f"{ident} is built in, and declared by its first use; leave its declaration out"
+                raise invalid(message, paths((effect.a, effect.e, effect.v)))
 
 
 def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) -> list[Effect]:
@@ -194,11 +237,17 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
     intern = state.codes.intern
     declared: list[Effect] = []
     if state.ident_holder(bootstrap.PRINCIPAL_IDENT) is None:
-        declared = [Effect(e, a, intern(v), True) for e, a, v in bootstrap.principal_datoms()]
+        declared = _declared([bootstrap.PRINCIPAL], state)
     elif state.schema.get(bootstrap.PRINCIPAL) is None:
         # In a database of an earlier version another entity may have the ident.
         return effects
     return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
+
+
+def _declared(attributes: Iterable[int], state: DatabaseState) -> list[Effect]:
+    """What declares attributes that were built in later."""
+    rows = chain.from_iterable(map(bootstrap.later_datoms, attributes))
+    return [Effect(e, a, state.codes.intern(v), True) for e, a, v in rows]
 
 
 def _typed(effects: list[Effect], state: DatabaseState, types: Collection[Keyword]) -> list[Effect]:

@@ -22,6 +22,7 @@ QUERIES: Final[list[tuple[str, list[Any]]]] = [
     ("[:find (count *) . :where [?e :n ?n] (optional [?e :to ?f])]", []),
     ("[:find ?n :where [?e :n ?n] :args [{?e :who}]]", []),
     ("[:find (pull ?e [:n :later {:part [*]}]) :where [?e :n]]", []),
+    ("[:find (pull ?e [:n (q :v [:find [?v ...] :in $ ?x :where [?x :later ?v]])]) :where [?e :n]]", []),
     ("[:find (count ?e) . :where [?e :later]]", []),
     ("[:find ?x :in $ ?e :where [?e :n ?x]]", [[":name", "x"]]),
     ("[:find ?e :in $ ?w :where (or [?e :r ?w] [?e :link ?w])]", [":who"]),

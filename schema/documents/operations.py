@@ -50,6 +50,9 @@ from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up, missed
+from adalog.schema.typed.resolving import resolve
+from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
+from adalog.schema.typed.selection import selected
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
@@ -118,8 +121,23 @@ class PreparingExecutor(Executor[Any]):
     def execute_fields(self, *given: Any, **named: Any) -> Any:
         return owned(super().execute_fields(*given, **named))
 
-    def execute_field(self, *given: Any, **named: Any) -> Any:
-        return owned(super().execute_field(*given, **named))
+    def execute_field(
+        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
+    ) -> Any:
+        field = parent_type.fields.get(field_details_list[0].node.name.value)
+        if field is not None and TYPED_ROOT in field.extensions:
+            return owned(self._typed(parent_type, field, field_details_list, path))
+        return owned(super().execute_field(parent_type, source, field_details_list, path, position_context))
+
+    async def _typed(self, parent_type: GraphQLObjectType, field: GraphQLField, details: Any, path: Any) -> Any:
+        """A field of the typed surface: one read for all that is selected below it."""
+        try:
+            chosen = selected(self, parent_type, details)
+            model = self.schema.extensions[TYPED_MODEL]
+            return await resolve(self.context_value, model, field.extensions[TYPED_ROOT], chosen)
+        except Exception as raw_error:  # noqa: BLE001 (as graphql-core does with what a resolver raises)
+            self.handle_field_error(raw_error, field.type, details, path)
+            return None
 
     def complete_awaitable_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, result: Any, *more: Any

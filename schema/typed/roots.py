@@ -16,6 +16,9 @@ RootKind = Literal[
 TYPED_ROOT: Final = "adalog.typed"
 """The key of a field's extensions under which its `TypedRoot` stands."""
 
+TYPED_MODEL: Final = "adalog.model"
+"""The key of a GraphQLSchema's extensions under which the `Model` stands that it was made from."""
+
 
 @dataclass(frozen=True, slots=True)
 class TypedRoot:

@@ -13,7 +13,7 @@ from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.graphql_types import fixed_names, list_of, schema_of
 from adalog.schema.typed.model import Model
 from adalog.schema.typed.root_fields import fields_of, roots_of
-from adalog.schema.typed.roots import TypedRoot
+from adalog.schema.typed.roots import TYPED_MODEL, TypedRoot
 from adalog.schema.typed.type_table import TypeTable
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -57,7 +57,9 @@ class SurfaceFactory:
         roots, warnings = roots_of(model, fixed)
         model = replace(model, warnings=(*model.warnings, *warnings))
         makers = {name: partial(self._fields, name, own, model) for name, own in roots.items()}
-        return Surface(schema_of(self._base, model, makers), model, t)
+        schema = schema_of(self._base, model, makers)
+        schema.extensions = {**schema.extensions, TYPED_MODEL: model}
+        return Surface(schema, model, t)
 
     @staticmethod
     def _fields(

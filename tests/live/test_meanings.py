@@ -19,6 +19,7 @@ QUERIES: Final[list[tuple[str, list[Any]]]] = [
     ("[:find ?e :where [?e :n] [(missing? $ ?e :later)]]", []),
     ("[:find ?e ?v :where (p ?e ?v) :rules [[(p ?e ?v) [?e :later ?v]] [(p ?e ?v) [?e :to ?f] (p ?f ?v)]]]", []),
     ("[:find (pull ?e [:n :later {:part [*]}]) :where [?e :n]]", []),
+    ("[:find (pull ?e [:n (q :v [:find [?v ...] :in $ ?x :where [?x :later ?v]])]) :where [?e :n]]", []),
     ("[:find (count ?e) . :where [?e :later]]", []),
     ("[:find ?x :in $ ?e :where [?e :n ?x]]", [[":name", "x"]]),
     ("[:find ?e :in $ ?w :where (or [?e :r ?w] [?e :link ?w])]", [":who"]),

@@ -32,6 +32,7 @@ from bench import (
     storage,
     ticks,
     ties,
+    typed,
     workers,
 )
 from bench.arena import compete
@@ -71,6 +72,8 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "backup": backup.backup,
     "live": live.live,
     "ticks": ticks.ticks,
+    "typed": typed.pages,
+    "typed-live": typed.live,
 }
 
 # Too long to be among all of them.

@@ -24,6 +24,10 @@ UNCACHED: Final = {"ADALOG_SPARK": "off", "ADALOG_CACHE_BYTES": "0"}
 _ADALOG: Final = ("-c", "from adalog.gateway.cli import main; main()", "serve")
 
 
+class RetryableError(RuntimeError):
+    """The same request may be answered later, of a server that is starting, for one."""
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
@@ -75,6 +79,8 @@ def first_answer(process: subprocess.Popen[bytes], port: int, body: str) -> Any:
             return ask(port, body)
         except (ConnectionError, HTTPException):
             time.sleep(0.01)
+        except RetryableError:
+            time.sleep(0.05)
     raise RuntimeError(f"no answer within {_START_LIMIT_SECONDS:.0f} s")
 
 
@@ -108,7 +114,8 @@ def answered(connection: HTTPConnection, body: str) -> Any:
     """One request over a kept connection; its data. Raises RuntimeError on errors."""
     answer = json.loads(said(connection, body))
     if "errors" in answer:
-        raise RuntimeError(f"refused: {answer['errors']}")
+        retryable = all(error["extensions"].get("retryable") for error in answer["errors"])
+        raise (RetryableError if retryable else RuntimeError)(f"refused: {answer['errors']}")
     return answer["data"]
 
 

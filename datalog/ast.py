@@ -105,7 +105,6 @@ class Or:
     """Branches with the same free variables; each branch is the list of clauses that must all hold."""
 
     branches: tuple[And, ...]
-    source: Source | None = None
     position: Position | None = position_field()
 
 
@@ -116,7 +115,6 @@ class OrJoin:
     required: tuple[Var, ...]
     variables: tuple[Var, ...]
     branches: tuple[And, ...]
-    source: Source | None = None
     position: Position | None = position_field()
 
 
@@ -130,14 +128,13 @@ class Optional(OrJoin):
         clauses: tuple[Clause, ...],
         shared: tuple[Var, ...],
         own: tuple[Var, ...],
-        source: Source | None,
         position: Position | None,
     ) -> Optional:
         nil = (Const(None, identity(None)),)
         nils = (Function("ground", nil, ScalarBinding(each), keeps_nil=True, position=position) for each in own)
         none = NotJoin(shared, clauses, position=position)
         branches = (And(clauses, position=position), And((none, *nils), position=position))
-        return Optional(shared, own, branches, source, position=position)
+        return Optional(shared, own, branches, position=position)
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
@@ -148,7 +145,6 @@ class Optional(OrJoin):
 @dataclass(frozen=True, slots=True)
 class Not:
     clauses: tuple[Clause, ...]
-    source: Source | None = None
     position: Position | None = position_field()
 
 
@@ -158,7 +154,6 @@ class NotJoin:
 
     variables: tuple[Var, ...]
     clauses: tuple[Clause, ...]
-    source: Source | None = None
     position: Position | None = position_field()
 
 

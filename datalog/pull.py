@@ -6,8 +6,9 @@ the executor asks the snapshot that it pulls from.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Protocol
 
 from adalog.datalog.errors import Position
 from adalog.datalog.terms import Const
@@ -50,10 +51,36 @@ class PullAttribute:
     position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+class QueryInPattern(Protocol):
+    """What a pattern knows of a query in it: a `datalog.ast.Query`."""
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullQuery:
+    """`(q "comments" [:find … :in $ ?issue …])`: what a query finds for the entity that the map shows, under `key`.
+    The first variable of its `:in` is that entity, the others are variables of the `:in` of the query around it."""
+
+    key: Const
+    query: QueryInPattern
+    position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
 @dataclass(frozen=True, slots=True)
 class PullPattern:
-    """`[* :person/name {:person/friend [:person/name]}]`"""
+    """`[* :person/name {:person/friend [:person/name]} (q "friends" [:find (count ?x) . …])]`"""
 
     wildcard: bool
     attributes: tuple[PullAttribute, ...]
+    queries: tuple[PullQuery, ...] = ()
     position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def all_queries(self) -> Iterator[PullQuery]:
+        """Those of patterns within, too, but not what these queries pull."""
+        yield from self.queries
+        for each in self.attributes:
+            if isinstance(each.sub, PullPattern):
+                yield from each.sub.all_queries()

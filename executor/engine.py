@@ -7,14 +7,14 @@ process lends it. It knows neither of turns nor of answers that were given befor
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from adalog.datalog import tracing
-from adalog.datalog.ast import FindAggregate, FindPull, Query
+from adalog.datalog.ast import Binding, FindAggregate, FindPull, Var
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
-from adalog.datalog.parsing.pull import read_pull
+from adalog.datalog.parsing.pull_text import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
 from adalog.executor.answer.duplicates import dropped
@@ -24,17 +24,22 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.bind import Sources, nested_call
 from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
+from adalog.executor.join.batch import Column
 from adalog.executor.prediction import EstimatedWork, Prediction
-from adalog.executor.pull.find import FindPulls
+from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
-from adalog.executor.question.inputs import bind_inputs, limited
+from adalog.executor.pull.queries import EntityQuery, PullQueries, by_pattern
+from adalog.executor.question.inputs import bind_inputs, code_given, limited, sizes_of
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
+from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Engine as Place
-from adalog.planner.model.plan import Plan
+from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
@@ -95,15 +100,19 @@ class QueryEngine:
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
         with self.memory.lent(cancel):
-            return self._pulls(question, question.query).column(result, place, cancel)
+            return self._pulls(question, self._plan(question, cancel), cancel).column(result, place, cancel)
 
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
     ) -> tuple[list[EdnMap | None], int, PullPattern]:
         """(a map for each entity, or None if it has nothing of the pattern; the values; the pattern)."""
         with self.memory.lent(cancel):
-            puller = Puller(snapshot, cancel, strict=self.means.strict)
             parsed = read_pull(pattern)
+            databases = {"$": snapshot}
+            queries = self.compiler.compile_queries(parsed, "$", databases, {}, Options(), cancel)
+            call = self._calling((databases, {}), Scratch(snapshot.codes, take=cancel.budget.take), cancel)
+            answers = PullQueries(by_pattern(queries), _no_argument, call).of("$")
+            puller = Puller(snapshot, cancel, strict=self.means.strict, queries=answers)
             return *puller.pull_named(parsed, entities), parsed
 
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
@@ -163,12 +172,51 @@ class QueryEngine:
         result, ran = self._joined(question, cancel)
         query = ran.plan.query
         if any(isinstance(element, FindPull) for element in query.find.elements):
-            result.pulled = self._pulls(question, query).columns(result, cancel)
+            result.pulled = self._pulls(question, ran.plan, cancel).columns(result, cancel)
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return result, ran
 
-    def _pulls(self, question: Question, query: Query) -> FindPulls:
-        return FindPulls(query, question.args, question.databases, question.request.shown, self.means.strict)
+    def _pulls(self, question: Question, plan: Plan, cancel: Cancel) -> FindPulls:
+        query, args, databases = question.query, question.args, question.databases
+        queries = list(plan.pulled)
+        for element in query.find.elements:
+            if isinstance(element, FindPull) and isinstance(element.pattern, Var):
+                pattern = pattern_of(element, query, args)
+                lists = {name: size for name, size in sizes_of(query, args).items() if name in question.relations}
+                options, source = question.request.options, element.source.name
+                queries += self.compiler.compile_queries(pattern, source, databases, lists, options, cancel)
+        return FindPulls(
+            query,
+            args,
+            databases,
+            question.request.shown,
+            self.means.strict,
+            self._pull_queries(question, plan, queries, cancel),
+        )
+
+    def _pull_queries(
+        self, question: Question, plan: Plan, queries: Sequence[PulledQuery], cancel: Cancel
+    ) -> PullQueries | None:
+        if not queries:
+            return None
+        values = Scratch(question.snapshot.codes, take=cancel.budget.take)
+        read = {outer for each in queries for outer in each.subquery.reads}
+        relations: dict[str, list[Column]] = {}
+        if not read.isdisjoint(question.relations):
+            relations = bind_inputs(plan, question.args, question.snapshot, values, cancel.check).relations
+        call = self._calling((question.databases, relations), values, cancel)
+
+        def given(binding: Binding) -> int:
+            return code_given(question.query, question.args, binding, values)
+
+        return PullQueries(by_pattern(queries), given, call)
+
+    def _calling(
+        self, sources: Sources, values: Scratch, cancel: Cancel
+    ) -> Callable[[Subquery, tuple[int, ...]], EntityQuery]:
+        """What calls queries in pull patterns."""
+        run = QueryRun(values, cancel, self.means.strict)
+        return lambda query, codes: nested_call(query, ("entity", *codes), sources, run, None, derived)
 
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
         """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order. On
@@ -264,6 +312,10 @@ class QueryEngine:
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit"
             )
         return result
+
+
+def _no_argument(binding: Binding) -> NoReturn:
+    raise AssertionError(f"the parser refuses {binding} where no query is around a pattern")
 
 
 def _work(request: QueryRequest, plan: Plan) -> EstimatedWork:

@@ -127,6 +127,7 @@ def order(simplified: SimplifiedQuery, context: PlanningContext) -> Plan:
         checked.sharing,
         program,
         fallen,
+        tree.pulled,
     )
 
 

@@ -231,7 +231,7 @@ def solve(clauses: Sequence[ast.Clause], rows: list[Row], outer: set[str], sourc
 
 
 def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, Any]) -> Iterable[Row]:
-    if getattr(clause, "source", None) and not isinstance(clause, ast.Pattern):
+    if isinstance(clause, Derived):
         sources = sources | {"$": sources[clause.source.name]}
     match clause:
         case ast.Pattern():

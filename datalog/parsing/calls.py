@@ -38,11 +38,13 @@ _OF_PATTERNS = {
 
 @dataclass(frozen=True)
 class CallParser:
-    """`source` and `term` read arguments that are no calls. `logs`: the variables that are sources."""
+    """`source` and `term` read arguments that are no calls. `logs`: the variables that are sources.
+    `default`: the source of calls that name none."""
 
     source: Callable[[Form], ast.Source]
     term: Callable[[Form], ast.Term]
     logs: frozenset[str] = frozenset()
+    default: str = "$"
 
     def call(self, form: Form) -> ast.Expression:
         """A call with the calls within it."""
@@ -67,6 +69,8 @@ class CallParser:
             raise unknown(form, f"({name} …) takes {_arity(known.min_args, most)}, not {count}{_usage(name)}")
         if name == "cond" and count % 2:
             raise invalid(given[-1], f"(cond …) takes pairs of a condition and a value{_usage(name)}")
+        if needs_database and count == len(args) and self.default != "$":
+            args = (ast.Source(self.default), *args)
         return ast.Expression(name, args, position=form.position)
 
     def _argument(self, form: Form, name: str, *, needs_database: bool) -> ast.Argument:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Final
@@ -47,7 +47,8 @@ class ClauseParser:
     """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
     are not known. `inner` reads a query within the query. `outer_rules`: those of the query around this one, which
     it cannot call; None while they are not known. `taken`: the names of rules that are variables here.
-    `logs`: the variables that are sources."""
+    `logs`: the variables that are sources. `default`: the source of clauses that name none.
+    `own`: what `$` is called."""
 
     sources: frozenset[str]
     inner: ParseInner = no_inner
@@ -55,6 +56,8 @@ class ClauseParser:
     outer_rules: frozenset[str] | None = frozenset()
     taken: frozenset[str] = frozenset()
     logs: frozenset[str] = frozenset()
+    default: str = "$"
+    own: str = "$"
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -87,7 +90,8 @@ class ClauseParser:
         if form.value.name not in self.sources:
             hint = nearest(form.value.name, self.sources)
             raise unknown(form, f"no source {form.value.name} is in :in{hint}; add it there")
-        return ast.Source(form.value.name, position=form.position)
+        name = self.own if form.value.name == "$" else form.value.name
+        return ast.Source(name, position=form.position)
 
     def _called(self, form: Form) -> str | None:
         """The name of the rule that a vector calls, `[parent ?a ?b]`; None for a data pattern."""
@@ -112,7 +116,7 @@ class ClauseParser:
             written, name = " ".join(map(shown, form.items)), shown(head)
             both = f"[{written}] may be a call of the rule {name} and a data pattern"
             raise invalid(form, f"{both}: write ({written}) for the call, or [?{written}] for the pattern")
-        return self._rule_call(form, head, rest, None)
+        return self._rule_call(form, head, rest)
 
     def _any_of(self, form: Form) -> ast.Clause:
         """A data pattern, or several for a set in the place of an entity or a value, as XTDB has it."""
@@ -130,7 +134,7 @@ class ClauseParser:
     def _pattern(self, form: Form, items: tuple[Form, ...] = ()) -> ast.Pattern:
         """`items`: other ones than the form's."""
         items = items or form.items
-        source = ast.Source("$")
+        source = ast.Source(self.default)
         if is_source(items[0]):
             source = self.source(items[0])
             items = items[1:]
@@ -196,7 +200,7 @@ class ClauseParser:
             raise invalid(call, f"({name} …) of clauses is a clause itself: leave out the brackets around it")
         if name in (self.rules or ()) and name not in BUILTINS:
             raise unknown(head, f"{name} is a rule, which is called without square brackets: {shown(call)}")
-        read = CallParser(self.source, self.term, self.logs).call(call)
+        read = CallParser(self.source, self.term, self.logs, self.default).call(call)
         if read.name == "missing?" and not rest and (path := _backwards(read.args)) is not None:
             return ast.Not((path,), position=form.position)
         if not rest:
@@ -204,7 +208,7 @@ class ClauseParser:
         return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
 
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
-        query, args = nested_call(call, self.inner, self.source, self.term)
+        query, args = nested_call(call, self.inner, self.source, self.term, self.default)
         if rest:
             binding = parse_binding(rest[0], "a binding")
             check_binding(query, binding, rest[0])
@@ -219,34 +223,36 @@ class ClauseParser:
 
     def _compound(self, form: Form) -> ast.Clause:
         items = form.items
-        source = None
         if is_source(items[0]):
-            source = self.source(items[0])
-            items = items[1:]
+            return replace(self, default=self.source(items[0]).name)._compound_of(form, items[1:])
+        return self._compound_of(form, items)
+
+    def _compound_of(self, form: Form, items: Sequence[Form]) -> ast.Clause:
+        """`items`: those of the form after its source."""
         if not items or not is_symbol(items[0]):
             known = "(or …), (not …), (and …), (optional …)"
             raise invalid(form, f"a clause in parentheses is {known}, not {shown(form)}")
         name, rest = items[0].value.name, items[1:]
         if name not in CONNECTIVES and not self._is_optional(items):
-            return self._rule_call(form, items[0], rest, source)
+            return self._rule_call(form, items[0], rest)
         if not rest:
             raise invalid(form, f"({name}) is empty; it needs at least one clause")
         match name:
             case "and":
                 return ast.And(tuple(map(self.clause, rest)), position=form.position)
             case "or":
-                return self._or(form, rest, source)
+                return self._or(form, rest)
             case "optional":
                 clauses = tuple(map(self.clause, rest))
                 names = names_in(clauses, inside_not=True).items()
                 variables = tuple(ast.Var(name, position=at) for name, at in names)
-                return ast.Optional((), variables, (ast.And(clauses),), source, position=form.position)
+                return ast.Optional((), variables, (ast.And(clauses),), position=form.position)
             case "not":
-                return ast.Not(tuple(map(self.clause, rest)), source, position=form.position)
+                return ast.Not(tuple(map(self.clause, rest)), position=form.position)
             case "or-join":
-                return self._or_join(form, rest, source)
+                return self._or_join(form, rest)
             case _:
-                return self._not_join(form, rest, source)
+                return self._not_join(form, rest)
 
     def _is_optional(self, items: Sequence[Form]) -> bool:
         """Whether a form is `(optional clause …)`. A rule of that name wins; where rules are not known yet, clauses
@@ -256,14 +262,14 @@ class ClauseParser:
             return False
         return name.value.name not in self.rules if self.rules is not None else all(map(_is_clause, rest))
 
-    def _rule_call(self, form: Form, head: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.RuleCall:
+    def _rule_call(self, form: Form, head: Form, rest: Sequence[Form]) -> ast.RuleCall:
         name = head.value.name
         if self.rules is not None and name not in self.rules:
             raise self._no_rule(form, head)
         if self.rules is not None and len(rest) != self.rules[name]:
             raise unknown(form, f"the rule {name} takes {arguments(self.rules[name])}, not {len(rest)}")
         args = tuple(self.term(each, 0) for each in rest)
-        return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
+        return ast.RuleCall(name, args, ast.Source(self.default), position=form.position)
 
     def _no_rule(self, form: Form, head: Form) -> AdalogError:
         """The refusal of a call of a rule that is not there."""
@@ -293,7 +299,7 @@ class ClauseParser:
         clause = self.clause(form)
         return clause if isinstance(clause, ast.And) else ast.And((clause,), position=form.position)
 
-    def _or(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.Or:
+    def _or(self, form: Form, rest: Sequence[Form]) -> ast.Or:
         branches = tuple(self._branch(each) for each in rest)
         # The variables of a not are free only where a data pattern shares them: the others are its own.
         binding = names_in(branches).keys()
@@ -307,9 +313,9 @@ class ClauseParser:
                 are = f"{', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not in all"
                 hint = "or-join says which variables to share"
                 raise invalid(place, f"every branch of an or uses the same variables, but {are}; {hint}")
-        return ast.Or(branches, source, position=form.position)
+        return ast.Or(branches, position=form.position)
 
-    def _or_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.OrJoin:
+    def _or_join(self, form: Form, rest: Sequence[Form]) -> ast.OrJoin:
         head, *branches = rest
         if head.kind != "vector":
             raise invalid(head, f"or-join begins with its variables: (or-join [?x] …), not {shown(head)}")
@@ -325,9 +331,9 @@ class ClauseParser:
             raise invalid(form, "or-join needs at least one branch")
         parsed = tuple(self._branch(each) for each in branches)
         self._check_listed((*required, *variables), parsed, "or-join")
-        return ast.OrJoin(required, variables, parsed, source, position=form.position)
+        return ast.OrJoin(required, variables, parsed, position=form.position)
 
-    def _not_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.NotJoin:
+    def _not_join(self, form: Form, rest: Sequence[Form]) -> ast.NotJoin:
         head, *clauses = rest
         if head.kind != "vector" or not head.items:
             raise invalid(head, f"not-join begins with its variables: (not-join [?x] …), not {shown(head)}")
@@ -336,7 +342,7 @@ class ClauseParser:
         variables = tuple(self._variable(item) for item in head.items)
         parsed = tuple(map(self.clause, clauses))
         self._check_listed(variables, parsed, "not-join")
-        return ast.NotJoin(variables, parsed, source, position=form.position)
+        return ast.NotJoin(variables, parsed, position=form.position)
 
     @staticmethod
     def _check_listed(variables: Sequence[ast.Var], clauses: Sequence[ast.Clause], name: str) -> None:

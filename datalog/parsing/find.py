@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,14 +16,18 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.parsing.columns import ColumnReader, is_aggregated, is_known_call
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_source, is_symbol, is_variable, shown, variable
-from adalog.datalog.parsing.pull import parse_pull
+from adalog.datalog.parsing.nested import ParseInner
+from adalog.datalog.parsing.pull import parse_pull, with_inputs
 from adalog.datalog.values import Keyword, Symbol
 
 
-def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None, reader: ColumnReader) -> ast.Find:
+def parse_find(
+    forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None, reader: ColumnReader, inner: ParseInner
+) -> ast.Find:
     """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`.
 
-    In a map form `[?a ...]` may stand without further brackets. `forms` are one or more.
+    In a map form `[?a ...]` may stand without further brackets. `forms` are one or more. `inner` reads the queries
+    in pull patterns.
     """
     shape, elements = "relation", list(forms)
     if len(forms) == 1 and forms[0].kind == "vector":
@@ -47,7 +52,7 @@ def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None, r
         if _is("pull", form) and after.kind == "list":
             raise invalid(form, f"the name stands within the brackets: (pull {shown(after)[1:]}")
     columns: dict[str, ast.FindColumn] = {}
-    parsed = tuple(_element(form, reader, columns) for form in elements)
+    parsed = tuple(_element(form, reader, columns, inner) for form in elements)
     labels = {element.label for element in parsed}
     hidden = tuple(each for label, each in columns.items() if label not in labels)
     named = _parse_keys(keys, len(parsed), shape)
@@ -63,13 +68,15 @@ def _is(name: str, form: Form) -> bool:
     return is_symbol(form) and form.value.name == name
 
 
-def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]) -> ast.FindElement:
+def _element(
+    form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn], inner: ParseInner
+) -> ast.FindElement:
     if is_variable(form):
         return ast.FindVar(variable(form))
     if is_call(form):
         name = form.items[0].value.name
         if name == "pull":
-            return _pull(form)
+            return _pull(form, reader.calls.default, inner)
         # `(*)` is left of COUNT(*).
         is_star = name == "*" and len(form.items) == 1
         if name in FIND_AGGREGATES or is_star or name not in (BUILTINS.keys() | CONDITIONALS.keys()):
@@ -82,12 +89,13 @@ def _element(form: Form, reader: ColumnReader, hidden: dict[str, ast.FindColumn]
     raise invalid(form, f":find takes {wanted}, not {shown(form)}")
 
 
-def _pull(form: Form) -> ast.FindPull:
-    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`"""
+def _pull(form: Form, own: str, inner: ParseInner) -> ast.FindPull:
+    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`. `own`: what `$` is called."""
     _head, *rest = form.items
-    source = ast.Source()
+    source = ast.Source(own)
     if rest and is_source(rest[0]):
-        source = ast.Source(rest[0].value.name, position=rest[0].position)
+        name = own if _is("$", rest[0]) else rest[0].value.name
+        source = ast.Source(name, position=rest[0].position)
         rest = rest[1:]
     if len(rest) == 2 and _is("*", rest[1]):
         raise invalid(rest[1], f"a pull pattern is a vector: (pull {shown(rest[0])} [*])")
@@ -97,7 +105,7 @@ def _pull(form: Form) -> ast.FindPull:
         )
     if len(rest) != 2 or not is_variable(rest[0]):
         raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
-    pattern = variable(rest[1]) if is_variable(rest[1]) else parse_pull(rest[1])
+    pattern = variable(rest[1]) if is_variable(rest[1]) else parse_pull(rest[1], inner)
     return ast.FindPull(variable(rest[0]), source, pattern, write(form.value), position=form.position)
 
 
@@ -110,8 +118,8 @@ def _bound_by(entity: Form) -> str | None:
     return f"[(ground {shown(entity)}) ?e]" if type(entity.value) is int else None
 
 
-def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
-    """Refuses a pull whose source or pattern is not an input."""
+def with_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> ast.Find:
+    """The find spec with pulls whose queries take what is in `:in`. Refuses one whose source or pattern is not."""
     sources = {each.name for each in inputs if isinstance(each, ast.SourceInput)}
     given = {
         each.binding.target.name
@@ -120,7 +128,9 @@ def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
         and isinstance(each.binding, ast.ScalarBinding)
         and isinstance(each.binding.target, ast.Var)
     }
+    elements: list[ast.FindElement] = []
     for element in find.elements:
+        elements.append(element)
         if not isinstance(element, ast.FindPull):
             continue
         if element.source.name not in sources:
@@ -130,6 +140,9 @@ def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
             name = element.pattern.name
             hint = f"write one there, or name it by itself in :in, as in :in $ {name}{nearest(name, given)}"
             raise AdalogError(Code.QUERY_INVALID, f"{name} is no pattern: {hint}", element.pattern.position)
+        if not isinstance(element.pattern, ast.Var):
+            elements[-1] = replace(element, pattern=with_inputs(element.pattern, inputs))
+    return replace(find, elements=tuple(elements))
 
 
 def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str) -> tuple[Any, ...] | None:

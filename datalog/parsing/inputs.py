@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
@@ -35,10 +36,21 @@ def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple
     return tuple(inputs)
 
 
-def parse_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
-    """The inputs in order; the default source comes first, whether or not it was written."""
+GIVEN: Final = "$ (given)"
+"""What `$` is called where an argument is given for it: no symbol has a space in it."""
+
+
+def parse_inputs(
+    forms: Sequence[Form], logs: Set[str] = frozenset(), *, given: bool = False
+) -> tuple[ast.Input, ...]:
+    """The inputs in order; the default source comes first, whether or not it was written. `given`: an argument
+    comes for `$`, which is an input of its own then."""
     inputs = written_inputs(forms, logs)
     default = next((each for each in inputs if isinstance(each, ast.SourceInput) and each.name == "$"), None)
+    if given:
+        own = ast.SourceInput(GIVEN, position=None if default is None else default.position)
+        rest = (own, *inputs) if default is None else (own if each is default else each for each in inputs)
+        return (ast.SourceInput("$"), *rest)
     if default is None:
         return (ast.SourceInput("$"), *inputs)
     return (default, *(each for each in inputs if each is not default))

@@ -32,23 +32,30 @@ def no_inner(form: Form) -> Inner:
     raise invalid(form, "a query within the query is a clause of its own")
 
 
-Argument = Callable[[Form], ast.Term | ast.Source]
-
-
-def nested_call(
-    call: Form, parse: ParseInner, source: Callable[[Form], ast.Source], term: Argument
-) -> tuple[ast.Query, tuple[ast.Term | ast.Source, ...]]:
-    """The inner query of `(q query argument …)`, and its arguments in the order of `query.inputs` without `%`."""
-    head, *rest = call.items
-    if not rest:
-        raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
-    inner = parse(rest[0])
+def inner_query(form: Form, parse: ParseInner) -> Inner:
+    """The query of a form within a query. Raises QUERY_INVALID for what only the outer one can have."""
+    inner = parse(form)
     if inner.query.timeout_ms is not None:
-        raise invalid(rest[0], "a query within a query has no :timeout of its own; give it to the outer one")
+        raise invalid(form, "a query within a query has no :timeout of its own; give it to the outer one")
     for element in inner.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
             message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
             raise AdalogError(Code.QUERY_INVALID, message, element.pattern.position)
+    return inner
+
+
+Argument = Callable[[Form], ast.Term | ast.Source]
+
+
+def nested_call(
+    call: Form, parse: ParseInner, source: Callable[[Form], ast.Source], term: Argument, default: str
+) -> tuple[ast.Query, tuple[ast.Term | ast.Source, ...]]:
+    """The inner query of `(q query argument …)`, and its arguments in the order of `query.inputs` without `%`.
+    `default`: the source of one that names none."""
+    head, *rest = call.items
+    if not rest:
+        raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
+    inner = inner_query(rest[0], parse)
     given: Sequence[Form] = rest[1:]
     written = inner.written or (ast.SourceInput("$"),) * bool(given)
     if len(given) + 1 == len(written) and not any(map(is_source, given[:1])):
@@ -69,7 +76,7 @@ def nested_call(
             case ast.BindingInput():
                 found[each] = _value(each, unquoted(form), term)
     return inner.query, tuple(
-        found.get(each, ast.Source("$")) for each in inner.query.inputs if not isinstance(each, ast.RulesInput)
+        found.get(each, ast.Source(default)) for each in inner.query.inputs if not isinstance(each, ast.RulesInput)
     )
 
 
@@ -90,7 +97,7 @@ def input_name(each: ast.Input) -> str:
     """An input as it is written in `:in`."""
     match each:
         case ast.SourceInput():
-            return each.name
+            return each.name.partition(" ")[0]
         case ast.RulesInput():
             return "%"
         case ast.BindingInput(binding=ast.ScalarBinding(target=target)):

@@ -97,7 +97,7 @@ def _optional(clause: ast.Optional, known: frozenset[str], asked: frozenset[str]
     clauses, _ = _written_out(clause.clauses, known, asked, {})
     shared = _variables(name for name in names_in(clauses, inside_not=True).items() if name[0] in known)
     own = _variables(name for name in names_in(clauses).items() if name[0] in asked - known)
-    return ast.Optional.of(clauses, shared, own, clause.source, clause.position)
+    return ast.Optional.of(clauses, shared, own, clause.position)
 
 
 def _variables(names: Iterable[tuple[str, Position | None]]) -> tuple[ast.Var, ...]:

@@ -25,10 +25,10 @@ from adalog.datalog.parsing.columns import (
     skipping_nil,
     with_columns,
 )
-from adalog.datalog.parsing.find import check_pulls, parse_find
+from adalog.datalog.parsing.find import parse_find, with_pulls
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_call, is_symbol, is_variable, shown, unquoted, variable
-from adalog.datalog.parsing.inputs import parse_args, parse_inputs, written_inputs
+from adalog.datalog.parsing.inputs import GIVEN, parse_args, parse_inputs, written_inputs
 from adalog.datalog.parsing.nested import Inner
 from adalog.datalog.parsing.optionals import query_with_optionals
 from adalog.datalog.parsing.rules import read_rules, rule_forms
@@ -52,48 +52,60 @@ RULES = "the rules given for %"
 """The origin of places in a rule set that is an argument."""
 
 
-def parse_query(text: str, rules: str | None = None) -> ast.Query:
-    """The query of an EDN text, in map or list form. `rules`: the EDN text of the rule set given for `%`.
+def parse_query(text: str, rules: str | None = None, *, given: bool = False) -> ast.Query:
+    """The query of an EDN text, in map or list form. `rules`: the EDN text of the rule set given for `%`. `given`:
+    an argument comes for `$`.
 
     Without it the rules of a query with `%` stay unknown and its calls are not checked. Raises EDN_SYNTAX or
     QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
     """
-    given = None if rules is None else rule_forms([read_form(rules, origin=RULES)])
-    return _parse(unquoted(read_form(text)), given, text)
+    given_rules = None if rules is None else rule_forms([read_form(rules, origin=RULES)])
+    return _parse(unquoted(read_form(text)), given_rules, text, own=GIVEN if given else "$")
 
 
 def _parse(
-    form: Form, given_rules: list[Form] | None, text: str = "", outer_rules: frozenset[str] | None = frozenset()
+    form: Form,
+    given_rules: list[Form] | None,
+    text: str = "",
+    outer_rules: frozenset[str] | None = frozenset(),
+    own: str = "$",
 ) -> ast.Query:
     """`given_rules`: the rules given for `%`; None where they are unknown or none are asked for. `outer_rules`: the
-    names of those of the query around this one."""
+    names of those of the query around this one. `own`: what `$` is called."""
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
     written = written_inputs(_forms(sections, "in"))
-    places = ClauseParser(frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput)))))
-    reader = ColumnReader(CallParser(places.source, places.term), _single(written))
-    find = parse_find(sections["find"].forms, _keys(sections), reader)
+    named = frozenset(("$", *(each.name for each in written if isinstance(each, ast.SourceInput))))
+    places = ClauseParser(named, default=own, own=own)
+    reader = ColumnReader(CallParser(places.source, places.term, default=own), _single(written))
     logs = log_variables(_forms(sections, "where"))
-    inputs = parse_inputs(_forms(sections, "in"), logs)
+    inputs = parse_inputs(_forms(sections, "in"), logs, given=own == GIVEN)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
     complete = not given or given_rules is not None
     # The rules themselves are out of reach of a query within one of them: it would never end.
     of_rule = "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules"
-    rule_set = read_rules(found, sources, lambda form: _inner(form, None, of_rule), complete=complete)
+    rule_set = read_rules(found, sources, lambda form: parse_inner(form, None, of_rule), complete=complete)
     refusal = "" if given or found else "the outer query has no rules to give; add :rules to either"
     names = None if rule_set.arity is None else frozenset(rule_set.arity)
+
+    def inner(form: Form) -> Inner:
+        return parse_inner(form, found if complete else None, refusal, names)
+
+    find = parse_find(sections["find"].forms, _keys(sections), reader, inner)
     using = ("where", "find", "in", "with", "having", "order-by")
     shown_forms = (each for name in using for each in _forms(sections, name))
     clauses = ClauseParser(
         sources,
-        lambda form: _inner(form, found if complete else None, refusal, names),
+        inner,
         rule_set.arity,
         outer_rules,
         taken_names(tuple(shown_forms), rule_set.arity or {}),
         logs,
+        own,
+        own,
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
     given_values = parse_args(_forms(sections, "args"))
@@ -123,11 +135,12 @@ def _parse(
         text=text,
     )
     _check_bound(query, where, reader)
-    check_pulls(query.find, query.inputs)
-    return query
+    return replace(query, find=with_pulls(query.find, query.inputs))
 
 
-def _inner(form: Form, rules: list[Form] | None, refusal: str, names: frozenset[str] | None = frozenset()) -> Inner:
+def parse_inner(
+    form: Form, rules: list[Form] | None, refusal: str, names: frozenset[str] | None = frozenset()
+) -> Inner:
     """A query within a query that has these rules; None: it has rules that are not known yet. `refusal`: why it
     gets none, if it asks for them. `names`: of the rules, where they are known."""
     form = unquoted(form)

@@ -1,15 +1,20 @@
-"""Pull patterns, in all forms of Datomic's grammar, the older `(limit …)` and `(default …)` among them."""
+"""Pull patterns, in all forms of Datomic's grammar, the older `(limit …)` and `(default …)` among them, and the
+queries in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
-from adalog.datalog.edn import read_form
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
-from adalog.datalog.parsing.forms import Form, constant, invalid, is_symbol, shown, unquoted
-from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern, Recursion, Xform
+from adalog.datalog.names import targets
+from adalog.datalog.parsing.forms import Form, constant, invalid, is_call, is_symbol, shown, unquoted
+from adalog.datalog.parsing.nested import NAMES, ParseInner, inner_query, input_name
+from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern, PullQuery, QueryInPattern, Recursion, Xform
 from adalog.datalog.values import Keyword, is_long
 
 _OPTIONS = ("as", "limit", "default", "xform")
@@ -23,35 +28,118 @@ XFORMS = frozenset(
 """The built-ins that `:xform` can name: those that one argument is enough for."""
 
 
-def read_pull(text: str) -> PullPattern:
-    """The pattern of an EDN text. Raises EDN_SYNTAX or QUERY_INVALID with a position."""
-    return parse_pull(read_form(text))
-
-
-def parse_pull(form: Form) -> PullPattern:
-    """The pattern of a form. Raises QUERY_INVALID, at the form's place where it has one."""
+def parse_pull(form: Form, parse: ParseInner) -> PullPattern:
+    """The pattern of a form; `parse` reads its queries. Raises QUERY_INVALID, at the form's place if it has one."""
     form = unquoted(form)
     if form.kind != "vector":
         written = f"[{shown(form)}]" if isinstance(form.value, Keyword) else "[:person/name] or [*]"
         raise invalid(form, f"a pull pattern is a vector such as {written}, not {shown(form)}")
-    wildcard, attributes = False, list[PullAttribute]()
+    wildcard, attributes, queries = False, list[PullAttribute](), list[PullQuery]()
     for item in form.items:
         if _is_wildcard(item) or (item.kind == "vector" and len(item.items) == 1 and _is_wildcard(item.items[0])):
             wildcard = True
         elif item.kind == "map":
-            attributes += _nested(item)
+            attributes += _nested(item, parse)
+        elif is_call(item) and item.items[0].value.name in NAMES:
+            queries.append(_query(item, parse))
         else:
             attributes.append(_attribute(item))
-    if not wildcard and not attributes:
+    if not wildcard and not attributes and not queries:
         raise invalid(form, "a pull pattern needs an attribute or *, e.g. [*]")
-    return PullPattern(wildcard, tuple(attributes), position=form.position)
+    keys = [*(each.key.key for each in attributes), *(each.key.key for each in queries)]
+    for query in queries:
+        if keys.count(query.key.key) > 1:
+            message = f"{write(query.key.value)} is the key of something else in this pattern, too"
+            raise AdalogError(Code.QUERY_INVALID, message, query.key.position)
+    return PullPattern(wildcard, tuple(attributes), tuple(queries), position=form.position)
+
+
+_EXAMPLE = '(q "comments" [:find [?c ...] :in $ ?issue :where [?c :comment/issue ?issue]])'
+
+
+def _query(form: Form, parse: ParseInner) -> PullQuery:
+    """`(q "comments" [:find … :in $ ?issue …])`"""
+    if len(form.items) != 3:
+        raise invalid(form, f"({shown(form.items[0])} …) in a pull pattern takes a key and a query: {_EXAMPLE}")
+    _, key, query = form.items
+    if key.kind != "atom" or not isinstance(key.value, str | Keyword):
+        raise invalid(key, f"the key of a query in a pull pattern is a string or a keyword, not {shown(key)}")
+    inner = inner_query(query, parse)
+    entity = next((each for each in inner.written if isinstance(each, ast.BindingInput)), None)
+    if entity is None:
+        raise invalid(query, f"a query in a pull pattern takes the entity that the map shows: {_EXAMPLE}")
+    if not isinstance(entity.binding, ast.ScalarBinding) or not isinstance(entity.binding.target, ast.Var):
+        message = f"a query in a pull pattern takes the entity that the map shows first, not {input_name(entity)}"
+        raise AdalogError(Code.QUERY_INVALID, message, entity.position)
+    return PullQuery(constant(key), inner.query, position=form.position)
+
+
+def with_inputs(pattern: PullPattern, inputs: Sequence[ast.Input]) -> PullPattern:
+    """The pattern with the inputs of its queries as the query around it has them: `?x` stands for `[?x ...]`, too.
+    Raises QUERY_INVALID for what is not among these `inputs`."""
+    if not any(pattern.all_queries()):
+        return pattern
+    attributes = (
+        replace(each, sub=with_inputs(each.sub, inputs)) if isinstance(each.sub, PullPattern) else each
+        for each in pattern.attributes
+    )
+    queries = (replace(each, query=_with_inputs(each.query, inputs)) for each in pattern.queries)
+    return replace(pattern, attributes=tuple(attributes), queries=tuple(queries))
+
+
+def _with_inputs(query: QueryInPattern, around: Sequence[ast.Input]) -> ast.Query:
+    assert isinstance(query, ast.Query)
+    made: dict[ast.Input, None] = {}
+    takes_entity = False
+    for each in query.inputs:
+        if isinstance(each, ast.BindingInput) and takes_entity:
+            made[_same(each, around)] = None
+            continue
+        takes_entity = takes_entity or isinstance(each, ast.BindingInput)
+        if isinstance(each, ast.SourceInput) and each.name != "$" and each not in around:
+            known = " ".join(other.name for other in around if isinstance(other, ast.SourceInput))
+            message = f"{each.name} is no source of the query around; there are {known}"
+            raise AdalogError(Code.QUERY_INVALID, message, each.position)
+        made[each] = None
+    inputs = tuple(made)
+    if inputs == query.inputs:
+        return query
+    elements = (
+        replace(each, pattern=with_inputs(each.pattern, inputs))
+        if isinstance(each, ast.FindPull) and isinstance(each.pattern, PullPattern)
+        else each
+        for each in query.find.elements
+    )
+    return replace(query, inputs=inputs, find=replace(query.find, elements=tuple(elements)))
+
+
+def _same(each: ast.BindingInput, around: Sequence[ast.Input]) -> ast.Input:
+    """The input of the query around that a query in a pattern takes."""
+    if each in around:
+        return each
+    name = each.binding.target if isinstance(each.binding, ast.ScalarBinding) else None
+    bound = {
+        target.name: other
+        for other in around
+        if isinstance(other, ast.BindingInput)
+        for target in targets(other.binding)
+        if isinstance(target, ast.Var)
+    }
+    if isinstance(name, ast.Var) and name.name in bound:
+        return bound[name.name]
+    hint = nearest(name.name, bound) if isinstance(name, ast.Var) else ""
+    message = (
+        f"{input_name(each)} is not in the :in of the query around the pull pattern; after the entity come inputs "
+        f"of that{hint}"
+    )
+    raise AdalogError(Code.QUERY_INVALID, message, each.position)
 
 
 def _is_wildcard(form: Form) -> bool:
     return (is_symbol(form) and form.value.name == "*") or (type(form.value) is str and form.value == "*")
 
 
-def _nested(form: Form) -> list[PullAttribute]:
+def _nested(form: Form, parse: ParseInner) -> list[PullAttribute]:
     """`{:person/friend [:person/name], :person/parent 3, [:person/child :limit 2] ...}`"""
     if not form.items:
         raise invalid(form, "a map in a pull pattern nests one: {:person/friend [:person/name]}")
@@ -60,11 +148,11 @@ def _nested(form: Form) -> list[PullAttribute]:
         attribute = _attribute(key)
         if attribute.attribute == DB_ID:
             raise invalid(key, ":db/id refers to no other entity, so it takes no pattern; write it by itself")
-        made.append(replace(attribute, sub=_sub(value)))
+        made.append(replace(attribute, sub=_sub(value, parse)))
     return made
 
 
-def _sub(form: Form) -> PullPattern | Recursion:
+def _sub(form: Form, parse: ParseInner) -> PullPattern | Recursion:
     if form.kind == "atom":
         if is_long(form.value) and form.value > 0:
             return Recursion(form.value)
@@ -75,7 +163,7 @@ def _sub(form: Form) -> PullPattern | Recursion:
         raise invalid(
             form, f"after an attribute comes a pattern, a depth from 1 on, or ..., not {shown(form)}{hint}"
         )
-    return parse_pull(form)
+    return parse_pull(form, parse)
 
 
 def _attribute(form: Form) -> PullAttribute:

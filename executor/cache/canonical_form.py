@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog import ast
-from adalog.datalog.pull import PullAttribute, PullPattern
+from adalog.datalog.pull import PullAttribute, PullPattern, PullQuery
 from adalog.datalog.watched import look
 from adalog.executor.answer.columns import order_keys
+from adalog.executor.pull.queries import bindings_taken, patterns_in
+from adalog.planner.model.nested import query_in
 from adalog.store.files.packing import pack_as_written
 
 # A leaf is text; a variable is ("?", name); else (head, part …), parts in any order where the head begins with "*".
@@ -44,6 +46,7 @@ class _Former:
             ("find", find.shape, value(find.keys), *(self.shown(each, find) for each in find.elements)),
             ("*with", *(("?", each.name) for each in query.with_)),
             ("in", *map(self.input, query.inputs)),
+            ("pulled", *self.pulled(query)),
             ("*where", *(self.clause(each, {}) for each in query.where)),
             ("hidden", *map(self.element, find.hidden)),
             ("*having", *(self.grouped(each, find) for each in query.having)),
@@ -51,6 +54,12 @@ class _Former:
             ("limits", *map(self.row_number, (query.limit, query.offset))),
             ("*rules", *sorted(_canonical(_Former().rule(each)) for each in query.rules)),
         )
+
+    def pulled(self, query: ast.Query) -> Iterable[Part]:
+        """The inputs that queries in pull patterns take: they may be no clauses."""
+        for _, pattern in patterns_in(query):
+            for asked in pattern.all_queries():
+                yield from (self.binding(each, {}) for each in bindings_taken(query_in(asked)))
 
     def order(self, key: ast.OrderKey, find: ast.Find) -> Part:
         if key.by is not None:
@@ -142,34 +151,26 @@ class _Former:
             case ast.And():
                 return ("*and", *self.clauses(clause.clauses, scope))
             case ast.Or():
-                return (
-                    "or",
-                    _source(clause.source),
-                    ("*", *(self.clause(each, scope) for each in clause.branches)),
-                )
+                return ("or", ("*", *(self.clause(each, scope) for each in clause.branches)))
             case ast.Not():
-                return ("not", _source(clause.source), ("*", *self.clauses(clause.clauses, scope)))
+                return ("not", ("*", *self.clauses(clause.clauses, scope)))
             case ast.OrJoin():
                 listed = (*clause.required, *clause.variables)
                 outside = ("*", *(self.term(each, scope) for each in clause.variables))
                 required = ("*", *(self.term(each, scope) for each in clause.required))
                 branches = [self.clause(each, self.local(scope, listed)) for each in clause.branches]
-                return ("or-join", _source(clause.source), required, outside, ("*", *branches))
+                return ("or-join", required, outside, ("*", *branches))
             case ast.NotJoin():
                 outside = ("*", *(self.term(each, scope) for each in clause.variables))
                 body = self.clauses(clause.clauses, self.local(scope, clause.variables))
-                return ("not-join", _source(clause.source), outside, ("*", *body))
+                return ("not-join", outside, ("*", *body))
 
     def clauses(self, clauses: Iterable[ast.Clause], scope: Scope) -> list[Part]:
         return [self.clause(each, scope) for each in clauses]
 
     def within(self, query: ast.Query) -> str:
         """The form of a query within, its pulls as they are written: their maps are values there."""
-        pulls = [
-            (place, each.source.name, pattern_text(each.pattern))
-            for place, each in enumerate(query.find.elements)
-            if isinstance(each, ast.FindPull) and isinstance(each.pattern, PullPattern)
-        ]
+        pulls = [(source, pattern_text(pattern, query)) for source, pattern in patterns_in(query)]
         return f"[{form_of(query)} {pulls!r}]"
 
     def local(self, scope: Scope, listed: Iterable[ast.Var]) -> Scope:
@@ -194,26 +195,31 @@ def value(given: Any) -> str:
     return "c" + pack_as_written(given).hex()
 
 
-def pattern_text(pattern: PullPattern) -> str:
-    """A pull pattern as it is: attributes in their order, with all that is said of each."""
-    shown = ("*" if pattern.wildcard else "", *map(_attribute_text, pattern.attributes))
-    return f"[{' '.join(shown)}]"
+def pattern_text(pattern: PullPattern, around: ast.Query) -> str:
+    """A pull pattern as it is: attributes in order with all that is said of each, then its queries. `around`:
+    the query that it stands in, whose inputs these take by their places."""
+    attributes = (_attribute_text(each, around) for each in pattern.attributes)
+    queries = (_query_text(each, around) for each in pattern.queries)
+    return f"[{' '.join(('*' if pattern.wildcard else '', *attributes, *queries))}]"
 
 
-def _attribute_text(asked: PullAttribute) -> str:
+def _query_text(asked: PullQuery, around: ast.Query) -> str:
+    inner = query_in(asked)
+    bindings = [each.binding for each in around.inputs if isinstance(each, ast.BindingInput)]
+    taken = [bindings.index(each) for each in bindings_taken(inner)]
+    return f"(q {value(asked.key.value)} {_Former().within(inner)} {taken})"
+
+
+def _attribute_text(asked: PullAttribute, around: ast.Query) -> str:
     default = "" if asked.default is None else value(asked.default.value)
     xform = "" if asked.xform is None else asked.xform.name
-    sub = pattern_text(asked.sub) if isinstance(asked.sub, PullPattern) else repr(asked.sub)
+    sub = pattern_text(asked.sub, around) if isinstance(asked.sub, PullPattern) else repr(asked.sub)
     said = (asked.attribute.name, asked.reverse, value(asked.key.value), asked.limit, default, xform)
     return f"{said!r}{sub}"
 
 
 def _var(element: ast.FindColumn) -> Part:
     return ("?", element.var.name)
-
-
-def _source(source: ast.Source | None) -> str:
-    return "" if source is None else repr(source.name)
 
 
 # Labelling: colour refinement, then trying which of the variables that look alike comes first.

@@ -16,8 +16,8 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.cache.canonical_form import form_of, pattern_text
 from adalog.executor.cache.codec import KEY_BYTES, VERSION
-from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
-from adalog.executor.pull.find import pattern_of, window
+from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, reads_of_pull, token_of
+from adalog.executor.pull.find import given_patterns, pattern_of, window
 from adalog.executor.question.arguments import matched
 from adalog.executor.question.cost import VALUE_COST
 from adalog.executor.question.question import Question
@@ -96,7 +96,7 @@ class CacheKeys:
         if not all(_committed(each, now) for each in question.databases.values()):
             return None
         shape = self._shape(question.text, question.rules, question.query)
-        if shape.reads.chance:
+        if shape.reads.chance or chance_in_patterns(question):
             return None
         key = self._key(question, shape)
         return None if key is None else KeyedQuestion(question, key)
@@ -109,15 +109,8 @@ class CacheKeys:
         return shape
 
     def _key(self, question: Question, shape: _Shape) -> CacheKey | None:
-        given: list[bytes] = []
-        named: set[Keyword] = set()
-        databases = question.databases
         try:
-            for each, value in matched(question.query, question.args):
-                is_relation = isinstance(each, ast.SourceInput) and each.name not in databases
-                if is_relation or isinstance(each, ast.BindingInput):
-                    given.append(pack_as_written(value))
-                    named.update(lookups_in(value))
+            given, named = _given(question)
         except (TypeError, ValueError, OverflowError):
             return None  # not a value of the language: the engine raises the error
         begun = self._begun(question, shape, named)
@@ -158,9 +151,31 @@ class CacheKeys:
             entities = np.ascontiguousarray(codes).tobytes()
         else:
             entities = pack_as_written(result.column(place, start, stop))
-        token = token_of(source, Reads(pulls=[pattern], unique=not plain))
-        said = (plain, self.database.schema, token.text)
-        return CacheKey(_Digest("pull", pattern_text(pattern), repr(said), entities).name, token.newest)
+        reads = reads_of_pull(pattern, element.source.name).sources
+        reads[element.source.name].unique |= not plain
+        given, named = _given(question) if any(pattern.all_queries()) else ([], set[Keyword]())
+        databases = sorted((name, question.databases[name]) for name in reads if name in question.databases)
+        tokens = [token_of(each, reads[name], named) for name, each in databases]
+        said = (plain, self.database.schema, [token.text for token in tokens])
+        digest = _Digest("pull", pattern_text(pattern, question.query), repr(said), entities, *given)
+        return CacheKey(digest.name, max(token.newest for token in tokens))
+
+
+def _given(question: Question) -> tuple[list[bytes], set[Keyword]]:
+    """The arguments that are values, packed, and the attributes that they name. Raises for what is no value."""
+    given: list[bytes] = []
+    named: set[Keyword] = set()
+    for each, value in matched(question.query, question.args):
+        is_relation = isinstance(each, ast.SourceInput) and each.name not in question.databases
+        if is_relation or isinstance(each, ast.BindingInput):
+            given.append(pack_as_written(value))
+            named.update(lookups_in(value))
+    return given, named
+
+
+def chance_in_patterns(question: Question) -> bool:
+    """Whether a pattern that is an argument does not always show the same."""
+    return any(reads_of_pull(pattern, "$").chance for _, pattern, _ in given_patterns(question))
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:

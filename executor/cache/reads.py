@@ -7,7 +7,7 @@ of a query are not known, it counts as reading everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,8 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
+from adalog.executor.pull.queries import bindings_taken, patterns_in
+from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
@@ -54,10 +56,15 @@ def reads_of(query: ast.Query) -> QueryReads:
     """What a query reads, without its own pulls, which have keys of their own."""
     collected = _Collector()
     collected.query(query, {})
-    for reads in collected.found.values():
-        # Constants may name entities of any of the databases.
-        reads.named |= collected.constants
-    return QueryReads(collected.found, collected.chance)
+    chance = any(reads_of_pull(pattern, source).chance for source, pattern in patterns_in(query))
+    return replace(collected.reads(), chance=collected.chance or chance)
+
+
+def reads_of_pull(pattern: PullPattern, source: str) -> QueryReads:
+    """What a pull from a source reads; of others its queries may read something, too."""
+    collected = _Collector()
+    collected.pull(pattern, source, {})
+    return collected.reads()
 
 
 def lookups_in(value: Any) -> Iterator[Keyword]:
@@ -75,6 +82,33 @@ class _Collector:
     found: dict[str, Reads] = field(default_factory=dict)
     constants: set[AttributeName] = field(default_factory=set)
     chance: bool = False
+
+    def reads(self) -> QueryReads:
+        for reads in self.found.values():
+            # Constants may name entities of any of the databases.
+            reads.named |= self.constants
+        return QueryReads(self.found, self.chance)
+
+    def pull(self, pattern: PullPattern, source: str, names: Mapping[str, str]) -> None:
+        """`source`: what is pulled from. `names`: what the sources of the query around are called outside."""
+        self.of(source).pulls.append(pattern)
+        for asked in pattern.all_queries():
+            inner = query_in(asked)
+            named = [each.name for each in inner.inputs if isinstance(each, ast.SourceInput)]
+            theirs = {name: source if name == "$" else names.get(name, name) for name in named}
+            self.inner(inner, theirs)
+            if bindings_taken(inner):
+                # An argument may be a lookup ref.
+                for database in theirs.values():
+                    self.of(database).unique = True
+
+    def inner(self, query: ast.Query, names: Mapping[str, str]) -> None:
+        """A query within another, with what it pulls."""
+        self.query(query, names)
+        for name, pattern in patterns_in(query):
+            source = names.get(name, name)
+            self.pull(pattern, source, names)
+            self.of(source).unique = True
 
     def query(self, query: ast.Query, names: Mapping[str, str]) -> None:
         """`names`: what the query's sources are called outside."""
@@ -141,21 +175,18 @@ class _Query:
                 self.clauses(clause.clauses, source, entities)
             case ast.Or():
                 for branch in clause.branches:
-                    self.clauses(branch.clauses, self.inner(clause.source, source), entities)
+                    self.clauses(branch.clauses, source, entities)
             case ast.OrJoin():
                 kept = _visible(entities, (*clause.required, *clause.variables))
                 for branch in clause.branches:
-                    self.clauses(branch.clauses, self.inner(clause.source, source), kept)
+                    self.clauses(branch.clauses, source, kept)
             case ast.Not():
-                self.clauses(clause.clauses, self.inner(clause.source, source), entities)
+                self.clauses(clause.clauses, source, entities)
             case ast.NotJoin():
                 kept = _visible(entities, clause.variables)
-                self.clauses(clause.clauses, self.inner(clause.source, source), kept)
+                self.clauses(clause.clauses, source, kept)
             case _:
                 assert_never(clause)
-
-    def inner(self, given: ast.Source | None, source: str) -> str:
-        return source if given is None else self.name(given.name, source)
 
     def rule(self, rule: ast.Rule, source: str) -> None:
         for place in rule.head:
@@ -226,16 +257,11 @@ class _Query:
                 names[each.name] = self.name(argument.name, source)
             elif isinstance(argument, ast.Var):
                 variables.add(argument.name)
-        self.to.query(inner, names)
+        self.to.inner(inner, names)
         if variables - {name for name, _ in entities}:
             # A row may hold lookup refs for them.
             for database in names.values():
                 self.to.of(database).unique = True
-        for element in inner.find.elements:
-            if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
-                reads = self.to.of(names.get(element.source.name, source))
-                reads.pulls.append(element.pattern)
-                reads.unique = True
 
 
 def _visible(entities: _Entities, listed: Iterable[ast.Var]) -> _Entities:

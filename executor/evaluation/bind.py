@@ -20,7 +20,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
 from adalog.executor.expressions.binding import CallBinding
-from adalog.executor.expressions.calls import Call, Results
+from adalog.executor.expressions.calls import Argument, Call, Results
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.database_access import SnapshotAccess
@@ -283,16 +283,8 @@ class Binding:
         self, inner: logical.Subquery, args: Sequence[logical.Term | Source], position: Position | None
     ) -> NestedCall:
         self.lasting = False
-        databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
-        lists = ((name, self.relations.get(outer, DEAD)) for name, outer in inner.sources)
-        given = {name: list(held) for name, held in lists if isinstance(held, Sequence)}
-        plan = inner_plan(inner)
-
-        def bind(relations: Relations) -> GenericJoin | None:
-            return Binding(plan, databases, relations, self.run, derive=self.derive).join(seeded=True)
-
-        inputs = Inputs(None, given, databases)
-        return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)
+        sources = self.databases, self.relations
+        return nested_call(inner, self._values(args), sources, self.run, position, self.derive)
 
     # Connectives
 
@@ -353,3 +345,30 @@ class Binding:
 
         Driver(join, mark, self.run.cancel).run(batch.having(ORIGIN, np.arange(batch.size)))
         return mask
+
+
+Sources = tuple[Mapping[str, Snapshot], Mapping[str, Held]]
+"""Databases and relations, by the names of sources."""
+
+
+def nested_call(
+    inner: logical.Subquery,
+    arguments: tuple[Argument, ...],
+    around: Sources,
+    run: QueryRun,
+    position: Position | None,
+    derive: Derive,
+) -> NestedCall:
+    """A query within a query as a function. `around`: the sources of the query around it."""
+    databases = {name: around[0][outer] for name, outer in inner.sources if outer in around[0]}
+    lists = ((name, around[1].get(outer, DEAD)) for name, outer in inner.sources)
+    given = {name: list(held) for name, held in lists if isinstance(held, Sequence)}
+    plan = inner_plan(inner)
+
+    def bind(relations: Relations) -> GenericJoin | None:
+        return Binding(plan, databases, relations, run, derive=derive).join(seeded=True)
+
+    def pulled(each: logical.Subquery, passed: tuple[Argument, ...]) -> NestedCall:
+        return nested_call(each, passed, (databases, given), run, position, derive)
+
+    return NestedCall(inner, arguments, bind, Inputs(None, given, databases), run, position, derive, pulled)

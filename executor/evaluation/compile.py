@@ -12,22 +12,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adalog.datalog import tracing
+from adalog.datalog.pull import PullPattern
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.feeds import FeedsPlan, plan_together
-from adalog.planner.model.plan import Plan
+from adalog.planner.model.logical import PulledQuery
+from adalog.planner.model.nested import queries_of
+from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import plan_query
+from adalog.planner.passes import context_of, plan_query
+from adalog.store.snapshot.snapshot import Snapshot
+
+# About what is kept of a query in a pattern.
+_PATTERN_BYTES = 16 << 10
+
+
+_Kept = Plan | FeedsPlan | tuple[PulledQuery, ...]
 
 
 @dataclass
 class Compiler:
     """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
 
-    plans: LruCache[Any, Plan | FeedsPlan] = field(default_factory=lambda: LruCache(16 << 20))
+    plans: LruCache[Any, _Kept] = field(default_factory=lambda: LruCache(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
         """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics. `share`: a
@@ -45,6 +55,28 @@ class Compiler:
         self.plans.put(key, plan, _weight(question))
         return plan
 
+    def compile_queries(
+        self,
+        pattern: PullPattern,
+        source: str,
+        databases: Mapping[str, Snapshot],
+        sizes: Mapping[str, int],
+        options: Options,
+        cancel: Cancel,
+    ) -> tuple[PulledQuery, ...]:
+        """The queries in a pattern that no query writes out, with their plans. `sizes`: of the sources that are
+        lists of tuples."""
+        key = ("pulled", pattern, source, options, _sized(sizes), _states(databases))
+        known = self.plans.get(key)
+        if isinstance(known, tuple):
+            return known
+        statistics = Statistics(databases, sizes, check=cancel.check)
+        with watching(cancel.check):
+            plan = context_of(statistics, frozenset(sizes), options).plan_inner
+            planned = tuple(queries_of(pattern, source, plan))
+        self.plans.put(key, planned, _PATTERN_BYTES * len(planned))
+        return planned
+
     def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> FeedsPlan:
         """The plan for many questions that differ only in arguments. `sizes`: of the relations of arguments."""
         key = ("together", *_key(question, sizes))
@@ -60,10 +92,18 @@ class Compiler:
 
 def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
     """What a plan depends on: text, schemas, and sizes by their order of magnitude."""
-    magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
-    databases = question.databases.items()
-    states = tuple((name, each.statistics_epoch, each.schema.key, each.is_history) for name, each in databases)
-    return question.text, question.rules, question.request.options, question.relations, magnitudes, states
+    states = _states(question.databases)
+    return question.text, question.rules, question.request.options, question.relations, _sized(sizes), states
+
+
+def _sized(sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, size.bit_length()) for name, size in sizes.items())
+
+
+def _states(databases: Mapping[str, Snapshot]) -> tuple[Hashable, ...]:
+    return tuple(
+        (name, each.statistics_epoch, each.schema.key, each.is_history) for name, each in databases.items()
+    )
 
 
 def _weight(question: Question) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
 from adalog.executor.pull.find import FindPulls
+from adalog.executor.pull.level import PullLevel
+from adalog.executor.pull.queries import FoundValues, PullQueries, bindings_taken, by_pattern
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named, with_row_numbers
 from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
@@ -87,7 +90,7 @@ Derive = Callable[[Plan, Inputs, Batch, QueryRun], Relations]
 class NestedCall:
     """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads. `bind` gives the
     inner plan over relations, or None where a part of it without variables already fails; `inputs` are its sources
-    by their names within; `derive` runs its rules."""
+    by their names within; `derive` runs its rules. `pulled` calls the queries in its pull patterns."""
 
     subquery: Subquery
     arguments: tuple[Argument, ...]
@@ -96,6 +99,7 @@ class NestedCall:
     run: QueryRun
     position: Position | None
     derive: Derive
+    pulled: Callable[[Subquery, tuple[Argument, ...]], NestedCall]
     plan: Plan = field(init=False)
     _known: dict[tuple[int, ...], int] = field(default_factory=dict)
     _database: Snapshot | None = field(init=False)
@@ -147,6 +151,20 @@ class NestedCall:
         whole = query.limit is None and query.offset == 0
         return (found if whole else self._ordered(found, [self._constants()]))[1 : 1 + len(query.find.elements)]
 
+    def found_for(self, entities: Column) -> FoundValues:
+        """What the query finds where its first argument is each of these entities, which are distinct."""
+        parts: list[FoundValues] = []
+        constants = self._constants()
+        for start in range(0, len(entities), _TOGETHER):
+            tuples = [(entity, *constants) for entity in entities[start : start + _TOGETHER].tolist()]
+            with Held(self.run.cancel.budget) as held:
+                parts.append(self._values(self._joined(tuples, _MOST_ROWS, held), tuples))
+        if len(parts) == 1:
+            return parts[0]
+        values = [value for part in parts for value in part.values]
+        sizes = np.concatenate([part.sizes for part in parts]) if parts else np.empty(0)
+        return FoundValues(values, sizes, max((part.height for part in parts), default=0))
+
     def _constants(self) -> tuple[int, ...]:
         return tuple(a for a in self.arguments if isinstance(a, int))
 
@@ -172,31 +190,74 @@ class NestedCall:
             made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
             return [int(code) for code in made]
+        return [self.run.values.intern(value) for value in self._shown(seeds, columns, tuples).values]
+
+    def _values(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> FoundValues:
+        seeds, *columns = self._ordered(self._found(rows), tuples)[: 1 + len(self.plan.query.find.elements)]
+        return self._shown(seeds, columns, tuples)
+
+    def _shown(self, seeds: Column, columns: Sequence[Column], tuples: Sequence[tuple[int, ...]]) -> FoundValues:
+        """The values that the rows of each argument tuple are. `seeds`: the tuple of each row."""
+        find = self.plan.query.find
         bounds = np.searchsorted(seeds, np.arange(len(tuples) + 1))
-        decoded = self._decoded(columns)
-        codes = []
-        for number in range(len(tuples)):
+        sizes, height = np.zeros(len(seeds)), int(find.keys is not None)
+        decoded: list[Sequence[Any]] = []
+        for place, (element, column) in enumerate(zip(find.elements, columns, strict=True)):
+            if isinstance(element, ast.FindPull):
+                level = self._pulled(place, seeds, columns, tuples)
+                decoded.append(level.maps)
+                sizes += level.sizes
+                height = max(height, int(find.keys is not None) + level.height)
+            else:
+                decoded.append(self.run.values.decode_many(column))
+                sizes += 1
+        values = []
+        for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
             if number % 64 == 0:
                 self.run.cancel.check()
-            start, stop = bounds[number], bounds[number + 1]
-            shown = list(zip(*(column[start:stop] for column in decoded), strict=True))
-            codes.append(self.run.values.intern(self._shaped(shown)))
-        return codes
+            values.append(self._shaped([column[start:stop] for column in decoded]))
+        total = np.concatenate(([0.0], np.cumsum(sizes)))
+        return FoundValues(values, total[bounds[1:]] - total[bounds[:-1]], height)
 
-    def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
-        """The values of the columns that the query finds, what a pull shows in the place of its entity."""
+    def _pulled(
+        self, place: int, seeds: Column, columns: Sequence[Column], tuples: Sequence[tuple[int, ...]]
+    ) -> PullLevel:
+        """What a pull shows in the rows: made once for all argument tuples that are alike to its queries."""
+        queries = by_pattern(self.plan.pulled)
+        own = [each.binding for each in self.subquery.query.inputs if isinstance(each, ast.BindingInput)]
+        taken = sorted({own.index(each) for inner in queries.values() for each in bindings_taken(inner.query)})
+        alike: dict[tuple[int, ...], int] = {}
+        group = np.array([alike.setdefault(tuple(row[i] for i in taken), len(alike)) for row in tuples], np.int64)
+        maps: list[Any] = [None] * len(seeds)
+        sizes, height = np.zeros(len(seeds)), 0
+        for number, codes in enumerate(alike):
+            given = dict(zip((own[i] for i in taken), codes, strict=True))
+            rows = np.flatnonzero(group[seeds] == number)
+            asked = PullQueries(queries, given.__getitem__, self._call)
+            level = self._level(place, [column[rows] for column in columns], asked)
+            if len(alike) == 1:
+                return level
+            for row, shown in zip(rows.tolist(), level.maps, strict=True):
+                maps[row] = shown
+            sizes[rows] = level.sizes
+            height = max(height, level.height)
+        return PullLevel(maps, sizes, height)
+
+    def _call(self, subquery: Subquery, codes: tuple[int, ...]) -> NestedCall:
+        return self.pulled(subquery, ("entity", *codes))
+
+    def _level(self, place: int, columns: Sequence[Column], queries: PullQueries) -> PullLevel:
         query = self.plan.query
-        size = len(columns[0])
-        result = Result((), columns, self.run.values, size, query.find.shape, None, 0, "", 0.0)
-        pulled = FindPulls(query, (), self.inputs.databases, (0, None), self.run.strict)
-        pulls = pulled.columns(result, self.run.cancel)
-        return [
-            pulls[i].maps if i in pulls else self.run.values.decode_many(column) for i, column in enumerate(columns)
-        ]
+        result = Result((), columns, self.run.values, len(columns[0]), query.find.shape, None, 0, "", 0.0)
+        pulls = FindPulls(query, (), self.inputs.databases, (0, None), self.run.strict, queries)
+        return pulls.level(result, place, self.run.cancel)
 
-    def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
+    def _shaped(self, columns: Sequence[Sequence[Any]]) -> Any:
         """The rows of one argument tuple as the value that the find spec names."""
         find = self.plan.query.find
+        if find.shape == "collection":
+            return tuple(columns[0])
+        rows = list(zip(*columns, strict=True))
         if find.keys is not None:
             made: list[Any] = [EdnMap(zip(find.keys, row, strict=True)) for row in rows]
         else:
@@ -206,8 +267,6 @@ class NestedCall:
                 return rows[0][0] if rows else None
             case "tuple":
                 return made[0] if made else None
-            case "collection":
-                return tuple(row[0] for row in rows)
         return tuple(made) if self.plan.query.order_by else EdnSet(made)
 
     def _found(self, rows: Batch) -> list[Column]:

@@ -6,7 +6,7 @@ their values. Two entities whose maps are equal show one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,11 +14,10 @@ import numpy as np
 
 from adalog.datalog.ast import FindPull, SourceInput
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import identity
 from adalog.executor.answer.result import PulledColumn, Result, ResultColumn, type_of
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.cache.reads import Reads, reads_of, touched_attributes
+from adalog.executor.cache.reads import Reads, reads_of, reads_of_pull, touched_attributes
 from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
@@ -61,15 +60,13 @@ class RecomputedView:
         found: set[int] = {IDENT}
         for question in followed:
             for name, snapshot in _moving(question, at):
-                read = reads.get(name, Reads())
                 # No deadline: few arguments are looked at.
-                pulls = _patterns(question.at(at, lambda: None), name)
-                # What a pull takes may be a lookup ref as a value.
-                read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
-                ids = touched_attributes(at, read, question.lookups())
-                if ids is None:
-                    return [Interest(None)]
-                found |= ids if snapshot is at else ids | at.origin.forgetful
+                pulled = _pulled(question.at(at, lambda: None), name)
+                for read in (reads.get(name, Reads()), *pulled):
+                    ids = touched_attributes(at, read, question.lookups())
+                    if ids is None:
+                        return [Interest(None)]
+                    found |= ids if snapshot is at else ids | at.origin.forgetful
         return [Interest(each) for each in sorted(found)]
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
@@ -195,6 +192,13 @@ def _moving(question: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot
     return moving
 
 
-def _patterns(question: Question, source: str) -> list[PullPattern]:
-    pulls = (element for element in question.query.find.elements if isinstance(element, FindPull))
-    return [pattern_of(each, question.query, question.args) for each in pulls if each.source.name == source]
+def _pulled(question: Question, source: str) -> Iterator[Reads]:
+    """What pulls read of a source."""
+    for element in question.query.find.elements:
+        if isinstance(element, FindPull):
+            pattern = pattern_of(element, question.query, question.args)
+            found = reads_of_pull(pattern, element.source.name).sources.get(source)
+            if found is not None:
+                # What a pull takes may be a lookup ref as a value.
+                found.unique = True
+                yield found

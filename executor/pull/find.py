@@ -12,12 +12,13 @@ from adalog.datalog import ast
 from adalog.datalog.edn.form import Form
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.parsing.pull import parse_pull, read_pull
+from adalog.datalog.parsing.pull_text import pull_of, read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.pull.level import Ids
+from adalog.executor.pull.level import Ids, PullLevel
 from adalog.executor.pull.puller import Puller
+from adalog.executor.pull.queries import PullQueries
 from adalog.executor.question.arguments import matched
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
@@ -26,13 +27,15 @@ from adalog.store.values.layout import NIL, tags_of
 
 @dataclass(frozen=True, slots=True)
 class FindPulls:
-    """The pulls of a query with its arguments. `shown`: of the result, the rows that they are for."""
+    """The pulls of a query with its arguments. `shown`: of the result, the rows that they are for. `queries`: those
+    in their patterns."""
 
     query: ast.Query
     args: Sequence[Any]
     databases: Mapping[str, Snapshot]
     shown: tuple[int, int | None]
     strict: bool
+    queries: PullQueries | None = None
 
     def columns(self, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
         """What the pulls show in a result, by the number of their column."""
@@ -42,6 +45,11 @@ class FindPulls:
 
     def column(self, result: Result, number: int, cancel: Cancel) -> PulledColumn:
         """What one pull, the find spec's element `number`, shows."""
+        start, _ = window(self.shown, len(result))
+        return PulledColumn(start, self.level(result, number, cancel).maps)
+
+    def level(self, result: Result, number: int, cancel: Cancel) -> PullLevel:
+        """The same with sizes: a map for each row that is shown."""
         element = self.query.find.elements[number]
         assert isinstance(element, ast.FindPull)
         start, stop = window(self.shown, len(result))
@@ -51,13 +59,17 @@ class FindPulls:
             raise AdalogError(Code.QUERY_INVALID, message, element.source.position or element.position)
         pattern = pattern_of(element, self.query, self.args)
         try:
-            puller = Puller(source, cancel, strict=self.strict)
+            queries = None if self.queries is None else self.queries.of(element.source.name)
+            puller = Puller(source, cancel, strict=self.strict, queries=queries)
             ids, known = _entities(source, result, number, start, stop)
-            found, _ = puller.pull(pattern, ids[known])
+            found = puller.level(pattern, ids[known])
         except AdalogError as error:
             raise AdalogError(error.code, error.message, error.position or element.position) from error
-        maps = iter(found)
-        return PulledColumn(start, [next(maps) if each else None for each in known.tolist()])
+        if known.all():
+            return found
+        maps, sizes = iter(found.maps), np.zeros(len(known))
+        sizes[known] = found.sizes
+        return PullLevel([next(maps) if each else None for each in known.tolist()], sizes, found.height)
 
 
 def window(shown: tuple[int, int | None], size: int) -> tuple[int, int]:
@@ -80,7 +92,8 @@ def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> 
         and each.binding.target.name == name
     )
     try:
-        return read_pull(given) if type(given) is str else parse_pull(Form(given))
+        inputs = query.inputs
+        return read_pull(given, inputs) if type(given) is str else pull_of(Form(given), inputs)
     except AdalogError as error:
         at = f" at {error.position.line}:{error.position.column}" if error.position else ""
         raise AdalogError(error.code, f"{name}{at}: {error.message}", element.pattern.position) from error

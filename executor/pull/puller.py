@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.datalog.errors import invalid_argument
-from adalog.datalog.pull import PullPattern
+from adalog.datalog.pull import PullPattern, PullQuery
 from adalog.datalog.values import EdnMap, Value
 from adalog.executor.answer.decoding import decoded
 from adalog.executor.answer.result import ranks
@@ -32,6 +32,7 @@ from adalog.executor.pull.level import (
     too_large,
 )
 from adalog.executor.pull.paths import Paths
+from adalog.executor.pull.queries import QueriesOfSource
 from adalog.executor.pull.steps import PullNode, PullResolver, PullStep, Row
 from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
@@ -44,11 +45,17 @@ _ASSIGNED = 1 << 15
 
 class Puller:
     """Pulls from one snapshot, until the flag or the deadline says otherwise. strict: refuse attributes that no
-    schema declares. Raises ARG_INVALID over a history, which holds several moments and so no one state of an
-    entity; LIMIT_EXCEEDED past `most` values or MOST_LEVELS levels."""
+    schema declares. queries: answers those in patterns. Raises ARG_INVALID over a history, which holds several
+    moments and so no one state of an entity; LIMIT_EXCEEDED past `most` values or MOST_LEVELS levels."""
 
     def __init__(
-        self, snapshot: Snapshot, cancel: Cancel, *, strict: bool = False, most: int = MOST_VALUES
+        self,
+        snapshot: Snapshot,
+        cancel: Cancel,
+        *,
+        strict: bool = False,
+        most: int = MOST_VALUES,
+        queries: QueriesOfSource | None = None,
     ) -> None:
         if snapshot.is_history:
             raise invalid_argument(
@@ -58,18 +65,24 @@ class Puller:
         self._cancel = cancel
         self._resolver = PullResolver(snapshot, strict=strict)
         self._most = most
+        self._queries = queries
         self._read = 0
         self._held = Held(cancel.budget)
 
     def pull(self, pattern: PullPattern, entities: Ids) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity, in order, None where it has nothing of what is asked; the values in all)."""
+        level = self.level(pattern, entities)
+        return level.maps, int(level.sizes.sum())
+
+    def level(self, pattern: PullPattern, entities: Ids) -> PullLevel:
+        """The maps of entities, in their order."""
         known = distinct(entities) if len(entities) else entities
         with uncollected():
             level = self._level(self._resolver.node(pattern), known)
         places = np.searchsorted(known, entities)
-        total = float(level.sizes[places].sum())
-        self._check(total)
-        return [level.maps[place] for place in places.tolist()], int(total)
+        sizes = level.sizes[places]
+        self._check(float(sizes.sum()))
+        return PullLevel([level.maps[place] for place in places.tolist()], sizes, level.height)
 
     def pull_named(self, pattern: PullPattern, entities: Sequence[Any]) -> tuple[list[EdnMap | None], int]:
         """`pull` of numbers, idents and lookup refs; None for those that name no entity."""
@@ -100,6 +113,9 @@ class Puller:
         for step in self._resolver.steps(node, entities):
             self._cancel.check()
             height = max(height, 1 + self._fill(step, entities, rows, sizes))
+        for asked in node.queries:
+            self._cancel.check()
+            height = max(height, 1 + self._answer(asked, entities, rows, sizes))
         if height > MOST_LEVELS:
             raise too_deep()
         return rows, sizes, height
@@ -121,6 +137,18 @@ class Puller:
                 places = places[shown]
         self._assign(step, places, values, rows)
         return height
+
+    def _answer(self, asked: PullQuery, entities: Ids, rows: list[Row], sizes: NDArray[np.float64]) -> int:
+        """Adds what a query finds to the rows and their sizes; the height of that."""
+        assert self._queries is not None, "patterns with queries are pulled with what answers them"
+        found = self._queries(asked, entities)
+        sizes += found.sizes
+        self._check(float(sizes.sum()))
+        key, entry = asked.key.key, asked.key.value
+        for row, value in zip(rows, found.values, strict=True):
+            if value is not None:
+                row[key] = (entry, value)
+        return found.height
 
     def _targets(
         self, step: PullStep, target: PullNode, parents: Ids, children: Ids

@@ -9,7 +9,7 @@ from adalog.datalog.ast import Const
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
+from adalog.datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, PullQuery, Recursion
 from adalog.datalog.values import EdnMap, Keyword, Value, identity
 from adalog.planner.scope.resolve import unknown_attribute
 from adalog.store.snapshot.snapshot import Snapshot
@@ -72,13 +72,14 @@ Row = dict[Hashable, tuple[Value, Value]]
 class PullNode:
     """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. others: of `*`, the
     attributes that it does not mean, as the pattern names them; None without a `*`. shared: slots of each key that
-    several steps may be shown under, in the order of the pattern."""
+    several steps may be shown under, in the order of the pattern. queries: those whose answers it shows, too."""
 
     ids: tuple[PullStep, ...]
     steps: tuple[PullStep, ...]
     loops: tuple[PullStep, ...]
     others: frozenset[Keyword] | None = None
     shared: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
+    queries: tuple[PullQuery, ...] = ()
 
     def map(self, row: Row) -> EdnMap | None:
         """The map of an entity whose values are all known: under a key that several have the last that is there."""
@@ -104,7 +105,7 @@ class PullResolver:
         self._defaults: dict[int, PullStep] = {}
 
     def node(self, pattern: PullPattern) -> PullNode:
-        if pattern.wildcard and not pattern.attributes:
+        if pattern.wildcard and not pattern.attributes and not pattern.queries:
             return self.whole()
         steps: list[PullStep] = []
         others: frozenset[Keyword] | None = None
@@ -120,6 +121,7 @@ class PullResolver:
             tuple(step for step in steps if step.loops),
             others,
             shared,
+            pattern.queries,
         )
 
     def steps(self, node: PullNode, entities: Int64s) -> Sequence[PullStep]:

@@ -16,6 +16,7 @@ from adalog.datalog import ast
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.edn.writer import shown, write
 from adalog.datalog.errors import Position, invalid_argument
+from adalog.datalog.parsing.inputs import GIVEN
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
@@ -82,20 +83,20 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         wanted = inputs[1:]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
-        hint = ""
-        if len(args) == len(inputs) and _is_relation(args[0]):
-            hint = "; $ is the database: name a list in :in, and in its patterns, as in :in $ $r :where [$r ?x ?y]"
         if not wanted:
-            message = f"the query has no :in after $, but {were}{hint or '; add :in to the query'}"
-            raise invalid_argument(message)
-        message = f"the query takes {len(wanted)} after $ ({names}), but {were}{hint}"
+            raise invalid_argument(f"the query has no :in after $, but {were}; add :in to the query")
+        message = f"the query takes {len(wanted)} after $ ({names}), but {were}"
         raise invalid_argument(message, wanted[0].position)
     return list(zip(inputs, (None, *args), strict=True))
 
 
-def _is_relation(value: Any) -> bool:
+def gives_default(query: ast.Query, args: Sequence[Any]) -> bool:
+    """Whether the arguments of a query that was parsed with one for `$` have a list of tuples there."""
+    names = [each.name if isinstance(each, ast.SourceInput) else "" for each in query.inputs[1:]]
+    value = args[names.index(GIVEN)]
     value = value.value if isinstance(value, GivenArgument | BasisArgument) else value
-    return isinstance(value, tuple | list) and all(isinstance(each, tuple | list) for each in value)
+    items = _items(value)
+    return items is not None and all(_items(each) is not None for each in items)
 
 
 Matched = Sequence[tuple[ast.Input, Any]]

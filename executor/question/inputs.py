@@ -88,6 +88,14 @@ def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> di
     return codes
 
 
+def code_given(query: ast.Query, args: Sequence[Any], binding: ast.Binding, values: Scratch) -> int:
+    """The code of the argument of a binding in `:in`, whole."""
+    pairs = ((each.binding, value) for each, value in matched(query, args) if isinstance(each, ast.BindingInput))
+    value = next(value for each, value in pairs if each == binding)
+    rows = getattr(value, "items", None)
+    return values.intern(_plain(value if rows is None else list(rows())))
+
+
 def bind_inputs(
     plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scratch, check: Callable[[], None] = lambda: None
 ) -> Inputs:

@@ -13,11 +13,19 @@ from typing import Any, Final
 
 from adalog.datalog import ast, tracing
 from adalog.datalog.diagnostics import Diagnostic, bounded
+from adalog.datalog.parsing.inputs import GIVEN
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
-from adalog.executor.question.arguments import BasisArgument, matched, relations_of, rules_text, settled
+from adalog.executor.question.arguments import (
+    BasisArgument,
+    gives_default,
+    matched,
+    relations_of,
+    rules_text,
+    settled,
+)
 from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
@@ -75,7 +83,7 @@ class Questions:
 
     nbytes: int = _KEPT_BYTES
     strict: bool = False
-    _queries: LruCache[str, ast.Query] = field(init=False)
+    _queries: LruCache[tuple[str, bool], ast.Query] = field(init=False)
     _outlines: LruCache[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
     _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
 
@@ -87,8 +95,10 @@ class Questions:
     def knows(self, request: QueryRequest) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
-        query = self._queries.get(request.query)
-        if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
+        query = self._queries.get((request.query, False))
+        if query is None or len(request.args) == len(query.inputs):
+            return False
+        if any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
         if any(isinstance(each, BasisArgument) for each in request.args):
             return False
@@ -102,7 +112,10 @@ class Questions:
             cost = arguments_cost(request.args)
             cancel.expect(_CHARACTER_COST * len(request.query) + cost)
             now = request.snapshot or snapshot
-            query = self._parsed(request.query, cancel)
+            query = self._parsed(request.query, cancel, given=False)
+            if len(request.args) == len(query.inputs):
+                with_default = self._parsed(request.query, cancel, given=True)
+                query = with_default if gives_default(with_default, request.args) else query
             pairs = matched(query, request.args)
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
@@ -128,13 +141,14 @@ class Questions:
         """The same where they were found before and there are none of its arguments, else None."""
         return None if question.about_arguments else self._found.get(_seen(question))
 
-    def _parsed(self, text: str, cancel: Cancel) -> ast.Query:
-        """The query of a text; the calls of rules given for `%` are not checked yet."""
-        query = self._queries.get(text)
+    def _parsed(self, text: str, cancel: Cancel, *, given: bool) -> ast.Query:
+        """The query of a text; the calls of rules given for `%` are not checked yet. `given`: an argument comes
+        for `$`."""
+        query = self._queries.get((text, given))
         if query is None:
             with watching(cancel.check):
-                query = parse_query(text)
-            self._queries.put(text, query, weight_of_text(text))
+                query = parse_query(text, given=given)
+            self._queries.put((text, given), query, weight_of_text(text))
         return query
 
     def _outline(
@@ -144,7 +158,9 @@ class Questions:
         outline = self._outlines.get(key)
         if outline is None:
             with watching(cancel.check):
-                outline = outline_of(query if rules is None else parse_query(text, rules), relations)
+                outline = outline_of(
+                    query if rules is None else parse_query(text, rules, given=GIVEN in relations), relations
+                )
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
 

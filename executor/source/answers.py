@@ -65,7 +65,7 @@ def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
     for clause in clauses:
         if isinstance(clause, ast.And):
             found |= _bound(clause.clauses, snapshot)
-        if isinstance(clause, ast.Optional) and clause.source is None:
+        if isinstance(clause, ast.Optional):
             found = _bound(clause.clauses, snapshot) | found
         if not isinstance(clause, ast.Pattern) or clause.source.name != "$":
             continue

@@ -52,6 +52,10 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
             {"clause": describe(leaf), "plan": explain_plan(inner_plan(leaf.subquery), engine, "within the query")}
             for leaf in everything(plan.body)
             if isinstance(leaf, logical.FunctionAtom | logical.RelationAtom) and leaf.subquery is not None
+        ]
+        + [
+            {"clause": each.clause, "plan": explain_plan(inner_plan(each.subquery), engine, "for what is pulled")}
+            for each in plan.pulled
         ],
     }
 

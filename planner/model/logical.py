@@ -10,9 +10,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol, Self
 
-from adalog.datalog.ast import Binding, CollectionBinding, FindPull, Query, RelationBinding, Source
+from adalog.datalog.ast import (
+    Binding,
+    BindingInput,
+    CollectionBinding,
+    FindPull,
+    Query,
+    RelationBinding,
+    Source,
+    Var,
+)
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn import write
 from adalog.datalog.errors import Position
+from adalog.datalog.names import targets
+from adalog.datalog.pull import PullQuery
 from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.leaf import (
     NOTHING,
@@ -74,6 +86,26 @@ class Subquery:
         if isinstance(binding, RelationBinding):
             return find.shape == "relation" and find.keys is None
         return isinstance(binding, CollectionBinding) and find.shape == "collection"
+
+
+@dataclass(frozen=True, slots=True)
+class PulledQuery:
+    """A query in the pattern of a pull from `source`, which is called with entities."""
+
+    source: str
+    asked: PullQuery
+    subquery: Subquery
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The variables that it takes from the `:in` of the query around it."""
+        _entity, *others = (each.binding for each in self.subquery.query.inputs if isinstance(each, BindingInput))
+        return frozenset(part.name for each in others for part in targets(each) if isinstance(part, Var))
+
+    @property
+    def clause(self) -> str:
+        """`(q "comments" [:find ?c …] $)`"""
+        return f"(q {write(self.asked.key.value)} {self.subquery.call(())[3:]}"
 
 
 @dataclass(frozen=True, slots=True)

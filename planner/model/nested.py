@@ -6,13 +6,14 @@ any number of argument tuples can be its first batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.names import targets
-from adalog.planner.model.logical import Subquery
+from adalog.datalog.pull import PullPattern, PullQuery
+from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Plan
 
 PlanInner = Callable[[ast.Query, tuple[tuple[str, str], ...]], Plan]
@@ -31,11 +32,36 @@ def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Sub
         else:
             assert not isinstance(argument, ast.Source | ast.Expression)
             values.append(argument)
-    flat = with_scalar_inputs(clause.query)
+    return _subquery(clause.query, tuple(sources), plan), tuple(values)
+
+
+def pulled_queries(query: ast.Query, plan: PlanInner) -> Iterator[PulledQuery]:
+    """The queries in the pull patterns that a query writes out, each with its plan."""
+    for element in query.find.elements:
+        if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
+            yield from queries_of(element.pattern, element.source.name, plan)
+
+
+def queries_of(pattern: PullPattern, source: str, plan: PlanInner) -> Iterator[PulledQuery]:
+    """The queries in a pattern that is pulled from a source."""
+    for asked in pattern.all_queries():
+        inner = query_in(asked)
+        named = (each.name for each in inner.inputs if isinstance(each, ast.SourceInput))
+        sources = tuple((name, source if name == "$" else name) for name in named)
+        yield PulledQuery(source, asked, _subquery(inner, sources, plan))
+
+
+def query_in(asked: PullQuery) -> ast.Query:
+    """The query, of which the pattern around it knows as little as it can."""
+    assert isinstance(asked.query, ast.Query)
+    return asked.query
+
+
+def _subquery(query: ast.Query, sources: tuple[tuple[str, str], ...], plan: PlanInner) -> Subquery:
+    flat = with_scalar_inputs(query)
     bound = (targets(each.binding) for each in flat.inputs if isinstance(each, ast.BindingInput))
     names = tuple(target.name for each in bound for target in each if isinstance(target, ast.Var))
-    made = tuple(sources)
-    return Subquery(clause.query, made, names, plan(flat, made)), tuple(values)
+    return Subquery(query, sources, names, plan(flat, sources))
 
 
 def planned_within(plan: Callable[[], Plan]) -> Plan:

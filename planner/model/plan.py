@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from adalog.datalog.ast import Const, LookupRef, Query
-from adalog.planner.model.logical import AndNode, LevelPlan, Subquery
+from adalog.planner.model.logical import AndNode, LevelPlan, PulledQuery, Subquery
 from adalog.planner.model.multiplicity import Multiplicity
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.program import Program, ShareVariable
@@ -42,6 +42,7 @@ class Plan:
     values of variables stand; `entities`: those that are entities, so that an ident or a lookup ref will do.
     `sharing`: set where the plan answers only for a share of one variable's values. `program` derives the relations
     of rules that `body` reads. `multiplicity`: how to count the values that fall together before they are summed.
+    `pulled`: the queries in pull patterns.
     """
 
     query: Query
@@ -60,6 +61,7 @@ class Plan:
     sharing: ShareVariable | None = None
     program: Program = field(default_factory=Program)
     multiplicity: Multiplicity | None = None
+    pulled: tuple[PulledQuery, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:

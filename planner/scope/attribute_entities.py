@@ -23,9 +23,9 @@ _IDENT = Keyword("db/ident")
 
 def with_attribute_entities(query: ast.Query, relations: Set[str], is_ref: IsRef) -> ast.Query:
     """`relations`: the sources that are lists of tuples, whose places mean nothing."""
-    where = _Scope.of(query.where, frozenset(), "$", relations, is_ref)
+    where = _Scope.of(query.where, frozenset(), relations, is_ref)
     rules = tuple(
-        replace(rule, clauses=_Scope.of(rule.clauses, frozenset(), "$", relations, is_ref)) for rule in query.rules
+        replace(rule, clauses=_Scope.of(rule.clauses, frozenset(), relations, is_ref)) for rule in query.rules
     )
     return replace(query, where=where, rules=rules)
 
@@ -43,56 +43,52 @@ class _Scope:
 
     @staticmethod
     def of(
-        clauses: Sequence[ast.Clause], outside: frozenset[str], source: str, relations: Set[str], is_ref: IsRef
+        clauses: Sequence[ast.Clause], outside: frozenset[str], relations: Set[str], is_ref: IsRef
     ) -> tuple[ast.Clause, ...]:
         """`outside`: the variables that stand for attributes where the scope's list has them from."""
         shared = outside.union(names_in(clauses))
-        attributes = outside.union(shared.intersection(_attributes(clauses, source, relations)))
+        attributes = outside.union(shared.intersection(_attributes(clauses, relations)))
         scope = _Scope(attributes, shared, relations, is_ref)
-        changed = tuple(scope.clause(each, source) for each in clauses)
+        changed = tuple(scope.clause(each) for each in clauses)
         return (*scope.entities.values(), *changed)
 
-    def clause(self, clause: ast.Clause, source: str) -> ast.Clause:
+    def clause(self, clause: ast.Clause) -> ast.Clause:
         match clause:
             case ast.Pattern():
-                return self.pattern(clause, source)
+                return self.pattern(clause)
             case ast.And():
-                return replace(clause, clauses=self.clauses(clause.clauses, source))
+                return replace(clause, clauses=self.clauses(clause.clauses))
             case ast.Not():
-                return replace(clause, clauses=self.scope(clause.clauses, self.shared, _within(clause, source)))
+                return replace(clause, clauses=self.scope(clause.clauses, self.shared))
             case ast.Or():
-                inner = _within(clause, source)
-                branches = (replace(each, clauses=self.clauses(each.clauses, inner)) for each in clause.branches)
+                branches = (replace(each, clauses=self.clauses(each.clauses)) for each in clause.branches)
                 return replace(clause, branches=tuple(branches))
             case ast.OrJoin():
-                listed, inner = _names((*clause.required, *clause.variables)), _within(clause, source)
-                branches = (
-                    replace(each, clauses=self.scope(each.clauses, listed, inner)) for each in clause.branches
-                )
+                listed = _names((*clause.required, *clause.variables))
+                branches = (replace(each, clauses=self.scope(each.clauses, listed)) for each in clause.branches)
                 return replace(clause, branches=tuple(branches))
             case ast.NotJoin():
-                inner = _within(clause, source)
-                return replace(clause, clauses=self.scope(clause.clauses, _names(clause.variables), inner))
+                return replace(clause, clauses=self.scope(clause.clauses, _names(clause.variables)))
             case _:
                 return clause
 
-    def clauses(self, clauses: Sequence[ast.Clause], source: str) -> tuple[ast.Clause, ...]:
-        return tuple(self.clause(each, source) for each in clauses)
+    def clauses(self, clauses: Sequence[ast.Clause]) -> tuple[ast.Clause, ...]:
+        return tuple(self.clause(each) for each in clauses)
 
-    def scope(self, clauses: Sequence[ast.Clause], listed: Set[str], source: str) -> tuple[ast.Clause, ...]:
-        return _Scope.of(clauses, self.attributes & listed, source, self.relations, self.is_ref)
+    def scope(self, clauses: Sequence[ast.Clause], listed: Set[str]) -> tuple[ast.Clause, ...]:
+        return _Scope.of(clauses, self.attributes & listed, self.relations, self.is_ref)
 
-    def pattern(self, clause: ast.Pattern, source: str) -> ast.Pattern:
-        name = source if clause.source.name == "$" else clause.source.name
+    def pattern(self, clause: ast.Pattern) -> ast.Pattern:
+        name = clause.source.name
         if name in self.relations:
             return clause
         terms = list(clause.terms)
-        terms[0] = self.entity(terms[0], clause.source, name)
+        terms[0] = self.entity(terms[0], name)
         if len(terms) > 2 and isinstance(terms[1], ast.Const) and self.is_ref(name, terms[1].value):
-            terms[2] = self.entity(terms[2], clause.source, name)
+            terms[2] = self.entity(terms[2], name)
         return replace(clause, terms=tuple(terms))
 
-    def entity(self, term: ast.Term, written: ast.Source, source: str) -> ast.Term:
+    def entity(self, term: ast.Term, source: str) -> ast.Term:
         if not isinstance(term, ast.Var) or term.name not in self.attributes:
             return term
         # No symbol has a space in it, so that no variable of the query is meant.
@@ -107,32 +103,28 @@ def _names(variables: Sequence[ast.Var]) -> frozenset[str]:
     return frozenset(each.name for each in variables)
 
 
-def _within(clause: ast.Not | ast.NotJoin | ast.Or | ast.OrJoin, source: str) -> str:
-    return source if clause.source is None else clause.source.name
-
-
-def _attributes(clauses: Sequence[ast.Clause], source: str, relations: Set[str]) -> Iterator[str]:
+def _attributes(clauses: Sequence[ast.Clause], relations: Set[str]) -> Iterator[str]:
     """The variables of a scope that stand in the place of an attribute."""
     for clause in clauses:
         match clause:
             case ast.Pattern():
-                name = source if clause.source.name == "$" else clause.source.name
+                name = clause.source.name
                 if len(clause.terms) > 1 and isinstance(clause.terms[1], ast.Var) and name not in relations:
                     yield clause.terms[1].name
             case ast.And():
-                yield from _attributes(clause.clauses, source, relations)
+                yield from _attributes(clause.clauses, relations)
             case ast.Not():
-                yield from _attributes(clause.clauses, _within(clause, source), relations)
+                yield from _attributes(clause.clauses, relations)
             case ast.Or():
                 for branch in clause.branches:
-                    yield from _attributes(branch.clauses, _within(clause, source), relations)
+                    yield from _attributes(branch.clauses, relations)
             case ast.OrJoin():
                 listed = _names((*clause.required, *clause.variables))
                 for branch in clause.branches:
-                    found = _attributes(branch.clauses, _within(clause, source), relations)
+                    found = _attributes(branch.clauses, relations)
                     yield from listed.intersection(found)
             case ast.NotJoin():
-                found = _attributes(clause.clauses, _within(clause, source), relations)
+                found = _attributes(clause.clauses, relations)
                 yield from _names(clause.variables).intersection(found)
             case _:
                 pass

@@ -21,9 +21,9 @@ def with_closures(query: ast.Query, relations: frozenset[str], path_of: PathOf) 
     rewriting = _Rewriting(relations, path_of)
     bindings = (each.binding for each in query.inputs if isinstance(each, ast.BindingInput))
     given = frozenset(name for each in bindings for name in _bound(each))
-    where = rewriting.clauses(query.where, "$", given)
+    where = rewriting.clauses(query.where, given)
     rules = tuple(
-        replace(rule, clauses=rewriting.clauses(rule.clauses, "$", frozenset(each.name for each in rule.required)))
+        replace(rule, clauses=rewriting.clauses(rule.clauses, frozenset(each.name for each in rule.required)))
         for rule in query.rules
     )
     return replace(query, where=where, rules=(*rules, *rewriting.rules.values()))
@@ -41,35 +41,31 @@ class _Rewriting:
     path_of: PathOf
     rules: dict[tuple[str, int], ast.Rule] = field(default_factory=dict)
 
-    def clauses(
-        self, clauses: Iterable[ast.Clause], source: str, outside: frozenset[str]
-    ) -> tuple[ast.Clause, ...]:
+    def clauses(self, clauses: Iterable[ast.Clause], outside: frozenset[str]) -> tuple[ast.Clause, ...]:
         """`outside`: the variables that clauses around these can bind."""
         clauses = tuple(clauses)
         names = [names_in((each,)).keys() for each in clauses]
         return tuple(
-            self.clause(each, source, outside.union(*names[:place], *names[place + 1 :]))
+            self.clause(each, outside.union(*names[:place], *names[place + 1 :]))
             for place, each in enumerate(clauses)
         )
 
-    def clause(self, clause: ast.Clause, source: str, outside: frozenset[str]) -> ast.Clause:
+    def clause(self, clause: ast.Clause, outside: frozenset[str]) -> ast.Clause:
         match clause:
             case ast.Pattern():
-                return self.pattern(clause, source, outside)
+                return self.pattern(clause, outside)
             case ast.And():
-                return replace(clause, clauses=self.clauses(clause.clauses, source, outside))
+                return replace(clause, clauses=self.clauses(clause.clauses, outside))
             case ast.Not() | ast.NotJoin():
-                inner = source if clause.source is None else clause.source.name
-                return replace(clause, clauses=self.clauses(clause.clauses, inner, outside))
+                return replace(clause, clauses=self.clauses(clause.clauses, outside))
             case ast.Or() | ast.OrJoin():
-                inner = source if clause.source is None else clause.source.name
-                branches = (replace(e, clauses=self.clauses(e.clauses, inner, outside)) for e in clause.branches)
+                branches = (replace(e, clauses=self.clauses(e.clauses, outside)) for e in clause.branches)
                 return replace(clause, branches=tuple(branches))
             case _:
                 return clause
 
-    def pattern(self, clause: ast.Pattern, source: str, outside: frozenset[str]) -> ast.Clause:
-        name = source if clause.source.name == "$" else clause.source.name
+    def pattern(self, clause: ast.Pattern, outside: frozenset[str]) -> ast.Clause:
+        name = clause.source.name
         attribute = clause.terms[1] if len(clause.terms) > 1 and name not in self.relations else None
         path = self.path_of(name, attribute.value) if isinstance(attribute, ast.Const) else None
         if path is None or not isinstance(attribute, ast.Const):

@@ -61,7 +61,7 @@ def _clause(clause: ast.Clause, bound: frozenset[str], perhaps: frozenset[str]) 
         case ast.Optional():
             shared = _names(clause.required)
             clauses = _rewritten(clause.clauses, bound & shared, perhaps & shared)
-            return ast.Optional.of(clauses, clause.required, clause.variables, clause.source, clause.position)
+            return ast.Optional.of(clauses, clause.required, clause.variables, clause.position)
         case ast.OrJoin():
             listed = _names((*clause.required, *clause.variables))
             inside, called = bound & listed, perhaps | (listed - bound)

@@ -80,8 +80,7 @@ class Scoping:
             case ast.And():
                 return self.conjunction(clause.clauses, scope, visible, source).items
             case ast.Or():
-                inner = clause.source.name if clause.source else source
-                branches = tuple(self.conjunction(b.clauses, scope, visible, inner) for b in clause.branches)
+                branches = tuple(self.conjunction(b.clauses, scope, visible, source) for b in clause.branches)
                 return [self.disjunction(branches, frozenset(), scope, clause.position)]
             case ast.OrJoin():
                 return [self.or_join(clause, scope, source)]
@@ -196,13 +195,12 @@ class Scoping:
         return logical.OrNode(branches, required, tuple(sorted(local.items())), position=position)
 
     def or_join(self, clause: ast.OrJoin, scope: Scope, source: str) -> logical.OrNode:
-        inner = clause.source.name if clause.source else source
         listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
         branches = []
         for branch in clause.branches:
             mine = dict(listed)
             self.rename(branch.clauses, mine)
-            branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), inner))
+            branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), source))
         required = frozenset(scope[v.name] for v in clause.required)
         made = self.disjunction(tuple(branches), required, scope, clause.position)
         return replace(made, optional=True) if isinstance(clause, ast.Optional) else made
@@ -210,7 +208,6 @@ class Scoping:
     def negation(
         self, clause: ast.Not | ast.NotJoin, scope: Scope, shared: Iterable[str], source: str
     ) -> logical.NotNode:
-        source = clause.source.name if clause.source else source
         mine: Scope = {name: scope[name] for name in shared}
         outer = set(mine.values())
         shared = frozenset(mine)

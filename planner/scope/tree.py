@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from adalog.datalog import ast
 from adalog.datalog.errors import Position
 from adalog.datalog.names import names_in, targets
-from adalog.planner.model.logical import AndNode, Node, RelationAtom
-from adalog.planner.model.nested import PlanInner
+from adalog.planner.model.logical import AndNode, Node, PulledQuery, RelationAtom
+from adalog.planner.model.nested import PlanInner, pulled_queries
 from adalog.planner.model.program import RulePredicate
 from adalog.planner.scope.attribute_entities import IsRef, with_attribute_entities
 from adalog.planner.scope.closures import PathOf, with_closures
@@ -27,7 +27,8 @@ class Tree:
 
     `given`: the variables that have one value, scalar inputs and the `constants` of rule calls. `predicates`: the
     rules that are relations. `places`: where each variable was written; `names`: how, of those that were given
-    names of their own. `callers`: the rule call that a variable is first passed to.
+    names of their own. `callers`: the rule call that a variable is first passed to. `pulled`: the queries in pull
+    patterns.
     """
 
     body: AndNode
@@ -37,6 +38,7 @@ class Tree:
     places: Places
     names: Mapping[str, str]
     callers: Mapping[str, tuple[str, Position | None]]
+    pulled: tuple[PulledQuery, ...] = ()
 
     def written(self, variable: str) -> str:
         return self.names.get(variable, variable)
@@ -56,6 +58,16 @@ def tree_of(
     query = with_proposed_members(with_closures(query, relations, path_of))
     query = with_attribute_entities(query, relations, is_ref)
     scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
+    pulled = tuple(pulled_queries(query, plan_inner))
+    only_pulled = (
+        frozenset()
+        .union(*(each.taken for each in pulled))
+        .difference(
+            names_in(query.where, inside_not=True),
+            (each.name for each in query.with_),
+            (each.var.name for each in (*query.find.columns, *query.order_elements)),
+        )
+    )
     given: list[str] = []
     atoms: list[Node] = []
     input_names: set[str] = set()
@@ -66,7 +78,7 @@ def tree_of(
         input_names.update(filter(None, terms))
         if isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding):
             given.extend(filter(None, terms))
-        else:
+        elif only_pulled.isdisjoint(names := set(filter(None, terms))) or not only_pulled.issuperset(names):
             atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
     asked = {element.var.name: element.var.position for element in query.find.columns}
@@ -76,4 +88,4 @@ def tree_of(
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
     unique = tuple(dict.fromkeys((*given, *sorted(scoping.constants_in(whole)))))
-    return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers)
+    return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers, pulled)

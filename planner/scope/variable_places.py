@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from adalog.datalog import ast
+from adalog.datalog.names import targets
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
@@ -24,6 +25,14 @@ def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
     for element in query.find.elements:
         if isinstance(element, ast.FindPull):
             found.stands(element.var.name, VariablePlace(PlaceKind.ENTITY, element.source.name))
+    for pulled in tree.pulled:
+        taken = sorted(pulled.taken)
+        found.within(pulled.subquery, taken, taken)
+    for place, each in enumerate(query.inputs):
+        # One that only queries in pull patterns take is no clause.
+        binding = each.binding if isinstance(each, ast.BindingInput) else None
+        if isinstance(binding, ast.CollectionBinding | ast.RelationBinding):
+            found.relation(f"in {place}", (t.name if isinstance(t, ast.Var) else None for t in targets(binding)))
     for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
         for leaf in everything(body):
             found.leaf(leaf)
@@ -68,11 +77,10 @@ class _Finder:
                     for term, place in zip(leaf.terms, head, strict=True):
                         self.passed(term, place)
             case logical.RelationAtom():
-                for number, term in enumerate(leaf.terms):
-                    if isinstance(term, str) and not leaf.derived:
-                        self.columns.setdefault((leaf.relation, number), {})[term] = None
+                if not leaf.derived:
+                    self.relation(leaf.relation, leaf.terms)
                 if leaf.subquery is not None:
-                    self.within(leaf.subquery, leaf.subquery.given)
+                    self.within(leaf.subquery, leaf.subquery.inputs, leaf.subquery.given)
             case logical.FunctionAtom():
                 self.function(leaf)
             case logical.PredicateAtom():
@@ -103,7 +111,7 @@ class _Finder:
 
     def function(self, leaf: logical.FunctionAtom) -> None:
         if leaf.subquery is not None:
-            self.within(leaf.subquery, leaf.args)
+            self.within(leaf.subquery, leaf.subquery.inputs, leaf.args)
             return
         if leaf.name == "identity":
             self.passed(leaf.args[0], leaf.out)
@@ -120,9 +128,15 @@ class _Finder:
         if call.name in LOOKUPS and values:
             self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source_of(call)))
 
-    def within(self, inner: logical.Subquery, args: Iterable[object]) -> None:
+    def relation(self, name: str, terms: Iterable[object]) -> None:
+        for number, term in enumerate(terms):
+            if isinstance(term, str):
+                self.columns.setdefault((name, number), {})[term] = None
+
+    def within(self, inner: logical.Subquery, names: Iterable[str], args: Iterable[object]) -> None:
+        """`names`: the variables within that arguments are given to."""
         outside = dict(inner.sources)
-        for name, arg in zip(inner.inputs, args, strict=True):
+        for name, arg in zip(names, args, strict=True):
             for place in inner.plan.places.variables.get(name, ()):
                 self.stands(arg, replace(place, source=outside.get(place.source, place.source)))
 

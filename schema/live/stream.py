@@ -19,7 +19,7 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.hub.views import LiveQuestion
 from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm
-from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -66,7 +66,7 @@ class SelectedField:
 class LiveForm:
     """How the events of `live` are written. `name`: of the stream, for its tokens; `most`: bytes of one event."""
 
-    name: str
+    name: StreamName
     alias: str
     encoding: Encoding
     shape: FieldShape
@@ -213,12 +213,10 @@ class Followed(Protocol):
     def warns(self) -> bool: ...
     @property
     def is_light(self) -> bool: ...
-    @property
-    def kind(self) -> str:
-        """Tells the tokens of its streams from those of other fields with the same query."""
 
     def request(self) -> QueryRequest: ...
-    def form(self, name: str) -> MessageForm: ...
+    def name(self, request: QueryRequest) -> StreamName: ...
+    def form(self, name: StreamName) -> MessageForm: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +225,6 @@ class EdnLive:
 
     services: Services
     selected: SelectedField
-    kind: str = "live"
 
     def __post_init__(self) -> None:
         check_arguments(self._given("args"), self._given("argsEdn"))
@@ -255,7 +252,10 @@ class EdnLive:
         arguments = read_arguments(self.services.database, self._given("args"), self._given("argsEdn"))
         return QueryRequest(self._given("query"), arguments, max_rows=self.services.limits.rows)
 
-    def form(self, name: str) -> LiveForm:
+    def name(self, request: QueryRequest) -> StreamName:
+        return StreamName.of("live", request.query, describe_arguments(request.args))
+
+    def form(self, name: StreamName) -> LiveForm:
         selected, services = self.selected, self.services
         most = services.limits.result_bytes
         return LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
@@ -377,7 +377,7 @@ class _Reading:
 
     def _made(self, question: LiveQuestion, request: QueryRequest, warnings: Sequence[Diagnostic] | None) -> _Made:
         services = self._services
-        name = stream_name(self._asked.kind, request.query, describe_arguments(request.args))
+        name = self._asked.name(request)
         begin = began(services.database, services.tokens, name, self._resume, self._from_t)
         return question, self._asked.form(name), begin, warnings
 

@@ -93,9 +93,10 @@ class SurfaceWarning:
 @dataclass(frozen=True, slots=True)
 class Model:
     """The whole typed surface of one schema. version: equal for equal models. types and enums: by their names, in
-    the order of declaration."""
+    the order of declaration. hidden: the attributes that are shown nowhere."""
 
     version: int
     types: Mapping[str, TypeModel] = field(default_factory=dict)
     enums: Mapping[str, EnumModel] = field(default_factory=dict)
     warnings: tuple[SurfaceWarning, ...] = ()
+    hidden: frozenset[Keyword] = frozenset()

@@ -34,7 +34,7 @@ from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
 from adalog.store.values.datom import Datom
 from adalog.store.values.scalars import lookup_ref_meant
-from adalog.store.values.schema import PRINCIPAL, Schema, item_types
+from adalog.store.values.schema import UNDECLARED, Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
@@ -150,7 +150,7 @@ class Snapshot:
 
     def attribute(self, key: Keyword | int) -> Attribute | None:
         found = self.schema.get(key)
-        return PRINCIPAL if found is None and key in (PRINCIPAL.ident, PRINCIPAL.id) else found
+        return UNDECLARED.get(key) if found is None else found
 
     def attributes(self) -> tuple[Attribute, ...]:
         return self.schema.all()
@@ -388,11 +388,11 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         if self.plain is self:
-            # Built in from the first transaction on that has a principal, or such a type.
-            later = self.trie(bootstrap.VALUE_TYPE, inverse=False).row(bootstrap.PRINCIPAL)
-            built_in = len(bootstrap.datoms()) + len(later) * len(bootstrap.principal_datoms())
-            idents = self.trie(bootstrap.IDENT, inverse=False)
-            built_in += sum(len(idents.row(id_)) for id_ in bootstrap.LATER_TYPES.values())
+            built_in = len(bootstrap.datoms())
+            # Built in from the first transaction on that needs them.
+            for id_ in (bootstrap.IDENT, bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE):
+                trie = self.trie(id_, inverse=False)
+                built_in += sum(len(trie.row(e)) for e in bootstrap.LATER)
             return sum(map(self.count, self.attributes())) - built_in
         return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 

@@ -63,7 +63,9 @@ class Declarations:
         # Tempids of entities with an ident: their ids are chosen first, as values are read by their attributes.
         self.ids: dict[Tempid, int] = {}
         self.implied: list[Add] = []
-        # Attributes of cardinality many that had no type before this transaction used them.
+        # Those built in later that this transaction is the first to use.
+        self.built_in: list[int] = []
+        # Attributes that had no type before this transaction used them.
         self._typed_by_use: set[int] = set()
         # Attributes that a form gives a set: undeclared ones get cardinality many.
         self._given_sets: set[Keyword] = set()
@@ -161,8 +163,20 @@ class Declarations:
     def find(self, key: Any) -> Attribute | None:
         """The attribute of an ident or an entity id, where one is declared."""
         if isinstance(key, Keyword):
-            return self._attributes.get(key) or self._state.schema.get(key)
+            return self._attributes.get(key) or self._state.schema.get(key) or self._built_in_later(key)
         return self._state.schema.get(key) if type(key) is int else None
+
+    def _built_in_later(self, key: Keyword) -> Attribute | None:
+        """The attribute that was built in later, which its first use declares. In a database of an earlier version
+        another entity may have its ident."""
+        id_ = bootstrap.DECLARED_BY_USE.get(key)
+        if id_ is None or (self._idents.get(key) or self._state.ident_holder(key)) is not None:
+            return None
+        self.built_in.append(id_)
+        attribute = Attribute(id_, key, self._state.codes.intern(key), shared(bootstrap.LATER_ATTRIBUTES[id_]))
+        self._attributes[key] = attribute
+        self._idents[key] = id_
+        return attribute
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
         known = self._state.schema.by_ident
@@ -180,8 +194,6 @@ class Declarations:
             return attribute
         if attribute is None:
             self.check_may_declare(key, path)
-        elif attribute.is_many:
-            self._typed_by_use.add(attribute.id)
         if value_type not in VALUE_TYPES:
             wanted = "declare it with a :db/valueType first"
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
@@ -190,7 +202,11 @@ class Declarations:
     def takes_several(self, attribute: Attribute) -> bool:
         """Whether a vector or set given to it is several values whatever is in it (dialect 27): its cardinality is
         many, and it had no type before this transaction."""
-        return attribute.is_many and (attribute.kind.value_type is None or attribute.id in self._typed_by_use)
+        return attribute.is_many and (attribute.kind.value_type is None or self.is_typed_by_use(attribute))
+
+    def is_typed_by_use(self, attribute: Attribute) -> bool:
+        """Whether it had no type before this transaction used it."""
+        return attribute.id in self._typed_by_use
 
     def is_given_sets(self, key: Any) -> bool:
         """Whether the transaction gives an attribute of this name a set: its first use then declares it as many."""
@@ -230,11 +246,10 @@ class Declarations:
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             many = self.is_given_sets(key)
             known = Attribute(id_, key, ident_code, shared(AttributeKind(cardinality="many")) if many else PLAIN)
-            if many:
-                self._typed_by_use.add(id_)
             cardinality = bootstrap.MANY if many else bootstrap.ONE
             self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))
             self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), cardinality, path))
+        self._typed_by_use.add(known.id)
         type_id = bootstrap.TYPE_IDS[value_type]
         self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
         attribute = self._attributes[key] = replace(known, kind=shared(replace(known.kind, value_type=value_type)))

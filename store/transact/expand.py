@@ -223,22 +223,22 @@ class Expansion:
         elif isinstance(value, EdnMap) and attribute.is_ref and len(value) == 1 and _ID in value:
             yield ops.Add(e, attribute, self._entity(value[_ID], path), path)
         elif isinstance(value, EdnMap) and attribute.is_ref:
-            self._check_reachable(attribute, value, path)
+            self._check_is_entity(attribute, value, path)
             nested = self._nested_id(value, path)
             yield from self._map(value, path, nested)
             yield ops.Add(e, attribute, nested, path)
         else:
             yield ops.Add(e, attribute, self._value(attribute, value, path), path)
 
-    def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
-        """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""
-        if attribute.kind.component or _ID in form:
+    def _check_is_entity(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
+        """Refuses a map that may be meant for a value: nothing in it names an entity, and its attribute is new."""
+        if attribute.kind.component or _ID in form or not self._declarations.is_typed_by_use(attribute):
             return
         used = (self._declarations.find(key) for key in form)
         if not any(each is not None and each.kind.unique is not None for each in used):
             raise invalid(
-                f"nothing names this new entity again: give it a :db/id or a unique attribute, or declare "
-                f"{attribute.ident} with :db/isComponent true",
+                f"a map is no value; for an entity of its own declare {attribute.ident} with :db/valueType "
+                ":db.type/ref, or give the map a :db/id or a unique attribute",
                 path,
             )
 

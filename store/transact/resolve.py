@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from adalog.datalog import edn
@@ -160,7 +161,8 @@ def _resolved_at_length(
     schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     _check_unsigned(effects, paths, state)
-    effects, instant = _with_instant(_signed(_typed(effects, state, types), state, principal), paths, state, now)
+    effects = [*_declared(declarations.built_in, state), *_typed(effects, state, types)]
+    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
@@ -185,6 +187,11 @@ def _check_unsigned(effects: Sequence[Effect], paths: Paths, state: DatabaseStat
         if effect.a == bootstrap.IDENT and state.codes.decode(effect.v) in bootstrap.LATER_TYPES:
             message = f"{state.codes.decode(effect.v)} is built in, and the ident of a type"
             raise invalid(message, paths((effect.a, effect.e, effect.v)))
+        if effect.a == bootstrap.IDENT and effect.added and effect.e not in bootstrap.LATER:
+            ident = state.codes.decode(effect.v)
+            if ident in bootstrap.DECLARED_BY_USE:
+                message = f"{ident} is built in, and declared by its first use; leave its declaration out"
+                raise invalid(message, paths((effect.a, effect.e, effect.v)))
 
 
 def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) -> list[Effect]:
@@ -194,11 +201,17 @@ def _signed(effects: list[Effect], state: DatabaseState, principal: str | None) 
     intern = state.codes.intern
     declared: list[Effect] = []
     if state.ident_holder(bootstrap.PRINCIPAL_IDENT) is None:
-        declared = [Effect(e, a, intern(v), True) for e, a, v in bootstrap.principal_datoms()]
+        declared = _declared([bootstrap.PRINCIPAL], state)
     elif state.schema.get(bootstrap.PRINCIPAL) is None:
         # In a database of an earlier version another entity may have the ident.
         return effects
     return [*declared, Effect(TX_BASE + state.t + 1, bootstrap.PRINCIPAL, intern(principal), True), *effects]
+
+
+def _declared(attributes: Iterable[int], state: DatabaseState) -> list[Effect]:
+    """What declares attributes that were built in later."""
+    rows = chain.from_iterable(map(bootstrap.later_datoms, attributes))
+    return [Effect(e, a, state.codes.intern(v), True) for e, a, v in rows]
 
 
 def _typed(effects: list[Effect], state: DatabaseState, types: Collection[Keyword]) -> list[Effect]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adalog.datalog.values import Keyword
-from adalog.store.values.attribute import SCHEMA_BASE, Uniqueness
+from adalog.store.values.attribute import SCHEMA_BASE, AttributeKind, Uniqueness
 
 # The place in this list is the entity id for ever: new ones go to the end.
 _IDENTS: Final = (
@@ -18,7 +18,10 @@ _IDENTS: Final = (
 )
 # What was built in later: its datoms are part of the first transaction that needs them. At t = 0 they would shift
 # the codes of all values in checkpoints of earlier versions.
-_LATER: Final = ("db/principal", "db.type/duration")
+_LATER: Final = (
+    *("db/principal", "db.type/duration", "graphql/namespace", "graphql/type", "graphql/enum", "graphql/name"),
+    *("graphql/plural", "graphql/anchor", "graphql/hidden"),
+)
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate((*_IDENTS, *_LATER))}
 
 IDENT: Final = _IDS["db/ident"]
@@ -45,6 +48,13 @@ DURATION_IDENT: Final = Keyword("db.type/duration")
 LATER_TYPES: Final = {DURATION_IDENT: DURATION}
 """Types that were built in later, by ident."""
 LATER_TYPE_IDS: Final = frozenset(LATER_TYPES.values())
+GRAPHQL_NAMESPACE: Final = _IDS["graphql/namespace"]
+GRAPHQL_TYPE: Final = _IDS["graphql/type"]
+GRAPHQL_ENUM: Final = _IDS["graphql/enum"]
+GRAPHQL_NAME: Final = _IDS["graphql/name"]
+GRAPHQL_PLURAL: Final = _IDS["graphql/plural"]
+GRAPHQL_ANCHOR: Final = _IDS["graphql/anchor"]
+GRAPHQL_HIDDEN: Final = _IDS["graphql/hidden"]
 LATER: Final = frozenset(_IDS[name] for name in _LATER)
 """The entities that were built in later."""
 WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"
@@ -58,8 +68,20 @@ UNIQUENESS: Final[dict[int, Uniqueness]] = {
 TYPES: Final = {id_: name.removeprefix("db.type/") for name, id_ in _IDS.items() if name.startswith("db.type/")}
 TYPE_IDS: Final = {name: id_ for id_, name in TYPES.items()}
 
+LATER_ATTRIBUTES: Final[dict[int, AttributeKind]] = {
+    PRINCIPAL: AttributeKind(value_type="string"),
+    GRAPHQL_NAMESPACE: AttributeKind(value_type="keyword", unique="identity"),
+    **dict.fromkeys((GRAPHQL_TYPE, GRAPHQL_ENUM, GRAPHQL_ANCHOR), AttributeKind(value_type="keyword")),
+    **dict.fromkeys((GRAPHQL_NAME, GRAPHQL_PLURAL), AttributeKind(value_type="string")),
+    GRAPHQL_HIDDEN: AttributeKind(value_type="boolean"),
+}
+"""Attributes that were built in later. Those of GraphQL are declared by their first use."""
+DECLARED_BY_USE: Final = {
+    Keyword(name): id_ for name, id_ in _IDS.items() if id_ in LATER_ATTRIBUTES and id_ != PRINCIPAL
+}
+
 # Attributes whose datoms make a schema: a transaction that touches one of them makes a new one.
-SCHEMA_ATTRIBUTES: Final = frozenset(range(IDENT, TX_INSTANT))
+SCHEMA_ATTRIBUTES: Final = frozenset((*range(IDENT, TX_INSTANT), *DECLARED_BY_USE.values()))
 
 _VALUE_TYPES: Final = {
     **dict.fromkeys((VALUE_TYPE, CARDINALITY, UNIQUE, ENSURE), "ref"),
@@ -82,13 +104,17 @@ def is_of_server(e: int, a: int) -> bool:
     return a in (TX_INSTANT, PRINCIPAL) or e in LATER
 
 
-def principal_datoms() -> list[tuple[int, int, Keyword | int]]:
-    """Those that declare `:db/principal`."""
-    return [
-        (PRINCIPAL, IDENT, PRINCIPAL_IDENT),
-        (PRINCIPAL, VALUE_TYPE, TYPE_IDS["string"]),
-        (PRINCIPAL, CARDINALITY, ONE),
+def later_datoms(id_: int) -> list[tuple[int, int, Keyword | int]]:
+    """Those that declare an attribute of LATER_ATTRIBUTES."""
+    kind = LATER_ATTRIBUTES[id_]
+    rows: list[tuple[int, int, Keyword | int]] = [
+        (id_, IDENT, Keyword(_LATER[id_ - _IDS[_LATER[0]]])),
+        (id_, VALUE_TYPE, TYPE_IDS[str(kind.value_type)]),
+        (id_, CARDINALITY, ONE),
     ]
+    if kind.unique is not None:
+        rows.append((id_, UNIQUE, next(each for each, name in UNIQUENESS.items() if name == kind.unique)))
+    return rows
 
 
 def datoms() -> list[tuple[int, int, Keyword | int]]:

@@ -22,10 +22,12 @@ _DESCRIBING: Final = (
     *(bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE),
 )
 
-PRINCIPAL: Final = Attribute(
-    bootstrap.PRINCIPAL, bootstrap.PRINCIPAL_IDENT, -1, shared(AttributeKind(value_type="string"))
+_UNDECLARED: Final = tuple(
+    Attribute(id_, ident, -1, shared(bootstrap.LATER_ATTRIBUTES[id_]))
+    for ident, id_ in ((bootstrap.PRINCIPAL_IDENT, bootstrap.PRINCIPAL), *bootstrap.DECLARED_BY_USE.items())
 )
-"""`:db/principal` until its first value declares it: nothing has it, and no keyword has its code."""
+UNDECLARED: Final[Mapping[object, Attribute]] = {key: each for each in _UNDECLARED for key in (each.id, each.ident)}
+"""Built-in attributes until their first value declares them: nothing has them, and no keyword has their code."""
 
 
 class Schema:

@@ -139,7 +139,9 @@ def test_the_default_source_comes_first_wherever_it_is_written() -> None:
         ("(or-join [?x] [?x :a ?y])", ast.OrJoin((), (X,), (ast.And((pattern(X, A, Y),)),))),
         ("(or-join [[?y] ?x] [?x :a ?y])", ast.OrJoin((Y,), (X,), (ast.And((pattern(X, A, Y),)),))),
         ("(not [?x :a ?y] [?y :b])", ast.Not((pattern(X, A, Y), pattern(Y, B)))),
-        ("($b not [?x :a])", ast.Not((pattern(X, A),), ast.Source("$b"))),
+        ("($b not [?x :a])", ast.Not((ast.Pattern(ast.Source("$b"), (X, A)),))),
+        ("($b not [$ ?x :a])", ast.Not((pattern(X, A),))),
+        ("($b and [(missing? ?x :a)])", ast.And((ast.Predicate("missing?", (ast.Source("$b"), X, A)),))),
         ("(not-join [?x] [?x :a ?y])", ast.NotJoin((X,), (pattern(X, A, Y),))),
         (
             "(not (or [?x :a] (not [?x :b])))",

@@ -188,7 +188,7 @@ def test_a_bound_result_filters(shop):
 
 def test_without_a_source_it_is_that_of_its_surroundings(shop):
     assert shop.q("[:find ?m . :where [(q [:find (max ?t) . :where [_ :order/total ?t]]) ?m]]") == "30"
-    query = "[:find ?m . :in $ $old :where ($old or [(q [:find (max ?t) . :where [_ :order/total ?t]] $) ?m])]"
+    query = "[:find ?m . :in $ $old :where ($old or [(q [:find (max ?t) . :where [_ :order/total ?t]]) ?m])]"
     shop.tx("[[:db/add 11 :order/total 99]]")
     assert shop.q(query, shop.at(as_of=2)) == "30"
 

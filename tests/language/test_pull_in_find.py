@@ -89,9 +89,9 @@ def test_order_limit_and_offset(world):
 
 def test_only_the_rows_shown_are_pulled(world, monkeypatch):
     asked = []
-    pull = Puller.pull
+    level = Puller.level
     monkeypatch.setattr(
-        Puller, "pull", lambda self, pattern, ids: asked.append(len(ids)) or pull(self, pattern, ids)
+        Puller, "level", lambda self, pattern, ids: asked.append(len(ids)) or level(self, pattern, ids)
     )
     world.q("[:find (pull ?e [:name]) :where [?e :age] :limit 2]")
     result = world.run("[:find (pull ?e [:name]) :where [?e :age]]", ordered=True, shown=(1, 3))

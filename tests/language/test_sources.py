@@ -86,6 +86,56 @@ def test_a_source_before_or_and_not(db):
     assert db.q(query, "[[1 2] [2 3]]", "[1 2]") == "#{[2]}"
 
 
+DATOMS = '[[1 :name "Ivan"] [1 :age 19] [2 :name "Oleg"] [2 :age 15] [1 :friend 2]]'
+
+
+def test_a_relation_as_the_default_source(ages):
+    assert ages.q("[:find ?n ?a :where [?e :name ?n] [?e :age ?a]]", DATOMS) == '#{["Ivan" 19] ["Oleg" 15]}'
+    query = "[:find ?e . :in $ ?n :where [?e :name ?n]]"
+    assert ages.q(query, DATOMS, '"Oleg"') == "2"
+    assert ages.q(query.replace("$ ?n", "?n $"), '"Oleg"', DATOMS) == "2"
+    assert ages.q(query, '"Byron"') == "2"
+    assert ages.q("[:find ?x :where [?x]]", "#{[5] [6]}") == "#{[5] [6]}"
+    assert ages.q("[:find ?x :where [?x]]", "[]") == "#{}"
+
+
+def test_what_reads_a_relation_as_the_default_source(ages):
+    rules = "[[(knows ?a ?b) [?a :friend ?b]] [(knows ?a ?b) [?b :friend ?a]]]"
+    query = "[:find ?a ?b :in $ % :where (knows ?a ?b)]"
+    assert ages.q(query, DATOMS, rules) == "#{[1 2] [2 1]}"
+    query = "[:find [?n ...] :where [?e :name ?n] (not [?e :friend]) (or [?e :age 15] [?e :age 19])]"
+    assert ages.q(query, DATOMS) == '#{"Oleg"}'
+    query = "[:find ?n ?now :in $ $now :where [?e :name ?n] [$now ?e :age ?now] ($now not [$ ?e :age ?now])]"
+    assert ages.q(query, DATOMS, ages.at(as_of=2)) == '#{["Ivan" 37] ["Oleg" 40]}'
+    query = "[:find (max ?m) . :where [(q [:find (max ?a) . :where [_ :age ?a]] $) ?m]]"
+    assert ages.q(query, DATOMS) == "19"
+
+
+def test_only_a_list_of_tuples_is_given_as_the_default_source(ages):
+    query = "[:find ?e :where [?e :name]]"
+    ages.refuses("ARG_INVALID", query, "7", says="no :in after $, but 1 was given; add :in to the query")
+    ages.refuses("ARG_INVALID", query, "[1 2]", says="no :in after $")
+    ages.refuses("ARG_INVALID", query, "[[1 2] [3]]", says="$ takes a basis or a list of tuples")
+    ages.refuses("QUERY_INVALID", "[:find ‸(pull ?e [*]) :where [?e :name]]", DATOMS, says="pull takes a database")
+    ages.refuses(
+        "ARG_INVALID", "[:find ?v :where [1 :age] [(get-else $ 1 :age 0) ?v]]", DATOMS, says="looks into a database"
+    )
+
+
+def test_the_default_source_by_name_within_another(ages):
+    old = ages.at(as_of=1)
+    query = "[:find ?n ?now :in $ $old :where ($old and [?e :age 36] [?e :name ?n] [$ ?e :age ?now])]"
+    assert ages.q(query, old) == '#{["Ada" 37]}'
+    query = "[:find ?e :in $ $old :where [?e :age] ($old not [$ ?e :age ?v] [?e :age ?v])]"
+    assert ages.q(query, old) == "#{[1]}"
+    query = "[:find ?e :in $ $old :where [?e :name] ($old or [$ ?e :age 37] (and [$ ?e :name] [?e :age 40]))]"
+    assert ages.q(query, old) == "#{[1] [2]}"
+    query = "[:find ?v ?w :in $ $old :where ($old and [(get-else $ 1 :age 0) ?v] [(get-else 1 :age 0) ?w])]"
+    assert ages.q(query, old) == "#{[37 36]}"
+    query = "[:find ?n :in $ $old :where ($old optional [?e :age 36] [$ ?e :age ?n])]"
+    assert ages.q(query, old) == "#{[37]}"
+
+
 def test_functions_name_their_source(ages):
     query = "[:find ?e ?v :in $ $old :where [?e :name] [(get-else $old ?e :age 0) ?v]]"
     assert ages.q(query, ages.at(as_of=1)) == "#{[1 36] [2 40]}"

@@ -81,11 +81,24 @@ def test_nested_maps_in_a_vector(shop):
     assert shop.q("[:find ?i ?n :where [1 :lines ?l] [?l :item ?i] [?l :n ?n]]") == '#{["a" 1] ["b" 2]}'
 
 
-def test_a_nested_map_must_be_reachable(shop):
-    """As in Datomic: without a component attribute, an id or a unique attribute it could never be found again."""
-    shop.tx('[{:db/id 1 :friend [{:email "x@y"}]}]')
-    shop.tx('[{:db/id 1 :friend [{:db/id "t" :n 5}]}]')
-    shop.tx_refuses("TX_INVALID", "[{:db/id 1 :friend [‸{:n 5}]}]")
+def test_a_nested_map_without_a_name_is_a_new_entity(shop):
+    """As in DataScript; Datomic wants a component attribute, an id or a unique attribute."""
+    shop.tx('[{:db/id 1 :friend [{:email "x@y"} {:db/id "t" :n 5} {:n 6}] :boss {:n 7}}]')
+    assert shop.q("[:find ?n :where [1 :friend ?f] [?f :n ?n]]") == "#{[5] [6]}"
+    assert shop.q("[:find ?n :where [1 :boss ?b] [?b :n ?n]]") == "#{[7]}"
+    shop.tx("[{:db/id 1 :friend {:n 6}}]")
+    assert shop.q("[:find (count ?f) . :where [1 :friend ?f]]") == "4"
+
+
+def test_a_map_at_the_first_use_of_an_attribute_names_its_entity(shop):
+    says = "a map is no value; for an entity of its own declare :profile with :db/valueType :db.type/ref"
+    shop.tx_refuses("TX_INVALID", "[{:db/id 1 :profile ‸{:n 5}}]", says=says)
+    shop.tx_refuses("TX_INVALID", "[{:db/id 1 :profile {:db/id 2}} {:db/id 1 :profile ‸{:n 5}}]", says=says)
+    shop.tx('[{:db/id 1 :profile {:email "a@b"}} {:db/id 2 :card {:db/id "c" :n 3}}]')
+    shop.tx("[{:db/id 2 :card {:n 5}}]")
+    assert shop.q("[:find ?n :where [2 :card ?c] [?c :n ?n]]") == "#{[5]}"
+    shop.tx("[{:db/ident :home :db/valueType :db.type/ref} {:db/id 3 :home {:n 8}}]")
+    assert shop.q("[:find ?n :where [3 :home ?c] [?c :n ?n]]") == "#{[8]}"
 
 
 def test_a_nested_map_needs_a_ref(shop):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import read
-from adalog.datalog.parsing.pull import read_pull
+from adalog.datalog.parsing.pull_text import read_pull
 from adalog.datalog.pull import PullAttribute, PullPattern, Recursion
 from adalog.datalog.values import EdnMap, Keyword, identity
 from adalog.executor.pool import Pool, PullRequest

@@ -26,6 +26,7 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, stopping
 from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.cache.key import chance_in_patterns
 from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import feed_key, view_key
@@ -41,7 +42,7 @@ from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.changes import Changes, ValuesForm
 from adalog.executor.live.subscribers.delivery import Delivery, LoopDelivery, ThreadDelivery
 from adalog.executor.live.subscribers.event import MessageForm, StreamPosition, failure
-from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import BlockingSubscription, FirstMessage, Subscription
 from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import BasisArgument
@@ -98,7 +99,7 @@ class Hub:
         known = self._known(question)
         if known is not None:
             return known
-        if reads_of(question.query).chance:
+        if reads_of(question.query).chance or chance_in_patterns(question):
             # All subscribers of a feed get the same changes, but each would have begun with other rows.
             message = "rand and sample choose anew each time, so that no change of their answer can be followed; "
             message += "choose among the rows of a live query that shows them all"
@@ -120,7 +121,7 @@ class Hub:
         asked = self.asked(QueryRequest(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
-        name = stream_name("values", query, *key[1:])
+        name = StreamName.of("values", query, *key[1:])
         for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
             waiting = None if t is None else self.database.reached(t)
             if waiting is not None:

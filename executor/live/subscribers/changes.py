@@ -9,7 +9,7 @@ from typing import Any, Final
 from adalog.executor.answer.result import Result, ResultColumn
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.subscribers.event import Event, EventKind, Message
-from adalog.executor.live.subscribers.resume import ResumeTokens
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName
 from adalog.executor.live.subscribers.subscription import BlockingSubscription
 
 _ROW_BYTES: Final = 64
@@ -38,7 +38,7 @@ class LiveChange:
 class ValuesForm:
     """Events as values of the language. `name`: of the stream, for its tokens."""
 
-    name: str
+    name: StreamName
     tokens: ResumeTokens
 
     @property

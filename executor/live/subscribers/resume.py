@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -40,6 +40,30 @@ class ResumePoint:
     reason: str | None = None
 
 
+class StreamName(NamedTuple):
+    """A short name of what is followed: equal parts, equal name, in every process. `meaning`: of how the schema
+    reads it, where that matters: a stream whose meaning is another one now starts over."""
+
+    asked: str
+    meaning: str = ""
+
+    @staticmethod
+    def of(*parts: Hashable, meaning: Hashable = None) -> StreamName:
+        return StreamName(_digest(parts), "" if meaning is None else _digest(meaning))
+
+    @staticmethod
+    def read(text: str) -> StreamName:
+        asked, _, meaning = text.partition(" ")
+        return StreamName(asked, meaning)
+
+    def __str__(self) -> str:
+        return f"{self.asked} {self.meaning}" if self.meaning else self.asked
+
+
+def _digest(parts: Hashable) -> str:
+    return hashlib.sha256(stable_text(parts).encode()).hexdigest()[:16]
+
+
 class ResumeTokens:
     """Writes and reads the tokens of one database with one secret key. Thread-safe."""
 
@@ -50,20 +74,23 @@ class ResumeTokens:
         self._owner = hmac.digest(key, f"{RELEASE} {database.log.identity}".encode(), "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
-    def write(self, name: str, position: StreamPosition) -> str:
-        body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
+    def write(self, name: StreamName, position: StreamPosition) -> str:
+        body = orjson.dumps([str(name), position.t, position.rows, self._mark(position.t)])
         return packed(self._owner, sign(self._key, body), body)
 
-    def read(self, text: str, name: str) -> ResumePoint:
+    def read(self, text: str, name: StreamName) -> ResumePoint:
         """Where the named stream goes on. Raises ARG_INVALID for what is no token of this stream."""
         body = self._signed(text)
         if body is None:
             return ResumePoint(
                 None, "the token was made by another database or release of adalog, or before its key was made anew"
             )
-        asked, t, rows, mark = body
-        if asked != name:
+        written, t, rows, mark = body
+        told = StreamName.read(written)
+        if told.asked != name.asked:
             raise _refused("belongs to another query or to other arguments")
+        if told.meaning != name.meaning:
+            return ResumePoint(None, "the schema has changed since, and with it what the fields show")
         if t > self._database.snapshot().t:
             return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
         if mark != self._mark(t):
@@ -124,7 +151,7 @@ class StreamStart:
 
 
 def began(
-    database: Database, tokens: ResumeTokens, name: str, resume: str | None, from_t: int | None
+    database: Database, tokens: ResumeTokens, name: StreamName, resume: str | None, from_t: int | None
 ) -> StreamStart:
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
@@ -148,11 +175,6 @@ def _is_body(body: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return isinstance(found, list) and len(found) == 4
-
-
-def stream_name(*parts: Hashable) -> str:
-    """A short name of what is followed: equal parts, equal name, in every process."""
-    return hashlib.sha256(stable_text(parts).encode()).hexdigest()[:16]
 
 
 def _refused(why: str) -> AdalogError:

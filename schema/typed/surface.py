@@ -1,0 +1,87 @@
+"""A surface: the GraphQL schema and the model that documents are validated and answered by, until a newer one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLSchema
+
+from adalog.schema.fields.types import Warning
+from adalog.schema.typed.declarations import model_of
+from adalog.schema.typed.graphql_types import fixed_names, list_of, schema_of
+from adalog.schema.typed.model import Model
+from adalog.schema.typed.root_fields import fields_of, roots_of
+from adalog.schema.typed.roots import TypedRoot
+from adalog.schema.typed.type_table import TypeTable
+from adalog.store.snapshot.snapshot import Snapshot
+
+WARNINGS = "schemaWarnings"
+CHANGED = "schemaChanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """t: the last transaction that declared or named something."""
+
+    schema: GraphQLSchema
+    model: Model
+    t: int = 0
+
+
+class SurfaceFactory:
+    """Makes the surfaces of one database. base: the schema of the fields that all databases have. strict: whether
+    the database's schema is."""
+
+    def __init__(self, base: GraphQLSchema, *, strict: bool = False) -> None:
+        self._base = base
+        self._strict = strict
+        self._taken = fixed_names(base)
+
+    def surface(self, snapshot: Snapshot, before: Surface | None = None) -> Surface:
+        """The surface of a snapshot's declarations; the earlier one, if it is the same."""
+        known = None if before is None else before.model
+        model = model_of(snapshot, strict=self._strict, taken=self._taken, before=known)
+        if before is not None and model.version == before.model.version:
+            return before
+        return self.of_model(model, snapshot.schema_touched)
+
+    def of_model(self, model: Model, t: int = 0) -> Surface:
+        """The surface of a model."""
+        fixed: Mapping[str, frozenset[str]] = {
+            each.name: frozenset((*each.fields, WARNINGS, CHANGED))
+            for each in (self._base.query_type, self._base.mutation_type, self._base.subscription_type)
+            if each is not None
+        }
+        roots, warnings = roots_of(model, fixed)
+        model = replace(model, warnings=(*model.warnings, *warnings))
+        makers = {name: partial(self._fields, name, own, model) for name, own in roots.items()}
+        return Surface(schema_of(self._base, model, makers), model, t)
+
+    @staticmethod
+    def _fields(
+        operation: str, roots: Mapping[str, TypedRoot], model: Model, table: TypeTable
+    ) -> dict[str, GraphQLField]:
+        fields = fields_of(table, roots)
+        if operation == "Query":
+            shown = [
+                Warning(code=each.code, message=each.message, line=None, column=None) for each in model.warnings
+            ]
+            fields[WARNINGS] = GraphQLField(
+                GraphQLNonNull(list_of(table["Warning"])),
+                resolve=lambda *_: shown,
+                description="What the typed surface leaves out, and why.",
+            )
+        elif operation == "Subscription":
+            fields[CHANGED] = GraphQLField(
+                GraphQLNonNull(table["Long"]),
+                description="The transaction that changed the schema last: now, and after each change.",
+            )
+        return fields
+
+
+def fixed_root_fields(schema: GraphQLSchema) -> frozenset[str]:
+    """The names of root fields that a schema has in any operation."""
+    roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
+    return frozenset(name for each in roots if isinstance(each, GraphQLObjectType) for name in each.fields)

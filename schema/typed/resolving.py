@@ -5,7 +5,7 @@ from __future__ import annotations
 from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context
 from adalog.schema.typed.model import Model
-from adalog.schema.typed.reads import read
+from adalog.schema.typed.reading.reads import read
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 

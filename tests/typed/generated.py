@@ -33,7 +33,9 @@ def schemas(draw: st.DrawFn) -> list[dict[str, Any]]:
             found.append({"name": f"{name}/s{number}", "type": kind, "many": draw(st.booleans())})
         for number in range(draw(st.integers(1, 2))):
             target = draw(st.sampled_from(NAMESPACES))
-            found.append({"name": f"{name}/r{number}", "type": "ref", "target": target, "many": draw(st.booleans())})
+            found.append(
+                {"name": f"{name}/r{number}", "type": "ref", "target": target, "many": draw(st.booleans())}
+            )
         if draw(st.booleans()):
             found.append({"name": f"{name}/state", "type": "ref", "enum": "state", "many": False})
     return found
@@ -87,7 +89,7 @@ def filters(model: Model, kind: TypeModel, depth: int = 2) -> st.SearchStrategy[
         elif depth:
             inner = st.deferred(lambda target=shown.target: filters(model, model.types[target or ""], depth - 1))
             if shown.many:
-                ways = {way: inner for way in ("some", "every", "none")}
+                ways = dict.fromkeys(("some", "every", "none"), inner)
                 options[name] = st.fixed_dictionaries({}, optional=ways | {"count": _counts()})
             else:
                 options[name] = inner
@@ -110,7 +112,12 @@ def _conditions(model: Model, shown: FieldModel) -> st.SearchStrategy[dict[str, 
         values: st.SearchStrategy[Any] = st.sampled_from(sorted(model.enums[shown.enum].members))
     else:
         values = _SCALARS[str(shown.kind.value_type)]
-    options = {"eq": values, "ne": values, "in": st.lists(values, max_size=2), "notIn": st.lists(values, max_size=2)}
+    options = {
+        "eq": values,
+        "ne": values,
+        "in": st.lists(values, max_size=2),
+        "notIn": st.lists(values, max_size=2),
+    }
     options["isNull"] = st.booleans()
     if shown.scalar in ("String", "Long", "Float"):
         options |= dict.fromkeys(("lt", "lte", "gt", "gte"), values)

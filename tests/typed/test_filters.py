@@ -6,18 +6,16 @@ import asyncio
 from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.model import Model, TypeModel
-from adalog.schema.typed.reads import read
+from adalog.schema.typed.reading.reads import read
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 from adalog.store.database import Database
@@ -51,6 +49,8 @@ def test_filters_and_orders_mean_what_a_walk_over_datoms_says(choose: st.DataObj
                 first, offset = choose.draw(st.integers(0, 5)), choose.draw(st.integers(0, 2))
                 found = [each for each in walk.members(kind) if walk.matches(kind, each, where)]
                 expected = walk.ordered(kind, found, order)[offset : offset + first]
-                assert ids(services, model, kind, where=where, orderBy=order, first=first, offset=offset) == expected
+                assert (
+                    ids(services, model, kind, where=where, orderBy=order, first=first, offset=offset) == expected
+                )
         finally:
             pool.close()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adalog.schema.typed.filters import Clauses, Parameters, names_idents, pattern
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
+from adalog.schema.typed.reading.filters import Clauses, Parameters, names_idents, pattern
+from adalog.schema.typed.reading.writer import Constant, Json, JsonWriter, Shape, json_value
 from adalog.schema.typed.selection import Selected
-from adalog.schema.typed.writer import Constant, Json, JsonWriter, Shape, json_value
 
 _COUNT: Final = "count"
 Row = Sequence[Any]

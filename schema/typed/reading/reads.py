@@ -19,15 +19,15 @@ from adalog.schema.arguments.values import BasisInput
 from adalog.schema.request.budget import JsonChunks, RepeatedWork
 from adalog.schema.request.context import Context
 from adalog.schema.request.limits import exceeded
-from adalog.schema.typed.filters import Clauses, Parameters, anchored, entity_id, pattern
 from adalog.schema.typed.model import Model, TypeModel
-from adalog.schema.typed.page_cursors import PageCursors
-from adalog.schema.typed.pages import size_of
-from adalog.schema.typed.patterns import SelectionCompiler
-from adalog.schema.typed.queries import PullPattern, QueryText
+from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored, entity_id, pattern
+from adalog.schema.typed.reading.page_cursors import PageCursors
+from adalog.schema.typed.reading.pages import size_of
+from adalog.schema.typed.reading.patterns import SelectionCompiler
+from adalog.schema.typed.reading.queries import PullPattern, QueryText
+from adalog.schema.typed.reading.writer import DB_ID, JsonWriter, Shape
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
-from adalog.schema.typed.writer import DB_ID, JsonWriter, Shape
 from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 

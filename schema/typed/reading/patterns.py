@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adalog.schema.request.limits import exceeded
-from adalog.schema.typed.connections import ConnectionCompiler
-from adalog.schema.typed.filters import Clauses, FilterCompiler, Parameters, names_idents, pattern, written
 from adalog.schema.typed.model import OTHER_ENTITY, FieldModel, Model, TypeModel
-from adalog.schema.typed.page_cursors import PageCursors
-from adalog.schema.typed.pages import size_of
-from adalog.schema.typed.queries import KEY, PullPattern, QueryText
-from adalog.schema.typed.selection import ANY_TYPE, Selected
-from adalog.schema.typed.writer import (
+from adalog.schema.typed.reading.connections import ConnectionCompiler
+from adalog.schema.typed.reading.filters import Clauses, FilterCompiler, Parameters, names_idents, pattern, written
+from adalog.schema.typed.reading.page_cursors import PageCursors
+from adalog.schema.typed.reading.pages import size_of
+from adalog.schema.typed.reading.queries import KEY, PullPattern, QueryText
+from adalog.schema.typed.reading.writer import (
     AnyEntityShape,
     AttributesField,
     Constant,
@@ -29,6 +28,7 @@ from adalog.schema.typed.writer import (
     Shape,
     TypeName,
 )
+from adalog.schema.typed.selection import ANY_TYPE, Selected
 
 _CONNECTION: Final = "Connection"
 _TYPENAME: Final = "__typename"

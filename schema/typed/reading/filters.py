@@ -54,10 +54,12 @@ class Parameters:
 
 @dataclass(slots=True)
 class Clauses:
-    """Clauses that hold together, and the parameters that they use, in the order of first use."""
+    """Clauses that hold together, and the parameters that they use, in the order of first use. never: they hold of
+    nothing, whatever the data are."""
 
     texts: list[str] = field(default_factory=list)
     uses: dict[str, None] = field(default_factory=dict)
+    never: bool = False
 
     def add(self, text: str, *uses: str) -> None:
         self.texts.append(text)
@@ -67,10 +69,11 @@ class Clauses:
         for each in others:
             self.texts += each.texts
             self.uses.update(each.uses)
+            self.never |= each.never
 
     @property
     def text(self) -> str:
-        return " ".join(self.texts)
+        return " ".join((*self.texts, _NEVER) if self.never else self.texts)
 
     def joined(self, kind: str, variable: str, branches: Sequence[Clauses]) -> None:
         """Adds a `not-join` or `or-join` of the branches over the variable."""
@@ -176,19 +179,22 @@ class FilterCompiler:
 
     @staticmethod
     def _any(found: Clauses, entity: str, items: Sequence[Clauses]) -> None:
-        if not items:
-            found.add(_NEVER)
-        elif len(items) == 1:
-            found.extend(items)
-        elif all(each.texts for each in items):
-            found.joined("or-join", entity, items)
+        possible = [each for each in items if not each.never]
+        if not possible:
+            found.never = True
+        elif len(possible) == 1:
+            found.extend(possible)
+        elif all(each.texts for each in possible):
+            found.joined("or-join", entity, possible)
 
     @staticmethod
     def _deny(found: Clauses, entity: str, denied: Clauses) -> None:
+        if denied.never:
+            return
         if denied.texts:
             found.joined("not-join", entity, (denied,))
         else:
-            found.add(_NEVER)
+            found.never = True
 
     def _absent(self, found: Clauses, any_value: str, entity: str, absent: bool) -> None:
         if absent:
@@ -224,7 +230,7 @@ class FilterCompiler:
         """The conditions on how many entities a list has."""
         conditions = {name: value for name, value in given.items() if name != "isNull"}
         if given.get("isNull"):
-            found.add(_NEVER)
+            found.never = True
         if not conditions:
             return
         inner, some, count = (self.parameters.variable(prefix) for prefix in ("x", "n", "n"))
@@ -245,8 +251,7 @@ class FilterCompiler:
             if value is None:
                 raise _null(at, "every entity has an id; leave it out")
             if name == "isNull":
-                if value:
-                    found.add(_NEVER)
+                found.never |= value
                 continue
             listed = name in ("in", "notIn")
             ids = [entity_id(each, at) for each in (value if listed else [value])]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adalog.schema.typed.filters import Clauses, Parameters
+from adalog.schema.typed.reading.filters import Clauses, Parameters
 from adalog.store.snapshot.snapshot import Snapshot
 
 KEY: Final = "\x00"

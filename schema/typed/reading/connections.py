@@ -13,14 +13,14 @@ from typing import Any, Final, Protocol
 from adalog.datalog.errors import invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.schema.request.cursor import question
-from adalog.schema.typed.aggregates import AggregateCompiler, AggregateShape, GroupsShape, TotalShape
-from adalog.schema.typed.filters import Clauses, FilterCompiler, Parameters, anchored
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
-from adalog.schema.typed.page_cursors import PageCursors
-from adalog.schema.typed.pages import PageSlice, page_slice, reversed_terms
-from adalog.schema.typed.queries import HISTORY, PullPattern, QueryText
+from adalog.schema.typed.reading.aggregates import AggregateCompiler, AggregateShape, GroupsShape, TotalShape
+from adalog.schema.typed.reading.filters import Clauses, FilterCompiler, Parameters, anchored
+from adalog.schema.typed.reading.page_cursors import PageCursors
+from adalog.schema.typed.reading.pages import PageSlice, page_slice, reversed_terms
+from adalog.schema.typed.reading.queries import HISTORY, PullPattern, QueryText
+from adalog.schema.typed.reading.writer import Constant, Json, JsonWriter, ObjectShape, Shape, json_value
 from adalog.schema.typed.selection import Selected
-from adalog.schema.typed.writer import Constant, Json, JsonWriter, ObjectShape, Shape, json_value
 
 _NODE: Final = "node"
 _CHANGES: Final = ("t", "txInstant", "attribute", "value", "added")

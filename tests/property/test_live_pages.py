@@ -52,7 +52,16 @@ BODIES = (
     "[?e :n ?m] [?e :many ?o] [(+ ?m 1000000000000000000000) ?n]",
 )
 RULES = ":rules [[(reach ?a ?b) [?a :one ?b]] [(reach ?a ?c) (reach ?a ?b) [?b :many ?c]]]"
-ORDERS = ("?n", "[?n :desc]", "?e", "?n ?e", "[?o :desc] ?n", "(count ?o)", "(* 2 (max ?n)) [(count ?o) :desc]", "?least")
+ORDERS = (
+    "?n",
+    "[?n :desc]",
+    "?e",
+    "?n ?e",
+    "[?o :desc] ?n",
+    "(count ?o)",
+    "(* 2 (max ?n)) [(count ?o) :desc]",
+    "?least",
+)
 WINDOWS = (":limit 2", ":limit ?limit", ":limit 1 :offset 1", ":offset 2", ":limit 3 :offset 4", ":limit 0")
 
 

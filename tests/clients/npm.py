@@ -21,11 +21,11 @@ needs_node = pytest.mark.skipif(
 _ENVIRONMENT = {"npm_config_cache": str(ROOT / "build" / "caches" / "npm"), "npm_config_update_notifier": "false"}
 
 
-def run(*command: str) -> str:
-    """What a command in the package's folder says, which must succeed."""
+def run(*command: str, folder: Path = CLIENT) -> str:
+    """What a command in a folder, the package's unless another is given, says, which must succeed."""
     environ = {**os.environ, **_ENVIRONMENT}
     done = subprocess.run(
-        command, cwd=CLIENT, env=environ, capture_output=True, encoding="utf-8", timeout=120, check=False
+        command, cwd=folder, env=environ, capture_output=True, encoding="utf-8", timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -4,7 +4,8 @@ import { applied, type Entity, type ListEvent } from "./entity-list.js";
 
 /** The cache of Apollo Client, and the one that urql's Graphcache hands to its updaters. */
 export interface UpdatableCache<Options> {
-  updateQuery(options: Options, update: (data: never) => unknown): unknown;
+  // Both are generic in the data, each in a way of its own.
+  updateQuery(options: Options, update: (data: any) => any): unknown;
 }
 
 export interface ListPlace {

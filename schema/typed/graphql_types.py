@@ -57,7 +57,7 @@ def schema_of(
         assert isinstance(root, GraphQLObjectType)
         table.add(name, lambda root=root, own=own: _extended(root, lambda: own(table)))  # type: ignore[misc]
     objects = [*model.types, OTHER_ENTITY]
-    return TableSchema(base, table, dict.fromkeys(_INTERFACES, objects))
+    return TableSchema(base, table, model, dict.fromkeys(_INTERFACES, objects))
 
 
 def _extended(root: GraphQLObjectType, own: Callable[[], Fields]) -> GraphQLObjectType:

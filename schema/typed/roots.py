@@ -13,6 +13,8 @@ RootKind = Literal[
     "live_one", "live_list",
 ]  # fmt: skip
 
+MUTATIONS: Final = frozenset(("create", "upsert", "update", "delete", "update_many", "delete_many"))
+
 TYPED_ROOT: Final = "adalog.typed"
 """The key of a field's extensions under which its `TypedRoot` stands."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
-from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLSchema
+from graphql import GraphQLField, GraphQLNonNull, GraphQLSchema, print_schema
 
 from adalog.schema.fields.types import Warning
 from adalog.schema.typed.declarations import model_of
@@ -21,13 +21,18 @@ WARNINGS = "schemaWarnings"
 CHANGED = "schemaChanged"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Surface:
     """t: the last transaction that declared or named something."""
 
     schema: GraphQLSchema
     model: Model
     t: int = 0
+
+    @cached_property
+    def sdl(self) -> str:
+        """The schema as text; of a thousand attributes it takes a second."""
+        return print_schema(self.schema)
 
 
 class SurfaceFactory:
@@ -81,9 +86,3 @@ class SurfaceFactory:
                 description="The transaction that changed the schema last: now, and after each change.",
             )
         return fields
-
-
-def fixed_root_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """The names of root fields that a schema has in any operation."""
-    roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
-    return frozenset(name for each in roots if isinstance(each, GraphQLObjectType) for name in each.fields)

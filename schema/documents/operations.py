@@ -63,7 +63,7 @@ from adalog.schema.typed.following import Surfaces
 from adalog.schema.typed.resolving import resolve
 from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
 from adalog.schema.typed.selection import selected
-from adalog.schema.typed.surface import CHANGED, Surface
+from adalog.schema.typed.surface import CHANGED, WARNINGS, Surface
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
@@ -344,7 +344,7 @@ class Operations:
         """The same for an event loop: a document not seen before is read on another thread. One that is not valid,
         or looks at the schema, waits for the newest surface."""
         prepared = await self._prepared(text)
-        if prepared.surface is None or not (prepared.refusal or prepared.introspection):
+        if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
             return prepared
         assert self._surfaces is not None, "it made the surface"
         newest = await self._surfaces.current()
@@ -438,7 +438,8 @@ class Operations:
 
     def _schema_changes(self, selected: SelectedField, resume: str | None) -> Subscription:
         assert self._surfaces is not None, "a field of surfaces"
-        return self._surfaces.changes.subscribe(self._surfaces.newest.t, selected.alias, resume)
+        surfaces = self._surfaces
+        return surfaces.changes.subscribe(lambda: surfaces.newest.t, selected.alias, resume)
 
     def _selected(self, asked: OperationRequest) -> SelectedField:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""

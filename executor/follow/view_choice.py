@@ -6,8 +6,8 @@ from typing import Final
 
 from adalog.datalog import ast
 from adalog.executor.engine import QueryEngine
-from adalog.executor.follow.kept_rows_view import KeptRowsView, all_rows_of, keeps_rows
 from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of, keeps_rows
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
+from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.subscribers.event import Event, EventKind, Message
@@ -26,7 +27,7 @@ from adalog.schema.request.limits import exceeded
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
 from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored
 from adalog.schema.typed.reading.page_cursors import PageCursors
-from adalog.schema.typed.reading.pages import size_of
+from adalog.schema.typed.reading.pages import ordering_variable, size_of
 from adalog.schema.typed.reading.patterns import SelectionCompiler
 from adalog.schema.typed.reading.queries import HISTORY, PullPattern, QueryText
 from adalog.schema.typed.reading.reads import named_entity
@@ -49,9 +50,9 @@ _HISTORY: Final = BasisArgument("history", lambda snapshot: snapshot.history())
 
 @dataclass(frozen=True, slots=True)
 class LiveRead:
-    """A typed live field as a query. The first column of its rows is the entity, the second, where something of it
-    is selected, its map. shapes: by response names, of the fields of an event that show entities. fields: those
-    that it reads, as they are declared. is_ordered: events tell the order."""
+    """A typed live field as a query. The first column of its rows is the entity; the second, where something of it
+    is selected, its map; others are what orders them. shapes: by response names, of the fields of an event that
+    show entities. fields: those that it reads, as they are declared. is_ordered: events tell the order."""
 
     query: QueryText
     parameters: Parameters
@@ -83,6 +84,7 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
     found = Clauses([anchored(kind, entity)])
     uses: tuple[str, ...] = ()
     tail, first = "", 1
+    keys: list[str] = []
     if root.kind == "live_one":
         found.extend((named_entity(compiler, kind, entity, chosen.arguments["by"]),))
     else:
@@ -94,6 +96,8 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
             found.extend((order,))
             limit = parameters.add(first)
             uses, tail = (limit,), f":order-by [{' '.join(terms)}] :limit {limit}"
+            # What orders the rows is a part of them: no order changes without a change of rows.
+            keys = [name for name in map(ordering_variable, terms) if name != entity]
         elif chosen.arguments.get("orderBy"):
             found.extend((order,))
             tail = f":order-by [{' '.join(terms)}]"
@@ -103,12 +107,10 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
     shapes = {each.key: compiler.entities(kind.name, each, inner, first, each.field) for each in shown}
     if cursors.t is not None:
         raise invalid_argument("a live field shows the present, and a cursor is of the past: leave `after` out")
-    pulled = f" (pull {entity} {inner.text})" if shown else ""
-    query = QueryText(f"{entity}{pulled}", found, (*inner.uses, *uses), tail)
+    columns = (entity, *([f"(pull {entity} {inner.text})"] if shown else ()), *dict.fromkeys(keys))
+    query = QueryText(" ".join(columns), found, (*inner.uses, *uses), tail)
     fields = frozenset(_fields(model, kind, shown))
-    return LiveRead(
-        query, parameters, cursors, shapes, fields, bool(tail) and bool(uses) and first <= _MOST_ORDERED
-    )
+    return LiveRead(query, parameters, cursors, shapes, fields, bool(uses) and first <= _MOST_ORDERED)
 
 
 def _fields(model: Model, kind: TypeModel, shown: Sequence[Selected]) -> set[tuple[str, FieldModel]]:
@@ -167,7 +169,7 @@ class TypedLive:
     def _asked(self) -> str:
         """What is asked, without the place at which the stream begins."""
         others = {name: value for name, value in self.selected.arguments.items() if name != _RESUME}
-        return repr(replace(self.selected, arguments=others))
+        return _described(replace(self.selected, arguments=others))
 
     def form(self, name: StreamName) -> TypedLiveForm:
         return TypedLiveForm(
@@ -180,6 +182,13 @@ class TypedLive:
             lambda model: compiled(self.services, model, self.root, self.selected),
             self.current,
         )
+
+
+def _described(chosen: Selected) -> str:
+    """A selection without the types of its fields, which are the schema's."""
+    given = sorted(f"{name}: {value!r}" for name, value in chosen.arguments.items())
+    inner = (" ".join(map(_described, several)) for several in chosen.fields.values())
+    return f"{chosen.key}: {chosen.field}({', '.join(given)}) {{ {' | '.join(inner)} }}"
 
 
 @dataclass(slots=True)
@@ -208,7 +217,7 @@ class TypedLiveForm:
             self.read.cursors.t = event.t
             resume = self.tokens.write(self.name, event.position)
             fields = self.selected.of(self.selected.type_name)
-            rows = _ShownRows.of(event)
+            rows = _ShownRows.of(event, bool(self.read.shapes))
             writer = JsonWriter(cancel.budget.take)
             shown = {each.key: self._value(each, event, resume, rows, writer, cancel) for each in fields}
         payload = orjson.dumps({"data": {self.selected.key: shown}})
@@ -238,7 +247,9 @@ class TypedLiveForm:
             case "__typename":
                 return self.selected.type_name
             case "kind":
-                return event.kind.value
+                # What orders a row may change while its place stays.
+                idle = event.kind is EventKind.DELTA and not rows and self._order(event) is None
+                return EventKind.PROGRESS if idle else event.kind
             case "basisT":
                 return write_long(event.t)
             case "resume":
@@ -254,9 +265,12 @@ class TypedLiveForm:
             case "removed":
                 return [str(each) for each in rows.removed]
             case "order":
-                order = None if event.change is None or not self.read.is_ordered else event.change.order
-                return None if order is None else [str(each) for each in order.tolist()]
+                return self._order(event)
         raise AssertionError(chosen.field)
+
+    def _order(self, event: Event) -> list[str] | None:
+        order = None if event.change is None or not self.read.is_ordered else event.change.order
+        return None if order is None else [str(each) for each in order.tolist()]
 
     def _entities(
         self, chosen: Selected, entities: Sequence[Any], writer: JsonWriter, cancel: Cancel
@@ -281,24 +295,32 @@ class _ShownRows:
     changed: Sequence[Any] = ()
     removed: Sequence[int] = ()
 
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
     @staticmethod
-    def of(event: Event) -> _ShownRows:
+    def of(event: Event, shows: bool) -> _ShownRows:
+        """shows: something is selected of the entities."""
         if event.answer is not None:
-            return _ShownRows(_maps(event.answer, event.start, event.stop))
+            return _ShownRows(_maps(event.answer, event.start, event.stop, shows))
         change = event.change
         if change is None:
             return _ShownRows()
-        came = change.added.column(0)
-        went = set(change.removed.column(0))
-        maps = _maps(change.added, 0, len(change.added))
-        stayed = went.intersection(came)
+        came, went = (
+            dict(zip(each.column(0), _maps(each, 0, len(each), shows), strict=True))
+            for each in (change.added, change.removed)
+        )
         return _ShownRows(
-            [each for entity, each in zip(came, maps, strict=True) if entity not in stayed],
-            [each for entity, each in zip(came, maps, strict=True) if entity in stayed],
-            [entity for entity in change.removed.column(0) if entity not in stayed],
+            [found for entity, found in came.items() if entity not in went],
+            [
+                found
+                for entity, found in came.items()
+                if entity in went and identity(found) != identity(went[entity])
+            ],
+            [entity for entity in went if entity not in came],
         )
 
 
-def _maps(result: Result, start: int, stop: int) -> Sequence[Any]:
+def _maps(result: Result, start: int, stop: int, shows: bool) -> Sequence[Any]:
     """What is pulled of the entities; nothing where nothing of them is selected."""
-    return result.column(1, start, stop) if len(result.columns) > 1 else [None] * (stop - start)
+    return result.column(1, start, stop) if shows else [None] * (stop - start)

@@ -15,7 +15,7 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.kept_rows_view import KeptRowsView
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
@@ -27,6 +27,7 @@ from tests.property.model import examples
 from tests.property.test_maintained import GivenUp, Rows, applied, rows_of
 from tests.property.test_pulls import SCHEMA, patterns
 
+MARGIN = "adalog.executor.follow.presentation.kept_rows._LEAST_MARGIN"
 FINDS = (
     "(pull ?e P)",
     "?e (pull ?e P)",
@@ -52,21 +53,30 @@ BODIES = (
     "[?e :n ?m] [?e :many ?o] [(+ ?m 1000000000000000000000) ?n]",
 )
 RULES = ":rules [[(reach ?a ?b) [?a :one ?b]] [(reach ?a ?c) (reach ?a ?b) [?b :many ?c]]]"
-ORDERS = (
-    "?n",
-    "[?n :desc]",
-    "?e",
-    "?n ?e",
-    "[?o :desc] ?n",
-    "(count ?o)",
-    "(* 2 (max ?n)) [(count ?o) :desc]",
-    "?least",
-)
+ORDERS = ("?n", "[?n :desc]", "?e", "?n ?e", "[?o :desc] ?n", "(count ?o)", "(* 2 (max ?n)) [(count ?o) :desc]")
 WINDOWS = (":limit 2", ":limit ?limit", ":limit 1 :offset 1", ":offset 2", ":limit 3 :offset 4", ":limit 0")
 
 
+WITHIN = (
+    '(q "k" [:find [?c ...] :in $ ?x :where [?x :many ?c]])',
+    '(q "k" [:find (count ?c) . :in $ ?x ?least :where [?c :many ?x] [?c :n ?m] [(>= ?m ?least)]])',
+    '(q "k" [:find ?c (sum ?m) :in $ ?x :where [?x :many ?c] [?c :n ?m]])',
+    '(q "k" [:find [(pull ?c P) ...] :in $ ?x :where [?c :one ?x] (optional [?c :n ?m]) :order-by [?m ?c] :limit 1])',
+    '(q "k" [:find ?m . :in $ ?x :where [(get-else $ ?x :n 0) ?m]])',
+    '{:one [:n (q "k" [:find (pull ?c P) ?m :in $ ?x :where [?c :many ?x] [?c :n ?m]])]}',
+    '(q "k" [:find [(pull ?c [:n (q "l" [:find [?d ...] :in $ ?c :where [?d :one ?c]])]) ...]'
+    " :in $ ?x :where [?x :many ?c]])",
+)
+
+
+def with_query(rng: Random, pattern: str, other: str) -> str:
+    """A pattern, sometimes with a query in it."""
+    return pattern if rng.random() < 0.6 else f"{pattern[:-1]} {rng.choice(WITHIN).replace('P', other)}]"
+
+
 def text_of(rng: Random, pulls: tuple[str, str]) -> str:
-    find = rng.choice(FINDS).replace("P", pulls[0]).replace("Q", "?pattern" if rng.random() < 0.2 else pulls[1])
+    first = with_query(rng, *pulls)
+    find = rng.choice(FINDS).replace("P", first).replace("Q", "?pattern" if rng.random() < 0.2 else pulls[1])
     body = rng.choice(BODIES)
     text = f"[:find {find} :in $ ?least ?limit ?pattern :where {body}"
     if "reach" in body:
@@ -145,7 +155,10 @@ class Followed:
 def test_changes_of_pages_and_pulls_add_up_to_the_answer(seed: int, one: str, other: str) -> None:
     rng = Random(seed)
     margin = rng.choice((0, 1, 3, 64))
-    with Database.open(":memory:") as database, patch("adalog.executor.follow.kept_rows._LEAST_MARGIN", margin):
+    with (
+        Database.open(":memory:") as database,
+        patch("adalog.executor.follow.presentation.kept_rows._LEAST_MARGIN", margin),
+    ):
         database.transact(SCHEMA)
         for _ in range(8):
             with suppress(AdalogError):

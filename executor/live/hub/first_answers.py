@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
-from adalog.executor.follow.kept_rows_view import keeps_rows
+from adalog.executor.follow.presentation.kept_rows_view import keeps_rows
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.live.hub.catch_up import AnswerCatchUp, snapshots_together
 from adalog.executor.live.hub.feed import Feed, FollowedView

@@ -11,7 +11,7 @@ searched for among the others, by a value that they show.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,22 +19,23 @@ import numpy as np
 
 from adalog.datalog.ast import FindPull, FindVar, Query
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded
-from adalog.datalog.pull import DB_ID, PullPattern
+from adalog.datalog.pull import DB_ID, PullPattern, PullQuery
 from adalog.datalog.values import identity
 from adalog.executor.answer.columns import order_keys
 from adalog.executor.answer.result import Result, ResultColumn, type_of
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.cache.reads import Reads, touched_attributes
+from adalog.executor.cache.reads import reads_of_pull, touched_attributes
 from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.kept_rows import KeptRows, Window, among, own_codes
 from adalog.executor.follow.maintained_view import MaintainedView
-from adalog.executor.follow.pulled_changes import PulledChanges
+from adalog.executor.follow.presentation.kept_rows import KeptRows, Window, among, own_codes
+from adalog.executor.follow.presentation.pulled_changes import PulledChanges
+from adalog.executor.follow.presentation.pulled_queries import Outcomes, PulledQueries
 from adalog.executor.follow.recomputed import rows_of
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column, Mask
-from adalog.executor.pull.find import FindPulls, pattern_of
+from adalog.executor.pull.find import pattern_of
 from adalog.executor.pull.steps import PullNode, PullResolver
 from adalog.executor.question.inputs import numbered
 from adalog.executor.question.question import Question
@@ -82,11 +83,14 @@ class KeptRowsView:
     """`source`: the database that moves."""
 
     def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
+        self._question = UndatedQuestion.of(question)
         self._query = question.query
         self._engine = engine
         self._source = source
         whole = all_rows_of(question)
         self._whole = MaintainedView(whole, engine, maintenance, source)
+        self._queries = PulledQueries(question, engine, source)
+        self._views = [self._whole, *self._queries.views]
         self._feeds: dict[int, _Feed] = {}
         elements = enumerate(self._query.find.elements)
         # Of the pulls from the database that moves the numbers of their columns.
@@ -101,16 +105,20 @@ class KeptRowsView:
 
     @property
     def intact(self) -> bool:
-        return self._intact and self._whole.intact
+        return self._intact and all(view.intact for view in self._views)
 
     # Feeds
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """Those of the whole, and the attributes that pulls read."""
-        found = dict.fromkeys(self._whole.interests(at))
-        for patterns in dict.fromkeys(tuple(feed.patterns) for feed in self._feeds.values()):
+        """Those of the whole and of queries in patterns, and the attributes that pulls read."""
+        found = dict.fromkeys((*self._whole.interests(at), *self._queries.interests(at)))
+        followed = [feed.patterns for feed in self._feeds.values()]
+        if not followed:
+            followed = [self._patterns(self._question.at(at, lambda: None))]
+        for pattern in dict.fromkeys(each for patterns in followed for each in patterns):
+            read = reads_of_pull(pattern, self._source).sources[self._source]
             # What a pull takes may be an ident or a lookup ref as a value.
-            read = Reads(pulls=list(patterns), unique=not self._pulls_entities)
+            read.unique |= not self._pulls_entities
             attributes = touched_attributes(at, read)
             if attributes is None:
                 return [Interest(None)]
@@ -135,30 +143,36 @@ class KeptRowsView:
         asked = question.at(at, cancel.check)
         # A set of rows, the same each time where the text leaves it open which.
         question = replace(question, request=replace(question.request, ordered=self._query.is_limited))
-        patterns = [pattern_of(self._pull(number), self._query, asked.args) for number in self._pulls]
         window = None
         if self._query.is_limited:
             start, stop = numbered(self._query, asked.args).window
             window = Window(start, stop, tuple(order_keys(self._query)))
-        added = _Feed(question, patterns, window)
+        added = _Feed(question, self._patterns(asked), window)
         added.rows = self._asked(added, at, cancel)
         whole = all_rows_of(asked)
         self._whole.add(feed, UndatedQuestion.of(whole), at, cancel)
+        self._queries.add(feed, question, at, cancel)
         self._feeds[feed] = added
 
+    def _patterns(self, question: Question) -> list[PullPattern]:
+        """What a question pulls, by the places of its pulls."""
+        return [pattern_of(self._pull(number), self._query, question.args) for number in self._pulls]
+
     def drop(self, feed: int) -> None:
-        self._whole.drop(feed)
+        for view in self._views:
+            view.drop(feed)
         self._feeds.pop(feed, None)
 
     def nbytes(self) -> int:
         rows = sum(feed.rows.nbytes() for feed in self._feeds.values() if feed.rows is not None)
-        return self._whole.nbytes() + rows
+        return sum(view.nbytes() for view in self._views) + rows
 
     def spare(self) -> int:
-        return self._whole.spare()
+        return sum(view.spare() for view in self._views)
 
     def lighten(self) -> None:
-        self._whole.lighten()
+        for view in self._views:
+            view.lighten()
 
     def _asked(self, feed: _Feed, at: Snapshot, cancel: Cancel) -> KeptRows:
         """A feed's rows at a moment."""
@@ -180,11 +194,16 @@ class KeptRowsView:
             return {}
         moved = self._whole.step(tick, cancel)
         self._intact = False
+        answers = self._queries.step(tick, cancel)
         outcomes: dict[int, Change | AdalogError] = {}
         with self._engine.memory.lent(cancel):
-            pulled = _StepPulls(self, tick)
+            nodes, resolver = self._nodes_at(tick.new), PullResolver(tick.new, strict=False)
+            # For patterns without queries, and so for all feeds.
+            plain = PulledChanges(tick, resolver, lambda asked: None)
             for number, feed in self._feeds.items():
                 cancel.check()
+
+                pulled = _StepPulls(number, feed, plain, nodes, self._queries, answers, cancel)
                 try:
                     change = self._followed(feed, moved.get(number), pulled, cancel)
                 except AdalogError as error:
@@ -310,9 +329,7 @@ class KeptRowsView:
         result = Result(named, codes, values, len(codes[0]), shape, find.keys, at.t, "LOCAL", 0.0)
         if len(result) and any(isinstance(element, FindPull) for element in find.elements):
             asked = feed.question.at(at, cancel.check)
-            strict = self._engine.means.strict
-            pulls = FindPulls(self._query, asked.args, asked.databases, (0, None), strict)
-            result.pulled = pulls.columns(result, cancel)
+            result.pulled = self._engine.pulls(asked, result, cancel)
         return result
 
     # Entities that look alike
@@ -395,29 +412,50 @@ class KeptRowsView:
                 found |= (tags_of(column) != 0) & (column != NIL)
         return found
 
-    def node(self, pattern: PullPattern, at: Snapshot) -> PullNode:
+    def _nodes_at(self, at: Snapshot) -> Callable[[PullPattern], PullNode]:
+        """What patterns are under the schema of a moment, which is remembered."""
         if at.schema.key != self._schema_key:
             self._nodes, self._schema_key = {}, at.schema.key
-        node = self._nodes.get(pattern)
-        if node is None:
-            node = self._nodes[pattern] = PullResolver(at, strict=False).node(pattern)
+        known, resolver = self._nodes, PullResolver(at, strict=False)
+
+        def node(pattern: PullPattern) -> PullNode:
+            found = known.get(pattern)
+            if found is None:
+                found = known[pattern] = resolver.node(pattern)
+            return found
+
         return node
 
 
 class _StepPulls:
-    """What pulls read that changed in a step, found once for all feeds."""
+    """What the pulls of a feed read that changed in a step."""
 
-    def __init__(self, view: KeptRowsView, tick: Moments) -> None:
-        self.tick = tick
-        self._view = view
+    def __init__(
+        self,
+        number: int,
+        feed: _Feed,
+        plain: PulledChanges,
+        nodes: Callable[[PullPattern], PullNode],
+        queries: PulledQueries,
+        outcomes: Outcomes,
+        cancel: Cancel,
+    ) -> None:
+        """`plain`: what changed of patterns without queries."""
+        tick = self.tick = plain.tick
+        self.node = nodes
+        self._plain = plain
         self._same = tick.old.schema.key == tick.new.schema.key
-        self._changes = PulledChanges(tick, PullResolver(tick.new, strict=False))
 
-    def node(self, pattern: PullPattern) -> PullNode:
-        return self._view.node(pattern, self.tick.new)
+        def answers(asked: PullQuery) -> Column | None:
+            return queries.entities(asked, number, feed.question, outcomes, self.entities, cancel, tick.new)
+
+        self._changes = PulledChanges(tick, plain.resolver, answers)
 
     def entities(self, pattern: PullPattern) -> Column | None:
-        return self._changes.entities(self.node(pattern)) if self._same else None
+        if not self._same:
+            return None
+        changes = self._changes if any(pattern.all_queries()) else self._plain
+        return changes.entities(self.node(pattern))
 
 
 def _columns(result: Result) -> list[Column]:

@@ -7,11 +7,12 @@ the second moment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
 
+from adalog.datalog.pull import PullQuery
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.pull.steps import PullNode, PullResolver, PullStep
 from adalog.store.tries.trie import distinct
@@ -27,11 +28,15 @@ class _TooManyError(Exception):
 
 
 class PulledChanges:
-    """Between two moments with the same schema. `resolver`: of the second one."""
+    """Between two moments with the same schema. `resolver`: of the second one. `answers`: the entities for which a
+    query in a pattern may find something else; None: any may be one."""
 
-    def __init__(self, tick: Moments, resolver: PullResolver) -> None:
-        self._tick = tick
-        self._resolver = resolver
+    def __init__(
+        self, tick: Moments, resolver: PullResolver, answers: Callable[[PullQuery], Int64s | None]
+    ) -> None:
+        self.tick = tick
+        self._answers = answers
+        self.resolver = resolver
         self._found: dict[int, tuple[PullNode, Int64s]] = {}
 
     def entities(self, node: PullNode) -> Int64s | None:
@@ -50,8 +55,13 @@ class PulledChanges:
 
     def _of_node(self, node: PullNode) -> Int64s:
         found = [np.empty(0, np.int64)]
+        for asked in node.queries:
+            answers = self._answers(asked)
+            if answers is None:
+                raise _TooManyError
+            found.append(answers)
         found += (self._written(attribute, reverse=False) for attribute in self._attributes(node))
-        for step in (*node.steps, *node.loops, *self._resolver.expanded(node)):
+        for step in (*node.steps, *node.loops, *self.resolver.expanded(node)):
             if step.attribute is None:
                 continue
             found.append(self._written(step.attribute, reverse=step.asked.reverse))
@@ -67,19 +77,19 @@ class PulledChanges:
     def _attributes(self, node: PullNode) -> Iterator[Attribute]:
         """Those written in between that a `*` shows."""
         if node.others is not None:
-            for attribute in self._tick.new.attributes():
-                if attribute.ident not in node.others and self._tick.touches(attribute.id):
+            for attribute in self.tick.new.attributes():
+                if attribute.ident not in node.others and self.tick.touches(attribute.id):
                     yield attribute
 
     def _written(self, attribute: Attribute, *, reverse: bool) -> Int64s:
-        change, side = self._tick.changed(attribute.id), 1 if reverse else 0
+        change, side = self.tick.changed(attribute.id), 1 if reverse else 0
         return np.concatenate((change.added[side], change.removed[side]))
 
     def _showing(self, step: PullStep, entities: Int64s) -> Int64s:
         """The entities of which a step shows one of others."""
         if step.attribute is None or not len(entities):
             return np.empty(0, np.int64)
-        new = self._tick.new
+        new = self.tick.new
         trie = new.ev(step.attribute) if step.asked.reverse else new.ve(step.attribute)
         return trie.pairs_of(entities)[1] if trie.rows else np.empty(0, np.int64)
 

@@ -30,18 +30,20 @@ class SchemaChanges:
         self._lock = threading.Lock()
         self._is_over = False
 
-    def subscribe(self, t: int, alias: str, resume: str | None) -> Subscription:
-        """A subscription, in the event loop of its reader. t: of the present surface, which a client that resumes
-        after it is not told again. Raises ARG_INVALID, BACKEND_UNAVAILABLE."""
+    def subscribe(self, now: Callable[[], int], alias: str, resume: str | None) -> Subscription:
+        """A subscription, in the event loop of its reader. now: gives the t of the present surface, which a client
+        that resumes after it is not told again. Raises ARG_INVALID, BACKEND_UNAVAILABLE."""
         if resume is not None and (not resume.isdecimal() or len(resume) > 18):
             raise invalid_argument("the last event's id is not the number of a transaction")
-        subscription = Subscription(self, _SETTINGS, StreamPosition(t))
+        subscription = Subscription(self, _SETTINGS, None)
         with self._lock:
             if self._is_over:
                 raise stopping()
             if len(self._members) >= _MOST:
                 raise unavailable(f"{_MOST:,} subscriptions to the schema are open; try again later")
             self._members[subscription] = asyncio.get_running_loop(), alias
+        # A surface that is new by now is told to members.
+        t = now()
         if resume is None or int(resume) != t:
             subscription.filled((_message(alias, t),), None, behind=False)
         return subscription

@@ -21,7 +21,7 @@ from adalog.datalog.terms import Source as Source
 from adalog.datalog.terms import Term as Term
 from adalog.datalog.terms import Var as Var
 from adalog.datalog.terms import position_field
-from adalog.datalog.values import identity
+from adalog.datalog.values import Value, identity
 
 # Bindings: the shape that a function's result or an input is taken apart into.
 
@@ -352,7 +352,8 @@ RowNumber = int | Var
 @dataclass(frozen=True, slots=True)
 class Query:
     """One parsed query. `inputs` always begins with the default source `$` (added when `:in` leaves it out).
-    `having`: conditions on the columns of groups, which are variables of them by their labels."""
+    `having`: conditions on the columns of groups, which are variables of them by their labels. `args`: the
+    arguments of the last inputs, which are written in the text."""
 
     find: Find
     with_: tuple[Var, ...]
@@ -364,6 +365,7 @@ class Query:
     timeout_ms: int | None = None
     rules: tuple[Rule, ...] = ()
     having: tuple[Expression, ...] = ()
+    args: tuple[Value, ...] = ()
     text: str = field(default="", compare=False, repr=False)
 
     @property

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adalog.datalog.diagnostics import Diagnostic, bounded
@@ -31,7 +30,8 @@ from adalog.executor.turns.submission import Turns
 from adalog.planner.explain.explanation import explain_groups, text_of
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
-from adalog.planner.scope.pending_warnings import diagnostics_of
+from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
+from adalog.planner.scope.suspicions import in_queries
 from adalog.planner.scope.unknown_names import in_entities, in_pattern
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -192,11 +192,13 @@ class Pool:
         cancel = cancel or Cancel()
         found = self.questions.diagnostics(question, cancel)
         with watching(cancel.check):
-            given = (
-                in_pattern(pattern, database, f"the pattern given for {name}")
-                for name, pattern, database in given_patterns(question)
-            )
-            return bounded((*found, *diagnostics_of(tuple(chain.from_iterable(given)))))
+            given: list[PendingWarning] = []
+            for name, pattern, database in given_patterns(question):
+                origin = f"the pattern given for {name}"
+                given += in_pattern(pattern, database, origin)
+                databases = {**question.databases, "$": database}
+                given += in_queries(pattern, databases, question.relations, origin)
+            return bounded((*found, *diagnostics_of(given)))
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where it takes no time, since they were found before; else None."""
@@ -258,7 +260,8 @@ class Pool:
             if found is None and type(entity) is not int
         )
         with watching(cancel.check):
-            found = (*in_pattern(pattern, snapshot), *in_entities(nothing, snapshot))
+            queries = in_queries(pattern, {"$": snapshot})
+            found = (*in_pattern(pattern, snapshot), *queries, *in_entities(nothing, snapshot))
             return maps, values, diagnostics_of(found)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:

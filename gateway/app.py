@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer and the SDL, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
 from adalog.gateway.protocols.responses import refusal_answer
+from adalog.gateway.protocols.schema_text import SchemaText
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
@@ -52,6 +53,7 @@ from adalog.schema.request.context import Services
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
+from adalog.schema.typed.following import Surfaces
 from adalog.store.files.folder import is_address
 
 # The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
@@ -99,8 +101,10 @@ def create_app(
     backups = Backups(database)
     metrics.read_from(BackupFigures(database))
     metrics.read_from(partial(disk_figures, _folders(settings)))
-    stop = StoppedAnswers(database, pool, hub)
-    operations = Operations(build_schema(), settings.limits)
+    schema = build_schema()
+    surfaces = Surfaces(schema._schema, database)
+    stop = StoppedAnswers(database, pool, hub, surfaces.changes)
+    operations = Operations(schema, settings.limits, surfaces)
     buckets = _buckets(settings, metrics, workers)
     answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
@@ -120,6 +124,7 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/graphql", graphql),
+            Route("/graphql/schema", SchemaText(surfaces, tokens).answer),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins)),
             *(Route(kind.path, JobEndpoint(kind, answering, settings)) for kind in jobs),
             Route("/", root),
@@ -139,7 +144,7 @@ def create_app(
         exception_handlers={404: _misdirected, 405: _misdirected, Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports, app.state.backups = imports, backups
+    app.state.imports, app.state.backups, app.state.surfaces = imports, backups, surfaces
     return app
 
 

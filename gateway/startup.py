@@ -267,6 +267,7 @@ class Startup:
         opening.callback(pool.close)
         app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire, self._workers)
         opening.enter_context(app.state.hub)
+        opening.callback(app.state.surfaces.close)
         kinds = (app.state.imports.jobs, app.state.backups.jobs)
         for jobs in kinds:
             opening.callback(jobs.join)

@@ -134,8 +134,10 @@ TEXTS: Final = {
     "Column": "A column of an answer.",
     "Column.name": "The variable or expression in `:find`, e.g. `?name`, or its name in `:keys`.",
     "Column.type": "The type of its values, e.g. `string`, `long`, `ref`; `any` for several or unknown ones.",
-    "PageInfo": "The end of a page.",
+    "PageInfo": "The ends of a page.",
     "PageInfo.hasNextPage": "Whether more follows after this page.",
+    "PageInfo.hasPreviousPage": "Whether there is more before this page.",
+    "PageInfo.startCursor": "The place of the first row of the page; null if it is empty.",
     "PageInfo.endCursor": (
         "Pass it as `after` to get the next page. Null if the page is empty, or if no page was asked for."
     ),

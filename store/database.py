@@ -40,7 +40,7 @@ from adalog.store.state.settings import WAITING, Evaluation, Evaluator, Transact
 from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
-from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.transact.resolve import TransactionData, resolve, transaction_of
 from adalog.store.values.datom import TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
@@ -294,7 +294,7 @@ class Database:
     def speculate(
         self,
         basis: Snapshot,
-        tx: str | Sequence[Any],
+        tx: TransactionData,
         start: SpeculationStart | None = None,
         watch: Watch | None = None,
     ) -> tuple[Snapshot, TxReport]:
@@ -304,9 +304,9 @@ class Database:
         the same ids and instant again. watch: looked at now and then. Raises what `transact` raises, and it.
         """
         with put_off(len(tx)):
-            transaction = Transaction.of(tx, self._setting.limits)
             fork = SpeculativeState(basis, start)
             evaluation = Evaluation(self._setting, watch)
+            transaction = transaction_of(tx, fork, evaluation, self._setting.limits)
             now = None if start is None else start.instant
             resolved = resolve(transaction, fork, evaluation, self._setting.policy, now)
             return outcome(basis, fork, resolved, transaction.digest())
@@ -340,14 +340,14 @@ class Database:
     # Writing
 
     def transact(
-        self, tx: str | Sequence[Any], *, expected_basis_t: int | None = None, idempotency_key: str | None = None
+        self, tx: TransactionData, *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> TxReport:
         """Apply transaction data, EDN text or forms, and wait until it is durable."""
         return self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key).result()
 
     def submit(
         self,
-        tx: str | Sequence[Any],
+        tx: TransactionData,
         *,
         expected_basis_t: int | None = None,
         idempotency_key: str | None = None,

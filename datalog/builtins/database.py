@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
-from adalog.datalog.values import TX_BASE, Keyword, Value
+from adalog.datalog.values import TX_BASE, Keyword, Value, sort_key
 
 _IDENT = Keyword("db/ident")
 
@@ -48,6 +48,12 @@ def _get_some(database: DatabaseAccess, *args: Value) -> Value:
         if value is not None:
             return (attribute, value)
     return None
+
+
+def _get_attr(database: DatabaseAccess, *args: Value) -> Value:
+    """All values of the attribute in order, else a vector of the default."""
+    values = database.values(args[0], _attribute("get-attr", args, 1))
+    return tuple(sorted(values, key=sort_key)) or (args[2:] or None)
 
 
 def _missing(database: DatabaseAccess, *args: Value) -> bool:
@@ -103,6 +109,7 @@ def _transaction(name: str, to: Callable[[int], int]) -> Builtin:
 DATABASE = (
     Builtin("get-else", 3, 3, _get_else, needs_database=True),
     Builtin("get-some", 2, None, _get_some, needs_database=True),
+    Builtin("get-attr", 2, 3, _get_attr, needs_database=True),
     Builtin("missing?", 2, 2, _missing, needs_database=True),
     Builtin("entid", 1, 1, partial(_named, "entid"), needs_database=True),
     Builtin("ident", 1, 1, _ident, needs_database=True),

@@ -203,9 +203,12 @@ class ClauseParser:
         read = CallParser(self.source, self.term, self.logs, self.default).call(call)
         if read.name == "missing?" and not rest and (path := _backwards(read.args)) is not None:
             return ast.Not((path,), position=form.position)
-        if not rest:
+        binding = parse_binding(rest[0], "a binding") if rest else None
+        if read.name == "get-attr" and (pattern := _values(read, binding, self.default)) is not None:
+            return replace(pattern, position=form.position)
+        if binding is None:
             return ast.Predicate(read.name, read.args, position=form.position)
-        return ast.Function(read.name, read.args, parse_binding(rest[0], "a binding"), position=form.position)
+        return ast.Function(read.name, read.args, binding, position=form.position)
 
     def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
         query, args = nested_call(call, self.inner, self.source, self.term, self.default)
@@ -400,6 +403,17 @@ def _backwards(args: Sequence[ast.Argument]) -> ast.Pattern | None:
                 forward = Keyword(name.name.removesuffix(name.local) + name.local[1:])
                 named = ast.Const(forward, identity(forward), position=attribute.position)
                 return ast.Pattern(source, (ast.Blank(), named, entity), position=attribute.position)
+    return None
+
+
+def _values(call: ast.Expression, binding: ast.Binding | None, default: str) -> ast.Pattern | None:
+    """The pattern that `[(get-attr ?e :person/tags) [?tag ...]]` and `[(get-attr ?e :person/tags)]` stand for."""
+    source = next((each for each in call.args if isinstance(each, ast.Source)), ast.Source(default))
+    match [each for each in call.args if not isinstance(each, ast.Source)], binding:
+        case [ast.Var() as entity, ast.Const(value=Keyword()) as attribute], None:
+            return ast.Pattern(source, (entity, attribute))
+        case [ast.Var() as entity, ast.Const(value=Keyword()) as attribute], ast.CollectionBinding(target=target):
+            return ast.Pattern(source, (entity, attribute, target))
     return None
 
 

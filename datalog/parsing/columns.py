@@ -17,9 +17,13 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.names import names_in
 from adalog.datalog.parsing.calls import CallParser
 from adalog.datalog.parsing.foreign_names import instead_of_aggregate
 from adalog.datalog.parsing.forms import Form, constant, invalid, is_call, is_symbol, is_variable, shown, variable
+from adalog.datalog.values import identity
+
+_ONE = ast.Const(1, identity(1))
 
 
 def is_aggregated(form: Form) -> bool:
@@ -55,8 +59,8 @@ def is_known_call(form: Form) -> bool:
 class ColumnReader:
     """`calls` reads those for each tuple. `given`: the variables that `:in` gives one value. `functions`: the
     clauses that calls become, by their variables. `apart`: the variables that arguments of aggregates in `:find`
-    are computed from. `mentioned`: all variables of calls, with their section, which is `section` for those that
-    come."""
+    are computed from. `counts_rows`: whether `:find` has `(count *)`. `mentioned`: all variables of calls, with
+    their section, which is `section` for those that come."""
 
     calls: CallParser
     given: frozenset[str]
@@ -64,6 +68,16 @@ class ColumnReader:
     apart: dict[str, ast.Var] = field(default_factory=dict)
     mentioned: dict[str, tuple[ast.Var, str]] = field(default_factory=dict)
     section: str = ":find"
+    counts_rows: bool = False
+
+    def rows_apart(self, where: Sequence[ast.Clause], given: Collection[str]) -> None:
+        """Adds the variables of all clauses and inputs to `apart`, if rows are counted."""
+        names = names_in(where)
+        if "*" in self.functions and "*" in names:
+            message = "* is a variable in :where, and all rows in (count *): give the variable another name"
+            raise AdalogError(Code.QUERY_INVALID, message, names["*"])
+        if self.counts_rows:
+            self.apart |= {name: ast.Var(name, position=names.get(name)) for name in (*names, *given)}
 
     def value(self, form: Form) -> ast.Var:
         """The variable that has the value of a call without aggregates."""
@@ -99,9 +113,11 @@ class ColumnReader:
             self._mention(map(variable, rest))
             return pairs
         if len(rest) == 1 and is_symbol(rest[0]) and rest[0].value.name == "*":
-            raise invalid(
-                rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
-            )
+            if name not in ("count", "count-distinct"):
+                raise invalid(
+                    rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
+                )
+            return self._rows(rest[0], in_find=in_find)
         if rest and (inner := _aggregate_within(rest[-1])) is not None:
             raise invalid(
                 inner,
@@ -121,6 +137,13 @@ class ColumnReader:
         if is_variable(rest[-1]):
             return ast.FindAggregate(name, args, variable(rest[-1]), position=form.position)
         return replace(self.of_call(form, in_find=in_find), args=args)
+
+    def _rows(self, star: Form, *, in_find: bool) -> ast.FindAggregate:
+        """`(count *)` and `(count-distinct *)`: over a constant, beside the variables of all clauses."""
+        var = variable(star)
+        self.functions[var.name] = ast.Function("ground", (_ONE,), ast.ScalarBinding(var), position=star.position)
+        self.counts_rows |= in_find
+        return ast.FindAggregate("count", (), var, position=star.position)
 
     def of_call(self, form: Form, *, in_find: bool = True) -> ast.FindAggregate:
         """`(sum (* ?x ?y))`, without the constants before the call."""

@@ -98,7 +98,6 @@ _BUILTINS: Final = {
     "attributes of an entity are read by patterns, and shown together by (pull ?e [*])",
     "hashset sortedset set into conj disj": "a set of constants is written #{1 2}; the values of rows "
     "are (distinct ?x) in :find",
-    "getattr": "write a pattern: [?e :person/name ?name]",
     "getstartvalidtime getendvalidtime": "there is one time, of transactions: [?e :person/name _ ?tx] "
     "[?tx :db/txInstant ?when]",
     "map filter reduce apply fn let some-> -> ->>": "calls take values and calls, and no functions: (str (inc ?x))",
@@ -109,6 +108,7 @@ _BUILTINS: Final = {
 
 USAGES: Final[Mapping[str, str]] = {
     "get-else": '[(get-else $ ?e :person/name "none") ?name]',
+    "get-attr": "[(get-attr $ ?e :person/tags) [?tag ...]]",
     "get-some": "[(get-some $ ?e :person/name :person/email) [?a ?v]]",
     "missing?": "[(missing? $ ?e :person/name)]",
     "ground": "[(ground [1 2 3]) [?x ...]]",

@@ -10,7 +10,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.names import targets
 from adalog.datalog.parsing.foreign_names import instead_of_section
 from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown, variable
-from adalog.datalog.values import Keyword, identity
+from adalog.datalog.values import Keyword, Value
 
 
 def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
@@ -56,8 +56,8 @@ def parse_inputs(
     return (default, *(each for each in inputs if each is not default))
 
 
-def parse_args(forms: Sequence[Form]) -> tuple[ast.Function, ...]:
-    """`:args [{x 1, y 2} {x 3, y 4}]`, as XTDB has it: what binds variables to the values in a query's text."""
+def parse_args(forms: Sequence[Form]) -> tuple[ast.BindingInput, Value] | None:
+    """`:args [{x 1, y 2} {x 3, y 4}]`, as XTDB has it: an input, and its argument in the query's text."""
     maps = forms[0].items if len(forms) == 1 and forms[0].kind in ("vector", "list") else forms
     for form in maps:
         if form.kind != "map":
@@ -66,22 +66,17 @@ def parse_args(forms: Sequence[Form]) -> tuple[ast.Function, ...]:
         for key in form.items[::2]:
             if not is_variable(key) and not isinstance(key.value, Keyword):
                 raise invalid(key, f":args names variables by symbols or keywords, not by {shown(key)}")
-        for value in form.items[1::2]:
-            if value.kind == "vector" or isinstance(value.value, Keyword):
-                # These may name entities, which arguments do and values do not.
-                raise invalid(value, f"{shown(value)} is an argument: write :in $ ?x, and give it beside the query")
     pairs = (zip(form.items[::2], form.items[1::2], strict=True) for form in maps)
     rows = [{str(key.value.name): each for key, each in row} for row in pairs]
     if not rows or not rows[0]:
-        return ()
+        return None
     names = list(rows[0])
     odd = next((form for form, row in zip(maps, rows, strict=True) if row.keys() != rows[0].keys()), None)
     if odd is not None:
         raise invalid(odd, f"the maps of :args have the same keys: {' '.join(names)}")
     values = tuple(tuple(row[name].value for name in names) for row in rows)
     binding = ast.RelationBinding(tuple(ast.Var(name, position=maps[0].position) for name in names))
-    table = ast.Const(values, identity(values), position=maps[0].position)
-    return (ast.Function("ground", (table,), binding, position=maps[0].position),)
+    return ast.BindingInput(binding, position=maps[0].position), values
 
 
 def parse_binding(form: Form, place: str) -> ast.Binding:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.forms import Form, arguments, invalid, is_source, is_symbol, shown, unquoted
+from adalog.datalog.values import identity
 
 NAMES = frozenset(("q", "d/q", "datomic.api/q", "datascript.core/q"))
 """What Datomic and DataScript call it, by the namespaces it is usually required as."""
@@ -75,6 +76,9 @@ def nested_call(
                     raise invalid(form, f"% of this query takes the rules of the outer one: %, not {shown(form)}")
             case ast.BindingInput():
                 found[each] = _value(each, unquoted(form), term)
+    of_text = inner.query.inputs[len(inner.query.inputs) - len(inner.query.args) :]
+    for each, value in zip(of_text, inner.query.args, strict=True):
+        found[each] = ast.Const(value, identity(value), position=each.position)
     return inner.query, tuple(
         found.get(each, ast.Source(default)) for each in inner.query.inputs if not isinstance(each, ast.RulesInput)
     )

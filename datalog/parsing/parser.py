@@ -108,16 +108,19 @@ def _parse(
         own,
     )
     with_ = tuple(_variable(each, ":with") for each in _forms(sections, "with"))
-    given_values = parse_args(_forms(sections, "args"))
-    where = [*given_values, *(clauses.clause(each) for each in _forms(sections, "where"))]
+    written_args = parse_args(_forms(sections, "args"))
+    if written_args is not None:
+        inputs = (*inputs, written_args[0])
+    where = [clauses.clause(each) for each in _forms(sections, "where")]
+    bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
+    given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
+    reader.rows_apart(where, given_names)
     apart = tuple(each for name, each in reader.apart.items() if name not in {known.name for known in with_})
     having, early, find = read_having(_forms(sections, "having"), reader, find, (*with_, *apart))
     order_by, find = _order_by(sections, find, reader, (*with_, *apart))
     rule_set.check(where)
-    bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
-    given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
     calls: tuple[ast.Clause, ...] = (*reader.functions.values(), *early)
-    asked = {*(each.var.name for each in find.columns), *(each.name for each in with_), *names_in(calls)}
+    asked = {*(each.var.name for each in find.columns), *(each.name for each in (*with_, *apart)), *names_in(calls)}
     asked.update(key.var.name for key in order_by)
     written_out, nils = query_with_optionals(where, given_names, asked)
     find = skipping_nil(find, given_names | nils)
@@ -132,6 +135,7 @@ def _parse(
         timeout_ms=_number(sections, "timeout"),
         rules=rule_set.rules,
         having=having,
+        args=() if written_args is None else (written_args[1],),
         text=text,
     )
     _check_bound(query, where, reader)

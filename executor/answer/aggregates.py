@@ -80,6 +80,9 @@ def _aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, ca
         cancel.check()
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
+        elif element.known.better and not element.args and not element.known.of_pairs and len(first) == rows.size:
+            # The best of one value is that value.
+            made.append(rows.columns[element.var.name][first])
         elif element.reduction is Reduction.COUNT:
             # Its variable may have been dropped: the weights are left.
             made.append(_longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), values))

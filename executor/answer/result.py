@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.datalog.values import EdnMap, sort_key
@@ -21,7 +22,7 @@ from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
 from adalog.store.values.decimals import decimal_column
-from adalog.store.values.layout import NIL, TAG_BOOLEAN, TAG_STRING, tag_of, tags_of
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, TAG_DOUBLE, TAG_INSTANT, TAG_STRING, tag_of, tags_of
 
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
@@ -30,6 +31,13 @@ _TYPES = {0: "long", **layout.TYPES}
 
 # Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
 _SORTING = 40
+# The number of nil in every order.
+_LAST = (1 << 63) - 1
+# Of these the codes themselves are in the order of their values.
+_ORDERED_TAGS = (0, TAG_BOOLEAN, TAG_INSTANT)
+# Strings that are gathered at once, and the most that are sorted without a look at the deadline.
+_TEXTS = 1 << 14
+_MOST_TEXTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +162,10 @@ def sorted_rows(
         ranked: list[NDArray[np.int64]] = []
         for column, descending in keys:
             rank = ranks(codes[column], values, cancel)
-            ranked.append(np.where(codes[column] == NIL, len(rank), -rank) if descending else rank)
+            ranked.append(np.where(codes[column] == NIL, _LAST, -rank) if descending else rank)
         if ranked and first is not None and first < len(rows):
-            rows = rows[np.lexsort(tuple(reversed(ranked)))]
+            rows = np.flatnonzero(ranked[0] <= np.partition(ranked[0], max(first - 1, 0))[max(first - 1, 0)])
+            rows = rows[np.lexsort([rank[rows] for rank in reversed(ranked)])]
             last = rows[max(first - 1, 0)]
             tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
             rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
@@ -166,19 +175,45 @@ def sorted_rows(
 
 
 def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
-    """Per row the place of its value in the total order, in which nil is last."""
+    """Per row a number that stands in the order of the numbers where its value stands in the total order; nil is
+    last."""
     cancel.check()
+    if not len(codes):
+        return codes
+    tags, there = tags_of(codes), codes != NIL
+    tag = int(tags[there.argmax()])
+    if (tags[there] == tag).all():
+        if tag in _ORDERED_TAGS:
+            return np.where(there, codes, _LAST)
+        if tag == TAG_DOUBLE:
+            bits = np.full(len(codes), _LAST)
+            bits[there] = values.doubles(codes[there]).view(np.int64)
+            # Of negative numbers the bits go the other way.
+            ordered: NDArray[np.int64] = bits ^ ((bits >> 63) & _LAST)
+            return ordered
+    else:
+        tag = -1
     unique, inverse = np.unique(codes, return_inverse=True)
-    tags = tags_of(unique)
-    if not tags.any():
-        return inverse.astype(np.int64)
+    rank = np.full(len(unique), _LAST)
+    there = unique != NIL
     with Held(cancel.budget) as held:
-        decoded = decoded_distinct(unique, values, cancel, held)
-        if len(tags) and (tags == TAG_STRING).all():
-            place = in_order(range(len(decoded)), decoded.__getitem__, cancel.check)
+        if tag == TAG_STRING and len(unique) <= _MOST_TEXTS:
+            rank[there] = _text_ranks(unique[there], values, cancel, held)
         else:
-            place = in_order(range(len(decoded)), lambda i: sort_key(decoded[i]), cancel.check)
-    rank = np.empty(len(place), np.int64)
-    rank[place] = np.arange(len(place))
-    rank[unique == NIL] = len(place)
+            decoded = decoded_distinct(unique[there], values, cancel, held)
+            places = np.empty(len(decoded), np.int64)
+            key = decoded.__getitem__ if tag == TAG_STRING else lambda i: sort_key(decoded[i])
+            places[in_order(range(len(decoded)), key, cancel.check)] = np.arange(len(decoded))
+            rank[there] = places
     return rank[inverse]
+
+
+def _text_ranks(codes: Codes, values: Coder, cancel: Cancel, held: Held) -> NDArray[np.int64]:
+    """Those of distinct strings, by Arrow: the order of UTF-8 is that of code points."""
+    pieces = []
+    for start in range(0, len(codes), _TEXTS):
+        cancel.check()
+        pieces.append(values.to_arrow(codes[start : start + _TEXTS]).cast(pa.large_string()))
+        held.grow(2 * pieces[-1].nbytes)
+    ranked: NDArray[np.int64] = pc.rank(pa.chunked_array(pieces)).to_numpy().astype(np.int64)
+    return ranked

@@ -17,13 +17,12 @@ from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import EdnSet, Keyword
 from adalog.executor.pull.queries import bindings_taken, patterns_in
+from adalog.planner.model.lookups import LOOKUPS, WITH_DEFAULT
 from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
-
-_LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
 
 _IDENT: Final = Keyword("db/ident")
 
@@ -232,11 +231,11 @@ class _Query:
         given = [each.name for each in clause.args if isinstance(each, ast.Source)]
         database = self.name(given[0], source) if given else source
         reads = self.to.of(database)
-        if clause.name not in _LOOKING_UP:
+        if clause.name not in LOOKUPS:
             reads.whole = True
             return
         entity, *attributes = (each for each in clause.args if not isinstance(each, ast.Source))
-        for each in attributes[:1] if clause.name == "get-else" else attributes:
+        for each in attributes[:1] if clause.name in WITH_DEFAULT else attributes:
             if isinstance(each, ast.Const) and isinstance(each.value, Keyword):
                 reads.named.add(each.value)
             else:

@@ -61,7 +61,7 @@ class UndatedQuestion:
         return engine.run(self.at(at, cancel.check), cancel)
 
     def matched(self) -> Matched:
-        return matched(self.query, self.request.args)
+        return matched(self.query, (*self.request.args, *self.query.args))
 
     def values(self) -> list[Any]:
         """The values that were given for the variables of `:in`: collections of any kind as tuples, JSON text that
@@ -85,7 +85,7 @@ class UndatedQuestion:
 def view_key(question: Question) -> Hashable:
     """Equal for questions that one view can keep up to date: all but the values given for variables."""
     request = question.request
-    inputs = matched(question.query, request.args)
+    inputs = matched(question.query, (*request.args, *question.query.args))
     given = (_key(value) for each, value in inputs if isinstance(each, ast.SourceInput) and value is not None)
     options = request.options, request.engine, request.max_rows, request.shown
     ordered = request.ordered or question.query.is_limited

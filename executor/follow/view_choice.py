@@ -42,7 +42,7 @@ def chosen_for(question: Question) -> Maintenance | str:
     """How a question is maintained, or half a sentence that says why it is not."""
     if not question.snapshot.is_plain:
         return "it is asked of a history, or of what came after some moment"
-    for each, given in matched(question.query, question.request.args)[1:]:
+    for each, given in matched(question.query, (*question.request.args, *question.query.args))[1:]:
         if isinstance(each, ast.SourceInput) and isinstance(given, BasisArgument):
             opened = question.databases[each.name]
             if opened.t >= question.snapshot.t or opened.origin.forgetful:

@@ -77,10 +77,11 @@ class GivenArgument:
 
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
-    """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
+    """Each input with its argument; the default source, first, stands for the request's snapshot (None). `args`:
+    with those of the query's text at their end."""
     inputs = query.inputs
     if len(args) != len(inputs) - 1:
-        wanted = inputs[1:]
+        wanted, args = inputs[1 : len(inputs) - len(query.args)], args[: len(args) - len(query.args)]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:

@@ -96,7 +96,7 @@ class Questions:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
         query = self._queries.get((request.query, False))
-        if query is None or len(request.args) == len(query.inputs):
+        if query is None or len(request.args) + len(query.args) == len(query.inputs):
             return False
         if any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
@@ -113,10 +113,10 @@ class Questions:
             cancel.expect(_CHARACTER_COST * len(request.query) + cost)
             now = request.snapshot or snapshot
             query = self._parsed(request.query, cancel, given=False)
-            if len(request.args) == len(query.inputs):
+            if len(request.args) + len(query.args) == len(query.inputs):
                 with_default = self._parsed(request.query, cancel, given=True)
                 query = with_default if gives_default(with_default, request.args) else query
-            pairs = matched(query, request.args)
+            pairs = matched(query, (*request.args, *query.args))
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
             made = settled(outline, pairs, now, cancel.check)

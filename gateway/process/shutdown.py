@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from adalog.executor.live.hub.hub import Hub
     from adalog.executor.pool import Pool
+    from adalog.schema.typed.changes import SchemaChanges
     from adalog.store.database import Database
 
 # Seconds after the signal: when what still runs is told to stop, when clients are let go that do not take what was
@@ -35,10 +36,11 @@ _log = logging.getLogger("adalog.server")
 class StoppedAnswers:
     """Tells clients that wait for an answer, or follow one, that none will come. Lives on the event loop."""
 
-    def __init__(self, database: Database, pool: Pool, hub: Hub) -> None:
+    def __init__(self, database: Database, pool: Pool, hub: Hub, changes: SchemaChanges) -> None:
         self._database = database
         self._pool = pool
         self._hub = hub
+        self._changes = changes
         self._waiting: set[asyncio.Future[None]] = set()
         # Requests whose body is still on the way.
         self.reading: set[asyncio.Task[None]] = set()
@@ -53,6 +55,7 @@ class StoppedAnswers:
         for task in self.reading:
             task.cancel()
         self._hub.stop()
+        self._changes.stop()
         self._database.writer.stop()
         self._pool.stop()
 

@@ -9,8 +9,10 @@ from adalog.planner.model.logical import FunctionAtom, PredicateAtom, Term
 
 Call = PredicateAtom | FunctionAtom
 
-LOOKUPS: Final = frozenset(("get-else", "get-some", "missing?"))
+LOOKUPS: Final = frozenset(("get-else", "get-attr", "get-some", "missing?"))
 """Built-ins that look up attributes of one entity."""
+WITH_DEFAULT: Final = frozenset(("get-else", "get-attr"))
+"""Those that take one attribute, and what is given in place of its values."""
 
 
 def source_of(call: Call) -> str:
@@ -25,4 +27,4 @@ def values_of(call: Call) -> list[Term]:
 def looked_up_attributes(call: Call) -> list[Term]:
     """The attributes that one of LOOKUPS looks up; its first value is the entity."""
     values = values_of(call)
-    return values[1:2] if call.name == "get-else" else values[1:]
+    return values[1:2] if call.name in WITH_DEFAULT else values[1:]

@@ -8,7 +8,7 @@ mistake.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -25,10 +25,11 @@ from adalog.datalog.watched import look
 from adalog.planner.model import logical
 from adalog.planner.model.logical import COMPARISONS, AndNode, Leaf, conjuncts, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
+from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName, path_in
 from adalog.planner.model.places import PlaceKind, VariablePlace
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
-from adalog.planner.scope.outline import Outline
+from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.symbols import SymbolUse, is_plain, variable_uses
 from adalog.store.snapshot.snapshot import Snapshot
@@ -46,6 +47,22 @@ def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Dia
     """What is suspicious about a query and the queries within it, in the order of its text: the first `MOST`, and
     how many there are besides."""
     return diagnostics_of(sorted(_suspected(outline, databases), key=_place))
+
+
+def in_queries(
+    pattern: PullPattern,
+    databases: Mapping[str, Snapshot],
+    relations: frozenset[str] = frozenset(),
+    origin: str = "",
+) -> Iterator[PendingWarning]:
+    """What is suspicious about the queries in a pattern that no query writes out. `databases`: `$` is the one that
+    the pattern is pulled from. `origin`: the text that the pattern's positions are in."""
+    for asked in pattern.all_queries():
+        for each in _suspected(outline_of(query_in(asked), relations), databases):
+            if each.position is None:
+                yield each
+            else:
+                yield replace(each, position=replace(each.position, origin=origin))
 
 
 def check_symbols(outline: Outline, databases: Mapping[str, Snapshot]) -> None:

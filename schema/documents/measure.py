@@ -20,6 +20,7 @@ from adalog.schema.request.limits import RequestLimits, exceeded
 _NAME: Final = 200
 # As many as EDN takes.
 _DIGITS: Final = edn.MAX_DIGITS
+_INTROSPECTING: Final = re.compile(r"__schema|__type\b")
 _MANY_DIGITS: Final = re.compile(r"[0-9]{1000}")
 # Selections within selections, those of fragments counted too, for each level of fields that is allowed.
 _NESTING: Final = 4
@@ -27,8 +28,12 @@ _NESTING: Final = 4
 _DEFINITIONS: Final = 10
 # Pairs of fields under one name, which validation compares, for each field that is allowed.
 _PAIRS: Final = 10
-# Entries of an answer to introspection; what every client asks comes to less than half of it.
-_INTROSPECTION: Final = 400_000
+# Entries of an answer to introspection, and for each type, field, argument and value of a large schema.
+_INTROSPECTION: Final = 20_000
+_ELEMENT_ENTRIES: Final = 60
+# Fields of introspection that lead to another type, of which nothing is known.
+_LEADING: Final = frozenset(("type", "ofType", "queryType", "mutationType", "subscriptionType"))
+_LEADING_LISTS: Final = frozenset(("interfaces", "possibleTypes"))
 
 
 @dataclass(slots=True)
@@ -36,14 +41,16 @@ class DocumentSize:
     """Of a selection set with its fragments spread.
 
     `selections`: fields, spreads and inline fragments. `entries`: how many objects and values an answer may have
-    where this is introspection; `introspection`: the same of the introspection that begins here."""
+    where this is introspection, `mean`: of an element that is no larger than others; `introspection`: the entries
+    of the introspection that begins here."""
 
     depth: int = 0
     nesting: int = 0
     selections: int = 0
     aliases: int = 0
-    entries: int = 0
-    introspection: int = 0
+    entries: float = 0
+    mean: float = 0
+    introspection: float = 0
 
     def add(self, other: DocumentSize) -> None:
         self.depth = max(self.depth, other.depth)
@@ -51,11 +58,12 @@ class DocumentSize:
         self.selections += other.selections
         self.aliases += other.aliases
         self.entries += other.entries
+        self.mean += other.mean
         self.introspection += other.introspection
 
 
 def parse_within(
-    text: str, limits: RequestLimits, lists: Mapping[str, int] | None = None
+    text: str, limits: RequestLimits, introspection: IntrospectionSize | None = None
 ) -> tuple[graphql.DocumentNode, int]:
     """(the document, entries that its introspection may give), when within the limits. Raises LIMIT_EXCEEDED and
     GraphQLError."""
@@ -75,7 +83,7 @@ def parse_within(
     _unlink_tokens(document)
     if _MANY_DIGITS.search(text):
         _check_numbers(document)
-    return document, Measure(document, limits, lists or {}).check()
+    return document, Measure(document, limits, introspection or IntrospectionSize()).check()
 
 
 class _Text(graphql.Source):
@@ -112,31 +120,99 @@ def _check_numbers(document: graphql.DocumentNode) -> None:
             left += (getattr(node, key) for key in node.keys)
 
 
-def introspected(schema: graphql.GraphQLSchema) -> Mapping[str, int]:
-    """How many entries each list of the introspection of a schema has at most, by the field's name."""
+@dataclass(frozen=True, slots=True)
+class IntrospectionSize:
+    """How many entries lists of introspection have, by the field's name: at most, and in the mean of the elements
+    that they belong to. bound: entries that an answer may have; what every client asks comes to less than half."""
+
+    most: Mapping[str, int] = field(default_factory=dict)
+    mean: Mapping[str, float] = field(default_factory=dict)
+    bound: int = _INTROSPECTION
+
+
+def introspected(schema: graphql.GraphQLSchema) -> IntrospectionSize:
+    """The size of a schema's introspection. Makes all types."""
     types = list(schema.type_map.values())
-    fields = [list(getattr(each, "fields", {}).values()) for each in types]
-    arguments = [each.args for each in schema.directives]
-    arguments += [each.args for inside in fields for each in inside if hasattr(each, "args")]
-    most_fields = max(map(len, fields), default=0)
-    return {
-        "types": len(types),
-        "directives": len(schema.directives),
-        "fields": most_fields,
-        "inputFields": most_fields,
-        "args": max(map(len, arguments), default=0),
-        "enumValues": max((len(getattr(each, "values", ())) for each in types), default=0),
-        "locations": max((len(each.locations) for each in schema.directives), default=0),
+    inputs = [each.fields for each in types if isinstance(each, graphql.GraphQLInputObjectType)]
+    outputs = [
+        each.fields for each in types if isinstance(each, graphql.GraphQLObjectType | graphql.GraphQLInterfaceType)
+    ]
+    fields = [each for own in outputs for each in own.values()]
+    lists: dict[str, tuple[list[int], int]] = {
+        "types": ([len(types)], 1),
+        "directives": ([len(schema.directives)], 1),
+        "fields": (list(map(len, outputs)), len(types)),
+        "inputFields": (list(map(len, inputs)), len(types)),
+        "enumValues": ([len(getattr(each, "values", ())) for each in types], len(types)),
+        "interfaces": ([len(getattr(each, "interfaces", ())) for each in types], len(types)),
+        "possibleTypes": (
+            [len(schema.get_possible_types(each)) for each in types if graphql.is_abstract_type(each)],
+            len(types),
+        ),
+        "args": ([len(each.args) for each in (*fields, *schema.directives)], len(fields) + len(schema.directives)),
+        "locations": ([len(each.locations) for each in schema.directives], len(schema.directives)),
     }
+    elements = len(types) + sum(sum(counts) for name, (counts, _) in lists.items() if name != "types")
+    return IntrospectionSize(
+        {name: max(counts, default=0) for name, (counts, _) in lists.items()},
+        {name: sum(counts) / max(1, of) for name, (counts, of) in lists.items()},
+        max(_INTROSPECTION, _ELEMENT_ENTRIES * elements),
+    )
+
+
+def introspects(text: str) -> bool:
+    """Whether a document may have introspection of the schema in it."""
+    return _INTROSPECTING.search(text) is not None
+
+
+def only_introspects(document: graphql.DocumentNode) -> bool:
+    """Whether a document is one query without variables, and its fields show the schema and nothing else."""
+    first, *others = document.definitions
+    if not isinstance(first, graphql.OperationDefinitionNode) or first.variable_definitions:
+        return False
+    return all(isinstance(each, graphql.FragmentDefinitionNode) for each in others) and all(
+        isinstance(node, graphql.FieldNode) and node.name.value.startswith("__")
+        for node in first.selection_set.selections
+    )
+
+
+def is_within(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> bool:
+    """Whether all root fields are fields of this schema, and none is introspection of it."""
+    known: dict[str, Mapping[str, object]] = {
+        each.name: each.fields
+        for each in (schema.query_type, schema.mutation_type, schema.subscription_type)
+        if each is not None
+    }
+    for definition in document.definitions:
+        if isinstance(definition, graphql.OperationDefinitionNode):
+            root = schema.get_root_type(definition.operation)
+            name = "" if root is None else root.name
+        elif isinstance(definition, graphql.FragmentDefinitionNode):
+            name = definition.type_condition.name.value
+        else:
+            return False
+        if name in known and not _is_within(definition.selection_set, known[name]):
+            return False
+    return True
+
+
+def _is_within(selections: graphql.SelectionSetNode, fields: Mapping[str, object]) -> bool:
+    for node in selections.selections:
+        if isinstance(node, graphql.FieldNode):
+            if node.name.value not in fields and node.name.value != "__typename":
+                return False
+        elif isinstance(node, graphql.InlineFragmentNode) and not _is_within(node.selection_set, fields):
+            return False
+    return True
 
 
 @dataclass
 class Measure:
-    """Measures one document. `lists`: of `introspected`."""
+    """Measures one document. `introspection`: of the schema."""
 
     document: graphql.DocumentNode
     limits: RequestLimits
-    lists: Mapping[str, int] = field(default_factory=dict)
+    introspection: IntrospectionSize = field(default_factory=IntrospectionSize)
     _fragments: dict[str, graphql.FragmentDefinitionNode] = field(init=False)
     _measured: dict[str, DocumentSize] = field(default_factory=dict, init=False)
     _entered: set[str] = field(default_factory=set, init=False)
@@ -148,7 +224,7 @@ class Measure:
     def check(self) -> int:
         """The most entries that introspection of one operation may give. Raises LIMIT_EXCEEDED, and GraphQLError
         for a fragment that spreads itself."""
-        limits, most, total, pairs = self.limits, 0, 0, 0
+        limits, most, total, pairs = self.limits, 0.0, 0, 0
         for definition in self.document.definitions:
             if not isinstance(definition, graphql.OperationDefinitionNode | graphql.FragmentDefinitionNode):
                 continue
@@ -162,7 +238,7 @@ class Measure:
         for definition in self.document.definitions:
             if isinstance(definition, graphql.OperationDefinitionNode | graphql.FragmentDefinitionNode):
                 pairs += self._pairs([definition.selection_set], limits.query_fields * _PAIRS - pairs)
-        return most
+        return int(most)
 
     def _refuse(self, size: DocumentSize) -> None:
         limits = self.limits
@@ -172,8 +248,9 @@ class Measure:
             raise exceeded("fields and fragments in the GraphQL document", limits.query_fields)
         if size.aliases > limits.query_aliases:
             raise exceeded("aliases in the GraphQL document", limits.query_aliases)
-        if size.introspection > _INTROSPECTION:
-            raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION)
+        bound = self.introspection.bound
+        if size.introspection > bound:
+            raise exceeded("entries in an answer to introspection; ask for less at once", bound)
 
     def _size(self, selections: graphql.SelectionSetNode, nesting: int) -> DocumentSize:
         if nesting > self.limits.query_depth * _NESTING:
@@ -194,25 +271,36 @@ class Measure:
             assert isinstance(node, graphql.InlineFragmentNode)
             inner = self._size(node.selection_set, nesting + 1)
         size = DocumentSize(inner.depth, inner.nesting + 1, 1)
-        size.add(DocumentSize(0, 0, inner.selections, inner.aliases, inner.entries, inner.introspection))
+        size.add(
+            DocumentSize(0, 0, inner.selections, inner.aliases, inner.entries, inner.mean, inner.introspection)
+        )
         return size
 
     def _of_field(self, node: graphql.FieldNode, nesting: int) -> DocumentSize:
         _check_name(node.alias)
         _check_name(node.name)
-        size = DocumentSize(1, 1, 1, node.alias is not None, 1)
+        size = DocumentSize(1, 1, 1, node.alias is not None, 1, 1)
         if node.selection_set is None:
             return size
         inner = self._size(node.selection_set, nesting + 1)
         name = node.name.value
-        entries = 1 + self.lists.get(name, 1) * inner.entries
+        entries, mean = self._entries(name, inner)
         # Saturated: what is beyond the limit is refused where introspection begins, if it does.
-        entries = min(entries, 2 * _INTROSPECTION)
+        entries, mean = (min(each, 2.0 * self.introspection.bound) for each in (entries, mean))
         introspection = entries if name in ("__schema", "__type") else inner.introspection
         aliases = inner.aliases + size.aliases
         return DocumentSize(
-            inner.depth + 1, inner.nesting + 1, inner.selections + 1, aliases, entries, introspection
+            inner.depth + 1, inner.nesting + 1, inner.selections + 1, aliases, entries, mean, introspection
         )
+
+    def _entries(self, name: str, inner: DocumentSize) -> tuple[float, float]:
+        """The entries of a field of introspection with what is in it: (at most, in the mean)."""
+        most, mean = self.introspection.most.get(name, 1), self.introspection.mean.get(name, 1)
+        if name == "types":
+            # All of them are there: what they have in the mean is what they have together.
+            return (1 + most * inner.mean,) * 2
+        below = inner.entries if name in _LEADING or name in _LEADING_LISTS else inner.mean
+        return 1 + most * inner.entries, 1 + mean * below
 
     def _of_fragment(self, node: graphql.FragmentSpreadNode, nesting: int) -> DocumentSize:
         name = node.name.value

@@ -1,9 +1,10 @@
 """GraphQL documents prepared once and run many times, and lists that skip GraphQL's completion of each item.
 
 `Operations` is the way in for the gateway: text in, an answer ready to be written out. Parsed and validated
-documents are kept by their text. Two kinds of list are answered whole: JSON prepared as bytes, and columns of
-objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document, coercing large
-variables, introspection, writing lists.
+documents are kept by their text. A document of fixed fields is validated and run with the schema of these; any
+other one with the newest surface, which it keeps. Two kinds of list are answered whole: JSON prepared as bytes, and
+columns of objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document, coercing
+large variables, introspection, writing lists.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from graphql import (
     GraphQLField,
     GraphQLList,
     GraphQLObjectType,
+    GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
     get_named_type,
@@ -38,7 +40,14 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
-from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.documents.measure import (
+    IntrospectionSize,
+    introspected,
+    introspects,
+    is_within,
+    only_introspects,
+    parse_within,
+)
 from adalog.schema.documents.mistakes import RULES, advised
 from adalog.schema.fields.transacting import Transact, transact_in
 from adalog.schema.fields.types import warnings_of
@@ -50,6 +59,11 @@ from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up, missed
+from adalog.schema.typed.following import Surfaces
+from adalog.schema.typed.resolving import resolve
+from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
+from adalog.schema.typed.selection import selected
+from adalog.schema.typed.surface import CHANGED, WARNINGS, Surface
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
@@ -59,6 +73,8 @@ _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50
 # Of the tree that is made of one token of a document.
 _TOKEN_BYTES: Final = 600
+# Answers to introspection that are kept.
+_SCHEMA_BYTES: Final = 32 * 1024 * 1024
 _WARNING: Final = ("code", "message", "line", "column")
 # Values of variables, and entries of introspection, below which the event loop is not worth leaving.
 _INLINE_VALUES: Final = 1_000
@@ -118,8 +134,23 @@ class PreparingExecutor(Executor[Any]):
     def execute_fields(self, *given: Any, **named: Any) -> Any:
         return owned(super().execute_fields(*given, **named))
 
-    def execute_field(self, *given: Any, **named: Any) -> Any:
-        return owned(super().execute_field(*given, **named))
+    def execute_field(
+        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
+    ) -> Any:
+        field = parent_type.fields.get(field_details_list[0].node.name.value)
+        if field is not None and TYPED_ROOT in field.extensions:
+            return owned(self._typed(parent_type, field, field_details_list, path))
+        return owned(super().execute_field(parent_type, source, field_details_list, path, position_context))
+
+    async def _typed(self, parent_type: GraphQLObjectType, field: GraphQLField, details: Any, path: Any) -> Any:
+        """A field of the typed surface: one read for all that is selected below it."""
+        try:
+            chosen = selected(self, parent_type, details)
+            model = self.schema.extensions[TYPED_MODEL]
+            return await resolve(self.context_value, model, field.extensions[TYPED_ROOT], chosen)
+        except Exception as raw_error:  # noqa: BLE001 (as graphql-core does with what a resolver raises)
+            self.handle_field_error(raw_error, field.type, details, path)
+            return None
 
     def complete_awaitable_value(
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, result: Any, *more: Any
@@ -168,9 +199,13 @@ class PreparingExecutor(Executor[Any]):
         alias, details = next(iter(grouped.items()))
         node = details[0].node
         field = root.fields[node.name.value]
+        if TYPED_ROOT in field.extensions:
+            raise AdalogError(
+                Code.QUERY_INVALID, f"{node.name.value} has no stream yet; use live, with the query as EDN"
+            )
         item = get_named_type(field.type)
-        assert isinstance(item, GraphQLObjectType), "what a subscription gives is an object"
-        return Root(self.operation, field, node, alias, hashable(self._shape(item, details)))
+        shape = self._shape(item, details) if isinstance(item, GraphQLObjectType) else FieldShape(item.name, ())
+        return Root(self.operation, field, node, alias, hashable(shape))
 
     def _complete_columns(self, shape: FieldShape, items: Columnar) -> Any:
         context = self.context_value
@@ -226,12 +261,15 @@ def is_awaitable(value: Any) -> bool:
 class PreparedDocument:
     """A document that was parsed and validated, or why it was refused.
 
-    `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the requested
+    `surface`: what it was validated with; None where it has fixed fields alone, or is no document. `introspection`:
+    how many entries its introspection may give; `introspected`: the answer to a document that is nothing else.
+    `roots`: of its subscriptions, by the requested
     name, as far as no directive makes them depend on variables. `transact`: set where the document is one
     transaction and nothing else."""
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
+    surface: Surface | None = None
     introspection: int = 0
     roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
     transact: Transact | None = None
@@ -279,17 +317,20 @@ def root_fields(operation: OperationDefinitionNode) -> list[str]:
 
 
 class Operations:
-    """Runs GraphQL requests against one schema."""
+    """Runs GraphQL requests against the fixed schema, and the surfaces of a database where there are some."""
 
-    def __init__(self, schema: strawberry.Schema, limits: RequestLimits) -> None:
-        self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
+    def __init__(self, schema: strawberry.Schema, limits: RequestLimits, surfaces: Surfaces | None = None) -> None:
+        self._fixed = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
-        self._lists = introspected(self._schema)
+        self._surfaces = surfaces
+        self._introspections: tuple[Surface | None, IntrospectionSize] | None = None
+        # Answers to documents that only look at a schema, by its version.
+        self._schemas: LruCache[tuple[int, str], Mapping[str, Any]] = LruCache(_SCHEMA_BYTES, _SCHEMA_BYTES)
         self._documents: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
 
     def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""
-        known = self._documents.get(text)
+        known = self._known(text)
         if known is not None:
             return known
         prepared = self._prepare(text)
@@ -300,24 +341,69 @@ class Operations:
         return prepared
 
     async def aprepare(self, text: str) -> PreparedDocument:
-        """The same for an event loop: a document not seen before is read on another thread."""
-        known = self._documents.get(text)
+        """The same for an event loop: a document not seen before is read on another thread. One that is not valid,
+        or looks at the schema, waits for the newest surface."""
+        prepared = await self._prepared(text)
+        if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
+            return prepared
+        assert self._surfaces is not None, "it made the surface"
+        newest = await self._surfaces.current()
+        return prepared if prepared.surface is newest else await self._prepared(text)
+
+    async def _prepared(self, text: str) -> PreparedDocument:
+        known = self._known(text)
         return await elsewhere(lambda _: self.prepare(text)) if known is None else known
 
+    def _known(self, text: str) -> PreparedDocument | None:
+        """The document from memory, unless its surface is not the newest."""
+        known = self._documents.get(text)
+        if known is None or known.surface is None or known.surface is self._newest:
+            return known
+        return None
+
+    @property
+    def _newest(self) -> Surface | None:
+        return None if self._surfaces is None else self._surfaces.newest
+
+    def _schema(self, prepared: PreparedDocument) -> GraphQLSchema:
+        return self._fixed if prepared.surface is None else prepared.surface.schema
+
     def _prepare(self, text: str) -> PreparedDocument:
+        newest = self._newest
         try:
-            document, introspection = parse_within(text, self._limits, self._lists)
+            size = self._introspected(newest) if introspects(text) else None
+            document, introspection = parse_within(text, self._limits, size)
         except AdalogError as error:
             return PreparedDocument(None, (describe(error),))
         except GraphQLError as error:
-            advised([error], self._schema, text)
+            advised([error], self._fixed, text)
             return PreparedDocument(None, (format_error(error),))
-        errors = validate(self._schema, document, RULES, max_errors=_VALIDATION_ERRORS)
+        if newest is None or is_within(document, self._fixed):
+            surface, schema = None, self._fixed
+        else:
+            surface, schema = newest, newest.schema
+        errors = validate(schema, document, RULES, max_errors=_VALIDATION_ERRORS)
         if errors:
-            advised(errors, self._schema, text, document)
+            advised(errors, schema, text, document)
             # The refusal is kept; the document itself is of no use.
-            return PreparedDocument(None, tuple(format_error(error) for error in errors))
-        return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
+            return PreparedDocument(None, tuple(format_error(error) for error in errors), surface)
+        return PreparedDocument(document, (), surface, introspection, transact=transact_in(document, schema))
+
+    def _introspected(self, surface: Surface | None) -> IntrospectionSize:
+        known = self._introspections
+        if known is None or known[0] is not surface:
+            schema = self._fixed if surface is None else surface.schema
+            known = self._introspections = surface, introspected(schema)
+        return known[1]
+
+    @staticmethod
+    def _shown(prepared: PreparedDocument) -> tuple[int, str] | None:
+        """What the answer to a document that only looks at the schema is kept under; None for any other one."""
+        document = prepared.document
+        if document is None or document.loc is None or not only_introspects(document):
+            return None
+        version = -1 if prepared.surface is None else prepared.surface.model.version
+        return version, document.loc.source.body
 
     async def subscribe(self, asked: OperationRequest, resume: str | None = None) -> Subscription:
         """The stream of a prepared subscription; its messages' payloads are the bytes of `{"data": …}`.
@@ -331,6 +417,8 @@ class Operations:
             read = self._selected(asked) if asked.is_light else elsewhere(lambda _: self._selected(asked))
             selected = read if isinstance(read, SelectedField) else await read
             await caught_up(services.database, asked.context.min_basis_t)
+            if selected.field == CHANGED:
+                return self._schema_changes(selected, resume)
             return await subscribed(services, selected, resume)
         except (AdalogError, GraphQLError) as error:
             raise _refused(error, selected) from None
@@ -342,9 +430,16 @@ class Operations:
             return None
         try:
             selected = self._selected(asked)
+            if selected.field == CHANGED:
+                return self._schema_changes(selected, resume)
             return subscribed_at_once(services, selected, resume)
         except (AdalogError, GraphQLError) as error:
             raise _refused(error, selected) from None
+
+    def _schema_changes(self, selected: SelectedField, resume: str | None) -> Subscription:
+        assert self._surfaces is not None, "a field of surfaces"
+        surfaces = self._surfaces
+        return surfaces.changes.subscribe(lambda: surfaces.newest.t, selected.alias, resume)
 
     def _selected(self, asked: OperationRequest) -> SelectedField:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
@@ -355,12 +450,12 @@ class Operations:
         root = prepared.roots.get(asked.name)
         if root is not None:
             given = root.operation.variable_definitions or ()
-            values = get_variable_values(self._schema, given, raw, max_errors=_COERCION_ERRORS)
+            values = get_variable_values(self._schema(prepared), given, raw, max_errors=_COERCION_ERRORS)
             if isinstance(values, list):
-                raise RefusedError(self._wrong_variables(values, prepared.document, raw))
+                raise RefusedError(self._wrong_variables(values, prepared, raw))
             return root.selected(values)
         executor = PreparingExecutor.build(
-            self._schema,
+            self._schema(prepared),
             prepared.document,
             context_value=asked.context,
             raw_variable_values=raw,
@@ -368,7 +463,7 @@ class Operations:
             max_coercion_errors=_COERCION_ERRORS,
         )
         if isinstance(executor, list):
-            raise RefusedError(self._wrong_variables(executor, prepared.document, raw))
+            raise RefusedError(self._wrong_variables(executor, prepared, raw))
         assert isinstance(executor, PreparingExecutor)
         root = executor.subscribed_root()
         # Without directives; a string may look like one.
@@ -377,10 +472,10 @@ class Operations:
         return root.selected(executor.variable_values)
 
     def _wrong_variables(
-        self, errors: list[GraphQLError], document: DocumentNode, variables: Variables
+        self, errors: list[GraphQLError], prepared: PreparedDocument, variables: Variables
     ) -> list[dict[str, Any]]:
         """The refusal of a request whose variables, or the name of whose operation, are wrong."""
-        found = advised(errors, self._schema, document=document, variables=variables)
+        found = advised(errors, self._schema(prepared), document=prepared.document, variables=variables)
         return [format_error(each) for each in found]
 
     def transaction(self, asked: OperationRequest) -> Coroutine[Any, Any, Answer] | None:
@@ -399,11 +494,14 @@ class Operations:
         operation = prepared.operation(asked.name)
         if operation is not None and operation.operation is OperationType.SUBSCRIPTION:
             return Answer({"errors": [describe(streamed())]}, executed=False)
+        shown = None if prepared.introspection <= _INLINE_INTROSPECTION else self._shown(prepared)
+        if shown is not None and (known := self._schemas.get(shown)) is not None:
+            return Answer({"data": known}, executed=True)
         kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
 
         def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:
             return kind.build(
-                self._schema,
+                self._schema(prepared),
                 document,
                 context_value=context,
                 raw_variable_values=dict(asked.variables) if asked.variables else None,
@@ -413,7 +511,7 @@ class Operations:
 
         executor = build(Cancel()) if asked.is_light else await elsewhere(build)
         if isinstance(executor, list):
-            return Answer({"errors": self._wrong_variables(executor, document, asked.variables)}, executed=False)
+            return Answer({"errors": self._wrong_variables(executor, prepared, asked.variables)}, executed=False)
         if operation is None or operation.operation is not OperationType.MUTATION:
             try:
                 await caught_up(context.services.database, context.min_basis_t)
@@ -422,6 +520,9 @@ class Operations:
         outcome: Any = executor.execute_operation()
         result = outcome if isinstance(outcome, ExecutionResult) else await outcome
         answer = _answer(result)
+        if shown is not None and result.data is not None and not result.errors:
+            chunks = [each for each in result.data.values() if isinstance(each, JsonChunks)]
+            self._schemas.put(shown, result.data, sum(len(part) for each in chunks for part in each.chunks))
         if context.warnings:
             answer.body["extensions"] = {"warnings": _warnings(context, result.data)}
         return answer

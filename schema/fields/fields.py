@@ -168,15 +168,21 @@ class QueryFields:
         )
         stop = len(result) if first is None else min(start + first, len(result))
         context.rows += max(0, stop - start)
-        end = None
+        first_row, end = None, None
         if paged and stop > start:
+            first_row = services.cursors.write(cursor_on(snapshot, asked, start + 1))
             end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
             page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
             told=reading.told,
             basis_t=Long(result.t),
-            page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
+            page_info=types.PageInfo(
+                has_next_page=stop < len(result),
+                end_cursor=end,
+                has_previous_page=start > 0,
+                start_cursor=first_row,
+            ),
         )
 
     @strawberry.field
@@ -284,10 +290,18 @@ class QueryFields:
             last = spans.pop()
             spans.append(last.cut(0, len(last) - 1))
         stop = start + min(count, first)
-        end = services.cursors.write(cursor_on(snapshot, asked, stop)) if stop > start else None
+        first_row, end = None, None
+        if stop > start:
+            first_row = services.cursors.write(cursor_on(snapshot, asked, start + 1))
+            end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.DatomPage(
             items=types.Datoms(spans, encoding or Encoding.PLAIN, within.deadline, prepaid),
-            page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
+            page_info=types.PageInfo(
+                has_next_page=count > first,
+                end_cursor=end,
+                has_previous_page=start > 0,
+                start_cursor=first_row,
+            ),
         )
 
     @strawberry.field

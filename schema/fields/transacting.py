@@ -25,6 +25,7 @@ from adalog.schema.request.errors import format_error
 from adalog.schema.request.thread_results import arrived
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, free
 from adalog.schema.writing.encoding import Encoding
+from adalog.store.transact.resolve import TransactionFunction
 from adalog.store.values.datom import TxReport
 
 # Of the pool's cost: a transaction's way to the disk, and what is read, resolved and kept of it.
@@ -37,7 +38,7 @@ _ARGUMENTS: Final = frozenset({"tx", "expectedBasisT", "idempotencyKey", "encodi
 
 
 async def transacted(
-    services: Services, tx: str, expected_basis_t: int | None, idempotency_key: str | None
+    services: Services, tx: str | TransactionFunction, expected_basis_t: int | None, idempotency_key: str | None
 ) -> TxReport:
     """The report of a transaction that is durable. Raises what refuses it."""
     client = ASKING.get()
@@ -56,6 +57,17 @@ async def transacted(
     if meter is not None:
         meter.pay(_DATOM_COST * len(report.datoms))
     return report
+
+
+async def reported(report: TxReport, encoding: Encoding, shape: FieldShape) -> dict[str, Any]:
+    """A report as orjson writes it."""
+    one = OneReport(report, encoding)
+
+    def write(cancel: Cancel) -> dict[str, Any]:
+        # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
+        return ColumnarWriter(free, cancel).row(one, shape)
+
+    return write(Cancel()) if one.short else await elsewhere(write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +118,7 @@ class Transact:
 
     async def _shown(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
         report = await transacted(services, given["tx"], given.get("expectedBasisT"), given.get("idempotencyKey"))
-        one = OneReport(report, given.get("encoding") or self.encoding)
-
-        def write(cancel: Cancel) -> dict[str, Any]:
-            # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-            return ColumnarWriter(free, cancel).row(one, self.shape)
-
-        return write(Cancel()) if one.short else await elsewhere(write)
+        return await reported(report, given.get("encoding") or self.encoding, self.shape)
 
 
 def transact_in(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> Transact | None:

@@ -74,6 +74,8 @@ _COLUMN_FIELDS: Reading = {"name": attrgetter("name"), "type": attrgetter("type"
 class PageInfo:
     has_next_page: bool
     end_cursor: str | None
+    has_previous_page: bool
+    start_cursor: str | None
 
 
 @strawberry.type

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.pool import Pool
     from adalog.store.database import Database
+    from adalog.store.snapshot.snapshot import Snapshot
 
 
 _READING: Final = 16
@@ -47,13 +48,14 @@ class Services:
 class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
     its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
-    cannot carry them, by their paths."""
+    cannot carry them, by their paths. snapshot: what its typed fields read, once one did."""
 
     services: Services
     min_basis_t: int | None = None
     rows: int = 0
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: ResponseBudget = field(init=False)
+    snapshot: Snapshot | None = None
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
     request: Any = None

@@ -86,7 +86,7 @@ def model_of(
     enums = _with_members(reading, enums)
     types = _with_fields(reading, chosen, enums)
     _warn_of_places(reading, types.values())
-    hidden = frozenset(each.ident for each in attributes if each.id in reading.declared.hidden)
+    hidden = frozenset(each.ident for each in snapshot.attributes() if each.id in reading.declared.hidden)
     by_name = {each.name: each for each in enums.values()}
     return _numbered(Model(0, types, by_name, tuple(reading.warnings), hidden), before)
 

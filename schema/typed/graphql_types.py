@@ -57,7 +57,7 @@ def schema_of(
         assert isinstance(root, GraphQLObjectType)
         table.add(name, lambda root=root, own=own: _extended(root, lambda: own(table)))  # type: ignore[misc]
     objects = [*model.types, OTHER_ENTITY]
-    return TableSchema(base, table, dict.fromkeys(_INTERFACES, objects))
+    return TableSchema(base, table, model, dict.fromkeys(_INTERFACES, objects))
 
 
 def _extended(root: GraphQLObjectType, own: Callable[[], Fields]) -> GraphQLObjectType:
@@ -102,7 +102,7 @@ class OutputTypes:
         self._model = model
 
     def add_fixed(self) -> None:
-        self._table.add("SortOrder", lambda: GraphQLEnumType("SortOrder", {"ASC": None, "DESC": None}, True))
+        self._table.add("SortOrder", lambda: _sort_order())
         self._interface("Node", "What has an id.", lambda: {"id": _id()})
         self._interface(ANY, "An entity, whatever its type.", self._entity)
         self._object(OTHER_ENTITY, "An entity that has the anchor of no type.", self._entity, _INTERFACES)
@@ -180,7 +180,9 @@ class OutputTypes:
         text = shown.doc or (f"Through `{shown.attribute}`." if shown.reverse else f"`{shown.attribute}`")
         if not shown.refers:
             of = self._table[shown.enum or str(shown.scalar)]
-            return required(list_of(of), None, text) if shown.many else GraphQLField(of, description=text)
+            # What is no finite number is null, in lists, too.
+            items = GraphQLList(of) if shown.scalar == "Float" else list_of(of)
+            return required(items, None, text) if shown.many else GraphQLField(of, description=text)
         target = shown.target or ANY
         if shown.many:
             return required(list_of(self._table[target]), list_arguments(self._table, target), text)
@@ -278,6 +280,10 @@ class OutputTypes:
 
     def _interface(self, name: str, text: str, fields: Callable[[], Fields]) -> None:
         self._table.add(name, lambda: GraphQLInterfaceType(name, fields, description=text))
+
+
+def _sort_order() -> GraphQLEnumType:
+    return GraphQLEnumType("SortOrder", {name: GraphQLEnumValue(name) for name in ("ASC", "DESC")})
 
 
 def list_arguments(table: TypeTable, name: str) -> dict[str, GraphQLArgument]:

@@ -40,8 +40,8 @@ def listed(of: Any) -> Any:
 
 
 def writable(shown: FieldModel) -> bool:
-    """Whether mutations take it: not what others refer by, nor composite tuples, which follow their parts."""
-    return not shown.reverse and shown.kind.tuple_attrs is None
+    """Whether mutations take it: not composite tuples, which follow their parts."""
+    return shown.kind.tuple_attrs is None
 
 
 class InputTypes:

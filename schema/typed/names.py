@@ -7,8 +7,11 @@ bring a dictionary of the language; `:graphql/plural` is the remedy for what is 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
+# Names of which the spelling is kept: a schema is read again after each change of it.
+_KEPT: Final = 16_384
 _NAME: Final = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
 _SEPARATOR: Final = re.compile(r"[-._/]+")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[A-Z]|[0-9]+")
@@ -52,6 +55,7 @@ _UNCOUNTABLE: Final = frozenset(
 )
 
 
+@lru_cache(_KEPT)
 def is_spellable(name: str) -> bool:
     """Whether it is a name in GraphQL; names that begin with `__` belong to introspection."""
     return _NAME.fullmatch(name) is not None
@@ -61,11 +65,13 @@ def _parts(text: str) -> list[str]:
     return [each for each in _SEPARATOR.split(text) if each]
 
 
+@lru_cache(_KEPT)
 def pascal(text: str) -> str:
     """`shop.order-line` → `ShopOrderLine`."""
     return "".join(each[0].upper() + each[1:] for each in _parts(text))
 
 
+@lru_cache(_KEPT)
 def camel(text: str) -> str:
     """`due-date` → `dueDate`, `URL` → `url`."""
     first, *rest = _parts(text) or [""]
@@ -74,6 +80,7 @@ def camel(text: str) -> str:
     return first[:length].lower() + first[length:] + "".join(each[0].upper() + each[1:] for each in rest)
 
 
+@lru_cache(_KEPT)
 def capitals(text: str) -> str:
     """`in-progress` → `IN_PROGRESS`, `dueDate` → `DUE_DATE`."""
     words = (
@@ -84,6 +91,7 @@ def capitals(text: str) -> str:
     return "_".join(words).upper()
 
 
+@lru_cache(_KEPT)
 def plural(name: str) -> str:
     """The plural of a name in camel case: `lineItem` → `lineItems`. Of what has none, a list: `newsList`."""
     words = _WORD.findall(name)
@@ -99,6 +107,7 @@ def plural(name: str) -> str:
     return name + ("es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
+@lru_cache(_KEPT)
 def derived(name: str, many: str) -> tuple[str, ...]:
     """All names of types that one type needs. many: the name of its list."""
     return (name, *(name + suffix for suffix in _SUFFIXES), f"{upper(many)}Payload")

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from graphql import GraphQLArgument, GraphQLField, GraphQLID, GraphQLList, GraphQLNonNull, GraphQLString
 
-from adalog.datalog.errors import AdalogError, Code
 from adalog.schema.typed import names
 from adalog.schema.typed.graphql_types import list_arguments, list_of, page_arguments
 from adalog.schema.typed.input_types import unique_types
@@ -79,7 +78,7 @@ def _field(table: TypeTable, root: TypedRoot) -> GraphQLField:
         name: each if isinstance(each, GraphQLArgument) else GraphQLArgument(each)
         for name, each in arguments.items()
     }
-    return GraphQLField(of, arguments, resolve=_unanswered, description=text, extensions={TYPED_ROOT: root})
+    return GraphQLField(of, arguments, description=text, extensions={TYPED_ROOT: root})
 
 
 def _signature(table: TypeTable, root: TypedRoot) -> tuple[Any, dict[str, Any], str]:
@@ -146,7 +145,3 @@ def _mutation(table: TypeTable, kind: RootKind, each: TypeModel) -> tuple[Any, d
 
 def _by(table: TypeTable, name: str) -> Any:
     return GraphQLNonNull(table[f"{name}Unique"])
-
-
-def _unanswered(_: object, info: Any, **__: object) -> Any:
-    raise AdalogError(Code.QUERY_INVALID, f"{info.parent_type.name}.{info.field_name} has no answer yet")

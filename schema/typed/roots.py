@@ -13,8 +13,13 @@ RootKind = Literal[
     "live_one", "live_list",
 ]  # fmt: skip
 
+MUTATIONS: Final = frozenset(("create", "upsert", "update", "delete", "update_many", "delete_many"))
+
 TYPED_ROOT: Final = "adalog.typed"
 """The key of a field's extensions under which its `TypedRoot` stands."""
+
+TYPED_MODEL: Final = "adalog.model"
+"""The key of a GraphQLSchema's extensions under which the `Model` stands that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList
 from graphql.execution.values import get_argument_values
 
+from adalog.schema.typed.model import OTHER_ENTITY
+
 ANY_TYPE: Final = ""
 """In `Selected.fields`, what is selected of an entity whose type no fragment names."""
 
@@ -77,13 +79,18 @@ def _fields(executor: Executor[Any], kind: Any, details: FieldDetailsList) -> di
         return {kind.name: _subfields(executor, kind, details)}
     if not isinstance(kind, GraphQLInterfaceType | GraphQLUnionType):
         return {}
-    named = _type_conditions(executor, details)
+    schema = executor.schema
+    named = {name: schema.get_type(name) for name in _type_conditions(executor, details)}
     fields: dict[str, tuple[Selected, ...]] = {}
-    for each in executor.schema.get_possible_types(kind):
-        # The types that no fragment names have the same fields, those of the interface: one stands for all.
-        place = each.name if each.name in named else ANY_TYPE
-        if place not in fields:
-            fields[place] = _subfields(executor, each, details)
+    for name, each in named.items():
+        if isinstance(each, GraphQLObjectType) and schema.is_sub_type(kind, each):
+            fields[name] = _subfields(executor, each, details)
+    # The types that no fragment names have the same fields, those of the interface: one stands for all.
+    rest = None if OTHER_ENTITY in named else schema.get_type(OTHER_ENTITY)
+    if rest is None:
+        rest = next((each for each in schema.get_possible_types(kind) if each.name not in named), None)
+    if isinstance(rest, GraphQLObjectType):
+        fields[ANY_TYPE] = _subfields(executor, rest, details)
     return fields
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
-from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLSchema
+from graphql import GraphQLField, GraphQLNonNull, GraphQLSchema, print_schema
 
 from adalog.schema.fields.types import Warning
 from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.graphql_types import fixed_names, list_of, schema_of
 from adalog.schema.typed.model import Model
 from adalog.schema.typed.root_fields import fields_of, roots_of
-from adalog.schema.typed.roots import TypedRoot
+from adalog.schema.typed.roots import TYPED_MODEL, TypedRoot
 from adalog.schema.typed.type_table import TypeTable
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -21,13 +21,18 @@ WARNINGS = "schemaWarnings"
 CHANGED = "schemaChanged"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Surface:
     """t: the last transaction that declared or named something."""
 
     schema: GraphQLSchema
     model: Model
     t: int = 0
+
+    @cached_property
+    def sdl(self) -> str:
+        """The schema as text; of a thousand attributes it takes a second."""
+        return print_schema(self.schema)
 
 
 class SurfaceFactory:
@@ -57,7 +62,9 @@ class SurfaceFactory:
         roots, warnings = roots_of(model, fixed)
         model = replace(model, warnings=(*model.warnings, *warnings))
         makers = {name: partial(self._fields, name, own, model) for name, own in roots.items()}
-        return Surface(schema_of(self._base, model, makers), model, t)
+        schema = schema_of(self._base, model, makers)
+        schema.extensions = {**schema.extensions, TYPED_MODEL: model}
+        return Surface(schema, model, t)
 
     @staticmethod
     def _fields(
@@ -79,9 +86,3 @@ class SurfaceFactory:
                 description="The transaction that changed the schema last: now, and after each change.",
             )
         return fields
-
-
-def fixed_root_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """The names of root fields that a schema has in any operation."""
-    roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
-    return frozenset(name for each in roots if isinstance(each, GraphQLObjectType) for name in each.fields)

@@ -13,6 +13,9 @@ from typing import Any
 from graphql import GraphQLNamedType, GraphQLObjectType, GraphQLSchema
 from graphql.type.schema import InterfaceImplementations
 
+from adalog.schema.typed.model import Model
+from adalog.schema.typed.roots import TYPED_MODEL
+
 Maker = Callable[[], GraphQLNamedType]
 
 
@@ -51,13 +54,15 @@ class TypeTable(Mapping[str, GraphQLNamedType]):
 class TableSchema(GraphQLSchema):
     """A schema whose types are in a table; valid by construction."""
 
-    def __init__(self, base: GraphQLSchema, table: TypeTable, implementations: Mapping[str, list[str]]) -> None:
+    def __init__(
+        self, base: GraphQLSchema, table: TypeTable, model: Model, implementations: Mapping[str, list[str]]
+    ) -> None:
         """base: whose directives are taken over. implementations: the objects of each interface, by name."""
         # In place of graphql-core's constructor, which would walk over all types.
         self.assume_valid = True
         self._validation_errors = []
         self.description = base.description
-        self.extensions = base.extensions
+        self.extensions = {**base.extensions, TYPED_MODEL: model}
         self.ast_node = None
         self.extension_ast_nodes = ()
         self.query_type = table["Query"]

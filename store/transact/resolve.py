@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
@@ -29,7 +29,7 @@ from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, R
 from adalog.store.transact.partitions import with_own_tempids
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
-from adalog.store.transact.tempids import resolved
+from adalog.store.transact.tempids import check_created, resolved
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Resolved
@@ -42,10 +42,15 @@ _CHECK_EVERY: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """Transaction data as given: its forms, and the text they were read from where there was one."""
+    """Transaction data as given: its forms, and the text they were read from where there was one.
+
+    created: tempids that have to be new entities, each one of its own. places: what each form was made of, for
+    messages, where a `TransactionFunction` made them."""
 
     forms: Sequence[Any]
     text: str | None = None
+    created: Collection[str] = ()
+    places: Sequence[str] = ()
 
     @staticmethod
     def of(data: str | Sequence[Any], limits: edn.Limits = edn.DEFAULT) -> Transaction:
@@ -83,7 +88,35 @@ class Transaction:
         message = refused.message
         if PRODUCED in refused.path:
             message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
+        if self.places and refused.path:
+            message = f"{self.places[refused.path[0]]}: {message}"
         return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
+
+
+class TransactionFunction(Protocol):
+    """Transaction data that depends on the state to which it is applied."""
+
+    def transaction(self, state: DatabaseState, evaluation: Evaluation) -> Transaction:
+        """Its forms for this state. Called on the writer's thread, where transactions are rehearsed, and once more
+        where others were quicker. Raises AdalogError to refuse."""
+
+    def digest(self) -> str:
+        """As `digest_of`, of what it was made of."""
+
+    def __len__(self) -> int:
+        """About how many characters it would be as text."""
+
+
+TransactionData = str | Sequence[Any] | TransactionFunction
+
+
+def transaction_of(
+    data: TransactionData, state: DatabaseState, evaluation: Evaluation, limits: edn.Limits
+) -> Transaction:
+    """Transaction data for one state. Raises what `Transaction.of` raises, and what a function refuses."""
+    if isinstance(data, str | Sequence):
+        return Transaction.of(data, limits)
+    return data.transaction(state, evaluation)
 
 
 def _written(path: Path) -> Path:
@@ -91,8 +124,10 @@ def _written(path: Path) -> Path:
     return path[: path.index(PRODUCED)] if PRODUCED in path else path
 
 
-def digest_of(data: str | Sequence[Any]) -> str:
+def digest_of(data: TransactionData) -> str:
     """A short name of transaction data: other data, another name. Empty for what no transaction can hold."""
+    if not isinstance(data, str | Sequence):
+        return data.digest()
     try:
         content = data.encode() if isinstance(data, str) else pack(_as_edn(data))
     except (TypeError, ValueError, OverflowError, AdalogError):
@@ -125,7 +160,7 @@ def resolve(
     forms = transaction.forms
     try:
         plain = None
-        if not types:
+        if not types and not transaction.created:
             plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
         if plain is None:
             return _resolved_at_length(transaction, state, evaluation, policy, now, principal, types)
@@ -153,6 +188,7 @@ def _resolved_at_length(
     operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
     composites = Composites.of(declarations.composites(), declarations.attributes(), state)
     own, new = resolved(operations, state, composites)
+    check_created(transaction.created, operations, own, new, state)
     ids = {**declarations.ids, **own}
     collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)

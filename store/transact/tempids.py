@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.free_ids import Interval, referred
 from adalog.store.snapshot.ident_names import ident_names
@@ -37,6 +38,34 @@ def resolved(
         len({each for each in map(union.find, union.parents) if isinstance(each, Tempid)})
     )
     return union.allocated(new.start), new
+
+
+def check_created(
+    created: Collection[str],
+    operations: Sequence[Operation],
+    ids: Mapping[Tempid, int],
+    new: Interval,
+    state: DatabaseState,
+) -> None:
+    """Raises UNIQUE_CONFLICT where a tempid that has to be new is an entity that is there, or two are the same."""
+    owners: dict[int, str] = {}
+    taken = [name for name in created if not new.has(e := ids[Tempid(name)]) or owners.setdefault(e, name) != name]
+    if not taken:
+        return
+    e = ids[Tempid(taken[0])]
+    other = owners.get(e)
+    whose = f"entity {e}, which is there already" if other is None else f"{other}, which is created, too"
+    adds = [each for each in operations if isinstance(each, ops.Add)]
+    others = {(add.a.id, add.v) for add in adds if add.e == other}
+    own = [add for add in adds if add.e == taken[0]]
+    what, path = "what is unique of it", own[0].path
+    for add in own:
+        if add.a.kind.unique != "identity" or add.a.is_ref or isinstance(add.v, Tempid):
+            continue
+        if (add.a.id, add.v) in others or (other is None and state.holder(add.a.id, add.v) == e):
+            what, path = f"{add.a.ident} {write(state.codes.decode(add.v))}", add.path
+            break
+    raise RefusedTransaction(Code.UNIQUE_CONFLICT, f"{what} belongs to {whose}", path)
 
 
 def _only_a_value(tempid: Tempid, state: DatabaseState) -> str:

@@ -11,7 +11,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.settings import SECONDS, Evaluation, RehearsedQueries, TransactionSettings, Watch, overdue
 from adalog.store.state.speculation import SpeculativeState
-from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.transact.resolve import resolve, transaction_of
 from adalog.store.writer.refusals import answering
 from adalog.store.writer.request import TransactionRequest
 
@@ -37,10 +37,11 @@ class Rehearser:
         assert evaluator is not None, "what overran was evaluated"
 
         def rehearse(watch: Watch) -> None:
-            transaction = Transaction.of(request.data, self._setting.limits)
+            state = SpeculativeState(durable)
             evaluation = Evaluation(self._setting, watch, rehearsal=rehearsal)
             try:
-                resolve(transaction, SpeculativeState(durable), evaluation, self._setting.policy)
+                transaction = transaction_of(request.data, state, evaluation, self._setting.limits)
+                resolve(transaction, state, evaluation, self._setting.policy)
             except AdalogError as error:
                 # Any other refusal is the same in its turn, unless what it is about has changed by then.
                 if error.code is Code.RATE_LIMITED:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from concurrent.futures import Future
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import Any
 
 from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption
@@ -14,7 +13,7 @@ from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
 from adalog.store.state.settings import RehearsedQueries
 from adalog.store.transact.bulk import BulkData
-from adalog.store.transact.resolve import digest_of
+from adalog.store.transact.resolve import TransactionData, digest_of
 from adalog.store.values.datom import TxReport
 
 
@@ -22,7 +21,7 @@ from adalog.store.values.datom import TxReport
 class TransactionRequest:
     """Transaction data, what it depends on, and the future of its report."""
 
-    data: str | Sequence[Any]
+    data: TransactionData
     expected_basis_t: int | None = None
     idempotency_key: str | None = None
     # Whose it is, where a server authenticates its clients.

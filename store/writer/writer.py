@@ -29,7 +29,7 @@ from adalog.store.log.report import report_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, QueriesOverran, TransactionSettings
-from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.transact.resolve import resolve, transaction_of
 from adalog.store.values.datom import TxReport
 from adalog.store.writer.exclusive import ExclusiveWriter
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
@@ -368,9 +368,9 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        transaction = Transaction.of(request.data, self._setting.limits)
         evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
         setting = self._setting
+        transaction = transaction_of(request.data, head, evaluation, setting.limits)
         policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
         known = head.codes.mark()
         try:

@@ -336,6 +336,9 @@ def test_names_of_entities():
 def test_database_built_ins():
     assert ask("get-else", 1, Keyword("name"), "?") == "Ada"
     assert ask("get-else", 2, Keyword("name"), "?") == "?"
+    assert ask("get-attr", 1, Keyword("tags")) == (1, 2)
+    assert ask("get-attr", 2, Keyword("tags"), "?") == ("?",)
+    assert ask("get-attr", 2, Keyword("tags")) is None
     assert ask("get-some", 1, Keyword("nick"), Keyword("name")) == (Keyword("name"), "Ada")
     assert ask("get-some", 2, Keyword("name")) is None
     assert ask("missing?", 1, Keyword("name")) is False

@@ -105,6 +105,7 @@ def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Ga
             opened = Gateway(database, pool, settings)
             with opened.app.state.hub:
                 yield opened
+            opened.app.state.surfaces.close()
             opened.http.close()
         finally:
             pool.close()

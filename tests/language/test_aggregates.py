@@ -262,3 +262,18 @@ def test_sums_in_rules_and_in_queries_within(db):
 
 def test_an_unbound_aggregate_variable(db):
     db.refuses("UNBOUND_VARIABLE", "[:find (sum ‸?y) :in [?x ...]]", "[1]", says="?y")
+
+
+def test_rows_are_counted(db):
+    db.tx('[{:db/id 1 :n "a" :k #{:x :y}} {:db/id 2 :n "a" :k #{:x}} {:db/id 3 :n "b" :age 7} {:db/id 4 :age 7}]')
+    assert db.q("[:find (count *) . :where [?e :n ?n] [?e :k ?k]]") == "3"
+    assert db.q("[:find ?n (count *) :where [?e :n ?n]]") == '#{["a" 2] ["b" 1]}'
+    assert db.q("[:find (count-distinct *) (sum ?a) :where [?e :age ?a]]") == "#{[2 14]}"
+    assert db.q("[:find (count *) . :where [_ :age ?a]]") == "1"
+    assert db.q('[:find (count *) . :where [?e :age ?a] [?e :n "nobody"]]') == "nil"
+    assert db.q("[:find (count *) . :in [?x ...] :where [_ :age ?a]]", "[1 2 3]") == "3"
+    assert db.q("[:find (count *) . :where [?e :n ?n] (optional [?e :k ?k])]") == "4"
+    assert db.q("[:find ?n (* 2 (count *)) :where [?e :n ?n] :order-by [[(count *) :desc]]]") == '[["a" 4] ["b" 2]]'
+    assert db.q("[:find ?n :with ?e :where [?e :n ?n] [?e :k ?k] :having [(> (count *) 1)]]") == '#{["a"]}'
+    db.refuses("QUERY_INVALID", "[:find (count *) :where [?e :n ‸*]]", says="give the variable another name")
+    db.refuses("QUERY_INVALID", "[:find (sum ‸*) :where [?e :age ?a]]", says="sum aggregates a variable")

@@ -224,6 +224,23 @@ def test_get_else_refuses_nil_and_many(db):
     db.refuses("QUERY_INVALID", "[:find ?t :where [?e :tags] [(get-else $ ?e :x nil) ?t]]")
 
 
+def test_get_attr(db):
+    db.tx("[{:db/ident :tags :db/valueType :db.type/string :db/cardinality :db.cardinality/many}]")
+    db.tx('[{:db/id 1 :name "Ada" :tags ["b" "a" "c"] :ok false} {:db/id 2 :name "Bob"}]')
+    assert db.q("[:find ?n ?t :where [?e :name ?n] [(get-attr ?e :tags) ?t]]") == '#{["Ada" ["a" "b" "c"]]}'
+    query = '[:find ?n ?t :where [?e :name ?n] [(get-attr $ ?e :tags "none") %s]]'
+    assert db.q(query % "[?t ...]") == '#{["Ada" "a"] ["Ada" "b"] ["Ada" "c"] ["Bob" "none"]}'
+    assert db.q(query % "[?t]") == '#{["Ada" "a"] ["Bob" "none"]}'
+    assert db.q("[:find ?n ?t :where [?e :name ?n] [(get-attr ?e :tags) [?t ...]]]") == (
+        '#{["Ada" "a"] ["Ada" "b"] ["Ada" "c"]}'
+    )
+    assert db.q("[:find ?n :where [?e :name ?n] [(get-attr ?e :ok)]]") == '#{["Ada"]}'
+    assert db.q("[:find ?n :where [?e :name ?n] (not [(get-attr ?e :ok)])]") == '#{["Bob"]}'
+    query = "[:find ?t :in $ $old :where ($old and [1 :name] [(get-attr 1 :tags) ?t])]"
+    db.tx('[[:db/retract 1 :tags "b"]]')
+    assert db.q(query, db.at(as_of=2)) == '#{[["a" "b" "c"]]}'
+
+
 def test_get_some(db):
     db.tx('[{:db/id 1 :nick "A" :name "Ada"} {:db/id 2 :name "Bob"} {:db/id 3 :age 4}]')
     query = "[:find ?e ?a ?v :in $ [?e ...] :where [(get-some $ ?e :nick :name) [?a ?v]]]"

@@ -23,6 +23,13 @@ _ANSWERS = [
     ('{:find [n a] :where [[e :name n] [e :age a]] :args [{:n "Ivan" a 15} {n "Petr" :a 15}]}', '#{["Ivan" 15]}'),
     ("{:find [n] :where [[e :name n]] :args [{}]}", '#{["Ivan"] ["Petr"] ["Oleg"]}'),
     ("[:find ?n :where [?e :name ?n] [?e :age ?a] :args [{?a 15} {?a 37}]]", '#{["Ivan"] ["Petr"] ["Oleg"]}'),
+    ("{:find [n] :where [[e :name n]] :args [{e [:id 1]} {e 3}]}", '#{["Ivan"] ["Oleg"]}'),
+    ("{:find [i] :where [[e :db/ident i]] :args [{e :age}]}", "#{[:age]}"),
+    ("{:find [n] :where [[e :name n] [e :state s] [e :age a]] :args [{s :open a 37.0}]}", '#{["Oleg"]}'),
+    ("{:find [x k] :where [[(identity l) [x ...]]] :args [{l [:a 2] k :b}]}", "#{[:a :b] [2 :b]}"),
+    ("{:find [n] :where [(named e n)] :args [{e [:id 1]}] :rules [[(named e n) [e :name n]]]}", '#{["Ivan"]}'),
+    ("{:find [n] :where [[(q {:find [n] :where [[e :name n]] :args [{e [:id 1]} {e 3}]}) [[n]]]]}",
+     '#{["Ivan"] ["Oleg"]}'),
     # A set stands for any of its members.
     ('[:find ?a :where [?e :name #{"Ivan" "Oleg"}] [?e :age ?a]]', "#{[15] [37]}"),
     ("[:find ?n :where [#{[:id 1] 3} :name ?n]]", '#{["Ivan"] ["Oleg"]}'),
@@ -58,8 +65,6 @@ _REFUSED = [
     ("{:find [n] :where [[e :name n]] ‸:batch-size 3}", "pages are made by :limit and :offset"),
     ("{:find [n] :where [[e :name n]] ‸:given [[e :age]]}", "there are :find :keys"),
     ('{:find [n] :where [[e :name n]] :args [‸"Ivan"]}', "arguments are named in :in"),
-    ("{:find [n] :where [[e :name n]] :args [{e ‸:ivan}]}", ":in $ ?x, and give it beside the query"),
-    ('{:find [n] :where [[e :name n]] :args [{e ‸[:name "Ivan"]}]}', ":in $ ?x, and give it beside the query"),
     ("{:find [n] :where [[e :name n]] :args [{n 1} ‸{e 1}]}", "the maps of :args have the same keys: n"),
 ]
 
@@ -79,6 +84,15 @@ def test_an_answer(people: World, query: str, answer: str) -> None:
 @pytest.mark.parametrize(("query", "advice"), _REFUSED)
 def test_a_refusal_says_what_to_write(people: World, query: str, advice: str) -> None:
     people.refuses("QUERY_INVALID", query.replace("(‸if", "‸(if"), says=advice)
+
+
+def test_arguments_in_the_text_and_beside_it(people: World) -> None:
+    query = "{:find [n k] :in [$ k] :where [[e :name n] [e :age k]] :args [{e [:id 1]} {e [:id 2]}]}"
+    assert people.q(query, "37") == '#{["Petr" 37]}'
+    assert people.q(query, "15") == '#{["Ivan" 15]}'
+    people.refuses("ARG_INVALID", query, says="takes 1 after $ (k), but 0 were given")
+    people.refuses("ARG_INVALID", query, "1", "2", says="takes 1 after $ (k), but 2 were given")
+    assert people.q("{:find [v] :where [[e :v v]] :args [{e 7}]}", "[[7 :v 1] [8 :v 2]]") == "#{[1]}"
 
 
 def test_members_of_a_list_from_json_are_read_as_what_they_are_compared_with(people: World) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+
+from adalog.executor.pool import PullRequest
+from adalog.executor.question.request import QueryRequest
+from tests.support import MARK
 
 
 @pytest.fixture
@@ -190,3 +196,66 @@ def test_pull_fields(tracker):
     assert tracker.pull('[* (q "n" [:find (count ?c) . :in $ ?e :where [?c :comment/issue ?e]])]', 1) == (
         '{:db/id 1 :issue/title "one" "n" 3}'
     )
+
+
+def test_the_key_is_of_the_query_alone(tracker):
+    found = tracker.pull("[* (q :issue/title [:find (count ?c) . :in $ ?e :where [?c :comment/issue ?e]])]", 1)
+    assert found == "{:db/id 1 :issue/title 3}"
+
+
+# What is said about them
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ('⟦(q "c")', 'takes a key and a query: (q "comments"'),
+        ("(q ⟦3 [:find ?c :in $ ?e :where [?c :comment/issue ?e]])", "a string or a keyword, not 3"),
+        ('(q "c" ⟦[:find ?c :where [?c :comment/issue _]])', "takes the entity that the map shows"),
+        ('(q "c" [:find ?c :in $ ⟦[?e ...] :where [?c :comment/issue ?e]])', "first, not [?e ...]"),
+        ('(q "c" [:find ?c :in $ ?e ⟦?u :where [?c :comment/issue ?e] [?c _ ?u]])', "?u is not in the :in of the"),
+        ('(q "c" [:find ?c :in $ ?e ⟦[?n] :where [?c :comment/issue ?e] [?c _ ?n]])', "[?n] is not in the :in"),
+        ('(q "c" [:find ?c :in ⟦$x ?e :where [$x ?c :comment/issue ?e]])', "$x is no source of the query around"),
+        ('(q "c" [:find ?c :in $ ⟦% ?e :where (r ?c ?e)])', "the outer query has no rules to give"),
+        ('(q "c" ⟦[:find ?c :in $ ?e :where [?c :comment/issue ?e] :timeout 5])', "has no :timeout of its own"),
+        (':a [:b :as "c"] (q ⟦"c" [:find ?c :in $ ?e :where [?c :comment/issue ?e]])', "the key of something else"),
+        ("{:issue/parent [(q :c [:find ?c :in $ ?e ⟦?n :where [?c :a ?e]])]}", ""),
+    ],
+)
+def test_refusals(tracker, pattern, says):
+    query = f"[:find (pull ?e [{pattern}]) :in $ :where [?e :issue/title]]".replace("⟦", MARK)
+    tracker.refuses("QUERY_INVALID", query, says=says)
+    if "%" not in pattern:
+        tracker.pull_refuses("QUERY_INVALID", f"[{pattern}]".replace("⟦", MARK), says=says)
+
+
+def test_what_nothing_binds_is_refused_before_anything_runs(tracker):
+    pattern = "[(q :c [:find ?c :in $ ?e :where [?c :comment/issue ?e] [(< ?a 1)]])]".replace("?a", MARK + "?a")
+    tracker.refuses("UNBOUND_VARIABLE", f"[:find (pull ?e {pattern}) :where [?e :nothing/at-all]]")
+    tracker.pull_refuses("UNBOUND_VARIABLE", pattern)
+
+
+def test_warnings(tracker):
+    inner = f"[:find (pull ?c [:comment/body {MARK}:comment/bdy]) :in $ ?e :where [?c {MARK}:comment/isue ?e]]"
+    query = f"[:find (pull ?e [{{:issue/parent [(q :c {inner})]}}]) :where [?e :issue/title]]"
+    assert tracker.warnings(query) == ["UNKNOWN_ATTRIBUTE"] * 2
+    given = "[:find (pull ?e ?p) :in $ ?p :where [?e :issue/title]]"
+    assert tracker.warnings(given, f"[(q :c {inner})]".replace(MARK, "")) == ["UNKNOWN_ATTRIBUTE"] * 2
+    fields = [each.code.value for each in field_warnings(tracker, f"[(q :c {inner})]".replace(MARK, ""))]
+    assert fields == ["UNKNOWN_ATTRIBUTE"] * 2
+
+
+def field_warnings(tracker, pattern):
+    return asyncio.run(tracker.pool.apull(PullRequest(pattern, [1])))[2]
+
+
+def test_explain_shows_their_plans(tracker):
+    pulled = "(pull ?c [(q :by [:find ?u . :in $ ?c :where [?c :comment/by ?u]])])"
+    inner = f"[:find [{pulled} ...] :in $ ?e :where [?c :comment/issue ?e]]"
+    query = f"[:find (pull ?e [(q :c {inner})]) :where [?e :issue/title]]"
+    shown = tracker.pool.explain(QueryRequest(query), analyze=True)
+    (within,) = shown.plan["queries"]
+    assert within["clause"] == f"(q :c [:find {pulled} …] $)"
+    assert within["plan"]["order"] == ["?c"]
+    assert [each["clause"] for each in within["plan"]["queries"]] == ["(q :by [:find ?u …] $)"]
+    assert "(q :c" in shown.text

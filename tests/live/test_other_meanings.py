@@ -61,6 +61,11 @@ QUERIES: Final[list[tuple[str, list[str]]]] = [
     ('[:find ?m :where [(q [:find ?x . :in $ ?e :where [?e :n ?x]] $ [:u "a"]) ?m]]', []),
     ('[:find ?m :where [(tuple :u "a") ?r] [(q [:find ?x . :in $ ?e :where [?e :n ?x]] $ ?r) ?m]]', []),
     ("[:find (pull ?e [:n {:to [:n]}]) . :in $ ?e]", ['[:u "a"]']),
+    (
+        "[:find (pull ?e [(q :k [:find (count ?y) . :in $ ?x ?w :where [?y :to ?w]])]) :in $ ?w :where [?e :n]]",
+        [":who"],
+    ),
+    ("[:find (pull ?e [(q :k [:find ?n . :in $ ?x :where [?x :n] [:who :n ?n]])]) :where [?e :n]]", []),
 ]
 
 

@@ -171,6 +171,10 @@ def _get_else(entity: Any, attribute: Any, default: Any) -> Any:
     return known(default) if found is None or default is None else found
 
 
+def _listed(value: Any) -> Any:
+    return None if value is None else (value,)
+
+
 def _get_some(entity: Any, *attributes: Any) -> Any:
     found = ((each, _fact(entity, each)) for each in attributes)
     return next((each for each in found if each[1] is not None), None)
@@ -194,6 +198,7 @@ def _of_transaction(base: int) -> Meaning:
 
 _DATABASE = {
     "get-else": Meaning("any", "entity attribute default", _get_else, takes_any=True),
+    "get-attr": Meaning("collection", "entity attribute", lambda e, a: _listed(_fact(e, a)), takes_any=True),
     "get-some": Meaning("collection", "entity attribute attribute*", _get_some, takes_any=True),
     "missing?": Meaning("boolean", "entity attribute", lambda e, a: _fact(e, a) is None, takes_any=True),
     "entid": Meaning("number", "entity", lambda e: e if type(e) is int else known(None)),

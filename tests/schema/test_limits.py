@@ -6,7 +6,7 @@ import gc
 import weakref
 
 import pytest
-from graphql import GraphQLError, get_introspection_query
+from graphql import GraphQLError, get_introspection_query, graphql_sync
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.schema.documents.measure import introspected, parse_within
@@ -113,16 +113,31 @@ def test_numbers_of_too_many_digits(number: str) -> None:
 
 def test_introspection_is_weighed_by_what_the_schema_has() -> None:
     schema = build_schema()._schema
-    lists = introspected(schema)
-    _, usual = parse_within(get_introspection_query(), RequestLimits(), lists)
-    assert usual > 0
-    many = " ".join(
-        f"a{i}: __schema {{types {{fields {{args {{name type {{name ofType {{name}}}}}}}}}}}}" for i in range(29)
-    )
-    with pytest.raises(AdalogError, match="introspection"):
-        parse_within("{" + many + "}", RequestLimits(query_fields=10_000), lists)
-    _, none = parse_within("{ database { basisT } }", RequestLimits(), lists)
+    size = introspected(schema)
+    _, usual = parse_within(get_introspection_query(), RequestLimits(), size)
+    answer = graphql_sync(schema, get_introspection_query()).data
+    assert entries(answer) <= usual <= 4 * entries(answer)
+    assert 2 * usual < size.bound
+    within = "{fields {type {fields {type {fields {name}}}}}}"
+    for document in (
+        "{" + " ".join(f"a{i}: __schema {{types {{{FIELDS}}}}}" for i in range(29)) + "}",
+        f"{{__schema {{types {within} directives {{args {{type {within}}}}}}}}}",
+        '{__type(name: "Query") ' + within.replace("name", "args {type {fields {args {type {name}}}}}") + "}",
+    ):
+        with pytest.raises(AdalogError, match="introspection"):
+            parse_within(document, RequestLimits(query_fields=10_000, query_depth=30), size)
+    _, none = parse_within("{ database { basisT } }", RequestLimits(), size)
     assert none == 0
+
+
+FIELDS = "name kind description fields {name description args {name description type {name kind} defaultValue}}"
+
+
+def entries(value: object) -> int:
+    """The objects, lists and values of an answer."""
+    if isinstance(value, dict):
+        return 1 + sum(map(entries, value.values()))
+    return 1 + (sum(map(entries, value)) if isinstance(value, list) else 0)
 
 
 def test_a_document_is_freed_with_its_last_reference() -> None:

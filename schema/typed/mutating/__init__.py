@@ -1,0 +1,1 @@
+"""Typed mutations: inputs as transactions, and their payloads."""

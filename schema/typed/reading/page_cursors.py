@@ -1,0 +1,31 @@
+"""The cursors of one root field: all of one snapshot, which the root and everything below it is read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adalog.datalog.errors import invalid_argument
+from adalog.schema.request.cursor import Cursor, Cursors
+
+
+@dataclass(slots=True)
+class PageCursors:
+    """t: of the snapshot, once it is known; a cursor that is read decides it."""
+
+    cursors: Cursors
+    t: int | None = None
+
+    def place(self, text: str, asked: str) -> int:
+        """The place that a cursor names in the list `asked` is the name of. Raises ARG_INVALID."""
+        cursor = self.cursors.read(text, asked)
+        if self.t is not None and self.t != cursor.t:
+            raise invalid_argument(
+                f"one cursor is of transaction {self.t} and another of {cursor.t}; the cursors of one root field "
+                "come from one response"
+            )
+        self.t = cursor.t
+        return cursor.offset
+
+    def write(self, asked: str, place: int) -> str:
+        assert self.t is not None, "the snapshot is known before anything is written"
+        return self.cursors.write(Cursor(asked, place, self.t))

@@ -1,0 +1,252 @@
+"""Typed root fields that read: the selection becomes EDN queries, their answers become the JSON of the field.
+
+A list or an entity is one query. A connection is one for its page, and one for its number, its aggregates and its
+groups, where these are selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from adalog.datalog.errors import invalid_argument
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.question.cost import few
+from adalog.executor.question.request import QueryRequest
+from adalog.schema.arguments.speculation import BasisReading
+from adalog.schema.arguments.values import BasisInput
+from adalog.schema.request.budget import JsonChunks, RepeatedWork
+from adalog.schema.request.context import Context
+from adalog.schema.request.limits import exceeded
+from adalog.schema.typed.model import Model, TypeModel
+from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored, entity_id, pattern
+from adalog.schema.typed.reading.page_cursors import PageCursors
+from adalog.schema.typed.reading.pages import size_of
+from adalog.schema.typed.reading.patterns import SelectionCompiler
+from adalog.schema.typed.reading.queries import PullPattern, QueryText
+from adalog.schema.typed.reading.writer import DB_ID, JsonWriter, Shape
+from adalog.schema.typed.roots import TypedRoot
+from adalog.schema.typed.selection import Selected
+from adalog.store.files.gc_pause import uncollected
+from adalog.store.snapshot.snapshot import Snapshot
+
+_NULL: Final = JsonChunks((b"null",))
+_ROWS: Final = "rows"
+# Values below which the event loop is not worth leaving, and the pool's cost of writing one.
+_INLINE_VALUES: Final = 4_000
+_VALUE_COST: Final = 8.0
+
+
+@dataclass(slots=True)
+class TypedRead:
+    """A root field as queries. parts: by the key under which the answer is found. kind: of the root. ids: the
+    entities of `nodes`, in the order in which they are shown."""
+
+    shape: Shape
+    parameters: Parameters
+    cursors: PageCursors
+    parts: dict[str, QueryText] = field(default_factory=dict)
+    kind: str = "list"
+    ids: Sequence[int] = ()
+
+
+def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> TypedRead:
+    """The queries of a root field. Raises ARG_INVALID and LIMIT_EXCEEDED."""
+    limits = context.services.limits
+    parameters, cursors = Parameters(), PageCursors(context.services.cursors)
+    compiler = SelectionCompiler(model, parameters, cursors, limits.rows)
+    return _COMPILERS[root.kind](compiler, root.model, chosen)
+
+
+def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
+    assert kind is not None
+    given = chosen.arguments
+    first = size_of(given.get("first"), "first", compiler.most)
+    offset = size_of(given.get("offset"), "offset", 2**53, 0)
+    entity = compiler.parameters.variable("e")
+    found = Clauses([anchored(kind, entity)])
+    found.extend((compiler.filters.where(kind, entity, given.get("where")),))
+    order, terms = compiler.filters.order(kind, entity, given.get("orderBy"))
+    found.extend((order,))
+    inner = PullPattern()
+    compiler.spend(first)
+    shape = compiler.entities(kind.name, chosen, inner, first, chosen.field)
+    limit, start = compiler.parameters.add(first), compiler.parameters.add(offset)
+    tail = f":order-by [{' '.join(terms)}] :limit {limit} :offset {start}"
+    query = QueryText(f"[(pull {entity} {inner.text}) ...]", found, (*inner.uses, limit, start), tail)
+    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query})
+
+
+def _one(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
+    assert kind is not None
+    entity = compiler.parameters.variable("e")
+    clauses = Clauses([anchored(kind, entity)])
+    clauses.extend((_named(compiler, kind, entity, chosen.arguments),))
+    return _entity(compiler, kind.name, entity, clauses, chosen)
+
+
+def _named(compiler: SelectionCompiler, kind: TypeModel, entity: str, given: Mapping[str, Any]) -> Clauses:
+    """The clause for the one entity that `id` or a unique field names."""
+    keys = ("id", *kind.uniques)
+    named = {name: value for name, value in given.items() if name in keys and value is not None}
+    if len(named) != 1:
+        were = " and ".join(named) if named else "none of them"
+        raise invalid_argument(f"exactly one of {', '.join(keys)} names the entity; {were} was given")
+    ((name, value),) = named.items()
+    found = Clauses()
+    if name == "id":
+        parameter = compiler.parameters.add(entity_id(value, "id"))
+        found.add(f"[(= {entity} {parameter})]", parameter)
+    else:
+        parameter = compiler.parameters.add(value)
+        found.add(pattern(kind.fields[name], entity, parameter), parameter)
+    return found
+
+
+def _entity(
+    compiler: SelectionCompiler, target: str | None, entity: str, clauses: Clauses, chosen: Selected
+) -> TypedRead:
+    inner = PullPattern()
+    compiler.spend(1)
+    shape = compiler.entities(target, chosen, inner, 1, chosen.field)
+    query = QueryText(f"[(pull {entity} {inner.text}) ...]", clauses, tuple(inner.uses))
+    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, "one")
+
+
+def _node(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
+    entity, any_attribute = compiler.parameters.variable("e"), compiler.parameters.variable("a")
+    parameter = compiler.parameters.add(entity_id(chosen.arguments["id"], "id"))
+    clauses = Clauses()
+    clauses.add(f"[(= {entity} {parameter})]", parameter)
+    clauses.add(f"[{entity} {any_attribute}]")
+    return _entity(compiler, None, entity, clauses, chosen)
+
+
+def _nodes(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
+    given = chosen.arguments["ids"]
+    if len(given) > compiler.most:
+        raise exceeded("ids", compiler.most, "rows")
+    ids = [entity_id(each, f"ids[{number}]") for number, each in enumerate(given)]
+    entity, any_attribute = compiler.parameters.variable("e"), compiler.parameters.variable("a")
+    parameter = compiler.parameters.add(tuple(ids))
+    clauses = Clauses()
+    clauses.add(f"[(in {entity} {parameter})]", parameter)
+    clauses.add(f"[{entity} {any_attribute}]")
+    inner = PullPattern()
+    compiler.spend(len(ids))
+    shape = compiler.entities(None, chosen, inner, len(ids), chosen.field)
+    query = QueryText(f"[(pull {entity} {inner.text}) ...]", clauses, tuple(inner.uses))
+    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, "nodes", ids)
+
+
+def _connection(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
+    assert kind is not None
+    parts: dict[str, QueryText] = {}
+
+    def place(wanted: str, query: QueryText) -> str:
+        for key, known in parts.items():
+            if known.text == query.text:
+                return key
+        key = f"{wanted} {len(parts)}"
+        parts[key] = query
+        return key
+
+    shape = compiler.connections.root(kind, chosen, place)
+    return TypedRead(shape, compiler.parameters, compiler.cursors, parts, "connection")
+
+
+_COMPILERS: Final[Mapping[str, Callable[[SelectionCompiler, TypeModel | None, Selected], TypedRead]]] = {
+    "list": _list,
+    "one": _one,
+    "node": _node,
+    "nodes": _nodes,
+    "connection": _connection,
+}
+
+
+async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> JsonChunks:
+    """The JSON of a root field."""
+    return await _answered(context, compiled(context, model, root, chosen), chosen.arguments.get("basis"))
+
+
+async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any] | None) -> JsonChunks:
+    services = context.services
+    within = Cancel.after(services.limits.timeout_ms)
+    snapshot = await _snapshot(context, asked.cursors, basis, within)
+    found: dict[str, Any] = {}
+    for key, query in asked.parts.items():
+        request = QueryRequest(
+            query.text,
+            query.arguments(asked.parameters, snapshot),
+            snapshot,
+            timeout_ms=within.left_ms,
+            max_rows=services.limits.rows,
+        )
+        result = await services.pool.arun(request)
+        context.rows += len(result)
+        if result.shape == "scalar":
+            found[key] = result.column(0)[0] if len(result) else None
+        else:
+            found[key] = result.column(0) if result.shape == "collection" else result.rows()
+    return await _written(context, asked, found, within)
+
+
+async def _snapshot(
+    context: Context, cursors: PageCursors, basis: Mapping[str, Any] | None, within: Cancel
+) -> Snapshot:
+    """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request."""
+    given = {name: value for name, value in (basis or {}).items() if value is not None and value is not False}
+    if unknown := given.keys() - {"t", "asOf"}:
+        raise invalid_argument(f"basis.{min(unknown)} is not for typed fields; their basis takes t and asOf")
+    if cursors.t is not None:
+        given = {"t": cursors.t}
+    if not given:
+        if context.snapshot is None:
+            context.snapshot = context.services.database.snapshot()
+        snapshot = context.snapshot
+    else:
+        asked = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
+        snapshot = await BasisReading(context.services, asked, None, within.deadline).snapshot()
+    cursors.t = snapshot.t
+    return snapshot
+
+
+async def _written(context: Context, asked: TypedRead, found: dict[str, Any], within: Cancel) -> JsonChunks:
+    held = RepeatedWork(context.budget.take)
+
+    def write(cancel: Cancel) -> JsonChunks:
+        held.begin()
+        with uncollected():
+            return _json(asked, found, cancel, held.take, context.budget.estimate().take)
+
+    if few(list(found.values()), _INLINE_VALUES):
+        return write(within)
+    rows = sum(len(each) for each in found.values() if isinstance(each, list))
+    return await context.services.pool.threaded(Cancel(within.deadline), write, _VALUE_COST * rows)
+
+
+def _json(
+    asked: TypedRead,
+    found: Mapping[str, Any],
+    cancel: Cancel,
+    take: Callable[[int], None],
+    weigh: Callable[[int], None],
+) -> JsonChunks:
+    writer = JsonWriter(weigh)
+
+    def text(shape: Shape, value: Any) -> bytes:
+        cancel.check()
+        written = writer.text(shape, value)
+        take(len(written))
+        return written
+
+    if asked.kind == "connection":
+        return JsonChunks((text(asked.shape, found),))
+    rows = found[_ROWS]
+    if asked.kind == "one":
+        return JsonChunks((text(asked.shape, rows[0]),)) if rows else _NULL
+    if asked.kind == "nodes":
+        by_id = {each[DB_ID]: each for each in rows}
+        rows = [by_id.get(each) for each in asked.ids]
+    return JsonChunks.list_of(b"null" if each is None else text(asked.shape, each) for each in rows)

@@ -1,0 +1,102 @@
+"""The issue tracker of `issue_tracker.edn` in memory, asked in GraphQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from graphql import parse, validate
+from graphql.execution import Executor
+
+from adalog.datalog import edn
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.schema.documents.operations import PreparingExecutor, is_awaitable
+from adalog.schema.request.budget import assembled
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.errors import format_error
+from adalog.schema.request.limits import RequestLimits
+from adalog.schema.surface import build_schema
+from adalog.schema.typed.surface import Surface, SurfaceFactory
+from adalog.store.database import Database
+
+DATA = Path(__file__).parent / "issue_tracker.edn"
+
+
+@dataclass
+class Tracker:
+    """A database with its surface. Documents are validated and executed as the gateway does."""
+
+    database: Database
+    services: Services
+    factory: SurfaceFactory
+    surface: Surface
+
+    @staticmethod
+    @contextmanager
+    def opened(*transactions: str, **limits: Any) -> Iterator[Tracker]:
+        with Database.open(":memory:") as database:
+            for each in transactions:
+                database.transact(each)
+            pool = Pool(database, PoolSettings(threads=1))
+            try:
+                services = Services(database, pool, RequestLimits(**limits), Cursors(b"k" * 32))
+                factory = SurfaceFactory(build_schema()._schema)
+                yield Tracker(database, services, factory, factory.surface(database.snapshot()))
+            finally:
+                pool.close()
+
+    def transact(self, text: str) -> None:
+        self.database.transact(text)
+        self.surface = self.factory.surface(self.database.snapshot(), self.surface)
+
+    def ask(self, document: str, **variables: Any) -> dict[str, Any]:
+        """The response."""
+        return asyncio.run(self._asked(document, variables))
+
+    def data(self, document: str, **variables: Any) -> Any:
+        """The response's data, where it has no errors."""
+        answer = self.ask(document, **variables)
+        assert "errors" not in answer, answer["errors"]
+        return answer["data"]
+
+    def error(self, document: str, **variables: Any) -> str:
+        """The message of the one error."""
+        (error,) = self.ask(document, **variables)["errors"]
+        return str(error["message"])
+
+    async def _asked(self, document: str, variables: dict[str, Any]) -> dict[str, Any]:
+        parsed = parse(document)
+        errors = validate(self.surface.schema, parsed)
+        if errors:
+            return {"errors": [format_error(each) for each in errors]}
+        executor = PreparingExecutor.build(
+            self.surface.schema,
+            parsed,
+            context_value=Context(self.services),
+            raw_variable_values=variables,
+            is_awaitable=is_awaitable,  # type: ignore[arg-type]
+        )
+        if not isinstance(executor, Executor):
+            return {"errors": [format_error(each) for each in executor]}
+        outcome: Any = executor.execute_operation()
+        result = await outcome if is_awaitable(outcome) else outcome
+        body: dict[str, Any] = {"errors": [format_error(e) for e in result.errors]} if result.errors else {}
+        found: dict[str, Any] = orjson.loads(b"".join(assembled(body | {"data": result.data})))
+        return found
+
+    def entity(self, text: str) -> str:
+        """The id of what a lookup ref names."""
+        found = self.database.snapshot().entid(edn.read(text))
+        assert found is not None
+        return str(found)
+
+
+def tracker_texts() -> list[str]:
+    """The transactions of the issue tracker."""
+    return [edn.write(each) for each in edn.read(DATA.read_text())]

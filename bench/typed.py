@@ -82,7 +82,7 @@ EDN_DEEP: Final = """[:find (pull ?u [:user/name
           :in $ ?i ?letter
           :where [?c :comment/issue ?i] [?c :comment/body ?b] [(includes? ?b ?letter)] :order-by [?c] :limit 5])
       ]) ...]
-      :in $ ?u ?points
+      :in $ ?u ?points ?letter
       :where [?i :issue/assignee ?u] [?i :issue/points ?p] [(>= ?p ?points)] :order-by [?i] :limit 10])])
   :in $ ?points ?letter
   :where [?u :user/name ?n] [?x :issue/assignee ?u] [?x :issue/points ?q] [(>= ?q ?points)]

@@ -53,6 +53,17 @@ class RemoteBackend:
         self._data(answer)
         return answer
 
+    def schema(self) -> str:
+        """The server's schema as SDL. Raises AdalogError."""
+        import httpx
+
+        with self._sending("text/plain") as common:
+            response = httpx.get(**{**common, "url": f"{self._url}/schema"}, timeout=httpx.Timeout(10, read=None))
+        self._check_place(response)
+        if response.status_code != 200:
+            self._data(self._answer(response))
+        return response.text
+
     def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
         """The results of a subscription, as they come, until the server completes it. Raises BACKEND_UNAVAILABLE
         where the stream breaks off, or nothing is heard for so many seconds."""

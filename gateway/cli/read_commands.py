@@ -1,4 +1,4 @@
-"""The commands that ask: `adalog query explain pull attributes live`. They make no database."""
+"""The commands that ask: `adalog query explain pull attributes schema live`. They make no database."""
 
 from __future__ import annotations
 
@@ -227,3 +227,42 @@ def _read_at(given: Mapping[str, Any]) -> dict[str, Any]:
     basis = options.basis_variable(given["as_of"], given["since"], given["history"])
     with_ = None if given["with_"] is None else given["with_"].text
     return {"basis": basis, "with": with_, "timeoutMs": given["timeout"]}
+
+
+@click.command()
+@where_options
+@options.option(
+    "--propose",
+    is_flag=True,
+    help="Print a transaction with the declarations that the data of a folder suggest, for review.",
+)
+def schema(where: Target, propose: bool) -> None:
+    """Print the GraphQL schema of the database, for code generators.
+
+    \b
+        adalog schema --data family > schema.graphql
+        adalog schema --url http://127.0.0.1:8080 > schema.graphql
+        adalog schema --data family --propose > declarations.edn
+    """
+    with told(), where.place(reads=True) as place:
+        from adalog.gateway.cli.backend import RemoteBackend
+
+        if isinstance(place, RemoteBackend):
+            if propose:
+                raise click.UsageError("--propose reads the data of a folder; name it with --data")
+            text = place.schema()
+        else:
+            from adalog.store.sources import read_folder
+
+            # Without the folder's lock: its owner is not disturbed.
+            snapshot, strict = read_folder(place.data), place.schema == "strict"
+            if propose:
+                from adalog.schema.typed.proposal import proposal
+
+                text = proposal(snapshot, strict=strict)
+            else:
+                from adalog.schema.surface import build_schema
+                from adalog.schema.typed.surface import SurfaceFactory
+
+                text = SurfaceFactory(build_schema()._schema, strict=strict).surface(snapshot).sdl
+    out.out(text.rstrip("\n"), highlight=False)

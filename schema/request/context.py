@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from adalog.executor.live.hub.hub import Hub
     from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.pool import Pool
+    from adalog.schema.request.budget import JsonChunks
     from adalog.store.database import Database
     from adalog.store.snapshot.snapshot import Snapshot
 
@@ -48,7 +49,8 @@ class Services:
 class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
     its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
-    cannot carry them, by their paths. snapshot: what its typed fields read, once one did."""
+    cannot carry them, by their paths. snapshot: what its typed fields read, once one did; reads: these,
+    with what is selected of each."""
 
     services: Services
     min_basis_t: int | None = None
@@ -56,6 +58,7 @@ class Context:
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: ResponseBudget = field(init=False)
     snapshot: Snapshot | None = None
+    reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
     request: Any = None

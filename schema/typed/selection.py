@@ -6,7 +6,7 @@ Everything below a typed root is compiled from this; graphql-core executes none 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from graphql import (
@@ -44,14 +44,14 @@ class Selected:
     type_name: str | None = None
     fields: Mapping[str, tuple[Selected, ...]] = dataclasses.field(default_factory=dict)
 
+    def is_same(self, other: Selected) -> bool:
+        """Whether it is the same but for its name in the response."""
+        return (self.field, self.arguments, self.fields) == (other.field, other.arguments, other.fields)
+
     def of(self, type_name: str | None) -> tuple[Selected, ...]:
         """What is selected of a value of this type."""
         found = self.fields.get(type_name or ANY_TYPE)
         return self.fields.get(ANY_TYPE, ()) if found is None else found
-
-    def named(self, name: str) -> Iterator[Selected]:
-        """The fields of this name that are selected of an object, under whatever keys."""
-        return (each for each in self.of(self.type_name) if each.field == name)
 
 
 def selected(executor: Executor[Any], parent: GraphQLObjectType, details: FieldDetailsList) -> Selected:

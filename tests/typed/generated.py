@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from adalog.datalog import edn
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
+from adalog.schema.typed.selection import Selected
 
 NAMESPACES = ("alpha", "beta")
 _TEXTS = st.sampled_from(["", "a", "A", "ab", "Ba", "é", "x y"])
@@ -142,3 +143,70 @@ def _order(model: Model, kind: TypeModel, depth: int) -> st.SearchStrategy[dict[
             inner = st.deferred(lambda target=shown.target: _order(model, model.types[target or ""], depth - 1))
             options.append(st.fixed_dictionaries({name: inner}))
     return st.one_of(options)
+
+
+_NUMBERED = st.sampled_from([0, 1, 2, 100])
+
+
+@st.composite
+def selections(draw: st.DrawFn, model: Model, kind: TypeModel, depth: int = 2) -> tuple[Selected, ...]:
+    """What is selected of entities of a type: `id`, and some fields under their names or aliases."""
+    chosen = [Selected("id", "id")]
+    options = [each for each in kind.fields.values() if depth or not each.refers]
+    for number, shown in enumerate(draw(st.lists(st.sampled_from(options), max_size=3)) if options else ()):
+        key = draw(st.sampled_from([f"k{number}", f"{shown.name}_{number}"]))
+        if not shown.refers:
+            chosen.append(Selected(key, shown.name))
+            continue
+        target = model.types[shown.target or ""]
+        given: dict[str, Any] = {}
+        if shown.many:
+            if draw(st.booleans()):
+                given["where"] = draw(filters(model, target, 1))
+            if draw(st.booleans()):
+                given["orderBy"] = draw(orders(model, target))
+            if draw(st.booleans()):
+                chosen.append(draw(connections(model, target, key, f"{shown.name}Connection", given, depth - 1)))
+                continue
+            given["first"] = draw(_NUMBERED)
+            if draw(st.booleans()):
+                given["offset"] = draw(st.integers(0, 2))
+        inner = draw(selections(model, target, depth - 1))
+        chosen.append(Selected(key, shown.name, given, target.name, {target.name: inner}))
+    return tuple(chosen)
+
+
+@st.composite
+def connections(
+    draw: st.DrawFn, model: Model, kind: TypeModel, key: str, name: str, given: dict[str, Any], depth: int
+) -> Selected:
+    """A connection with some of its fields."""
+    way = draw(st.sampled_from(["first", "last", ""]))
+    if way:
+        given[way] = draw(_NUMBERED)
+    inner = draw(selections(model, kind, depth))
+    infos = tuple(Selected(each, each) for each in ("hasNextPage", "hasPreviousPage"))
+    options = [
+        Selected("totalCount", "totalCount"),
+        Selected("nodes", "nodes", {}, kind.name, {kind.name: inner}),
+        Selected("pageInfo", "pageInfo", {}, "PageInfo", {"PageInfo": infos}),
+        draw(_aggregates(kind, "all")),
+    ]
+    valued = [each.name for each in kind.fields.values() if not each.reverse]
+    grouped = (Selected("key", "key"), draw(_aggregates(kind, "a")))
+    group = f"{kind.name}Group"
+    options.append(Selected("g", "groupBy", {"by": [draw(st.sampled_from(valued))]}, group, {group: grouped}))
+    fields = draw(st.lists(st.sampled_from(options), min_size=1, unique_by=lambda each: each.key))
+    return Selected(key, name, given, f"{kind.name}Connection", {f"{kind.name}Connection": tuple(fields)})
+
+
+@st.composite
+def _aggregates(draw: st.DrawFn, kind: TypeModel, key: str) -> Selected:
+    options = [each for each in kind.fields.values() if each.scalar is not None]
+    fields = [Selected("count", "count")]
+    for shown in draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda each: each.name)):
+        of = f"{shown.scalar}Aggregate"
+        names = ["count", *(["min", "max"] if shown.scalar != "Boolean" else [])]
+        fields.append(Selected(shown.name, shown.name, {}, of, {of: tuple(Selected(n, n) for n in names)}))
+    name = f"{kind.name}Aggregate"
+    return Selected(key, "aggregate", {}, name, {name: tuple(fields)})

@@ -11,6 +11,7 @@ from typing import Any
 
 from adalog.datalog.values import Keyword, identity, sort_key
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
+from adalog.schema.typed.selection import Selected
 from adalog.store.snapshot.snapshot import Snapshot
 
 IDENT = Keyword("db/ident")
@@ -77,7 +78,7 @@ class Walk:
         return all(fulfilled[way](inner) for way, inner in given.items())
 
     def _shown(self, shown: FieldModel, value: Any) -> Any:
-        if shown.enum is None:
+        if shown.enum is None or value is None:
             return value
         ident = self.ident(value)
         members = self.model.enums[shown.enum].members
@@ -107,6 +108,99 @@ class Walk:
         if isinstance(inner, Mapping):
             return self._key(self.model.types[kind.fields[name].target or ""], values[0], inner)
         return sort_key(values[0])
+
+    # Selections
+
+    def shown(self, kind: TypeModel, entity: int, chosen: Sequence[Selected]) -> dict[str, Any]:
+        """The JSON of an entity."""
+        return {each.key: self._field(kind, entity, each) for each in chosen}
+
+    def _field(self, kind: TypeModel, entity: int, chosen: Selected) -> Any:
+        if chosen.field == "id":
+            return str(entity)
+        if chosen.field == "__typename":
+            return kind.name
+        shown = kind.fields.get(chosen.field) or kind.fields[chosen.field.removesuffix("Connection")]
+        values = self.values(entity, shown)
+        if not shown.refers:
+            found = [_json(self._shown(shown, each)) for each in sorted(values, key=sort_key)]
+            return found if shown.many else next(iter(found), None)
+        target = self.model.types[shown.target or ""]
+        if not shown.many:
+            return self.shown(target, values[0], chosen.of(target.name)) if values else None
+        found = self.listed(target, values, chosen.arguments)
+        if shown.name != chosen.field:
+            return self.connection(target, found, chosen)
+        start, size = chosen.arguments.get("offset", 0), chosen.arguments.get("first", 100)
+        return [self.shown(target, each, chosen.of(target.name)) for each in found[start : start + size]]
+
+    def listed(self, kind: TypeModel, entities: Sequence[int], given: Mapping[str, Any]) -> list[int]:
+        """The entities that a filter selects, in order."""
+        kept = [each for each in entities if self.matches(kind, each, given.get("where"))]
+        return self.ordered(kind, kept, given.get("orderBy") or ())
+
+    def connection(self, kind: TypeModel, entities: Sequence[int], chosen: Selected) -> dict[str, Any]:
+        first, last = chosen.arguments.get("first"), chosen.arguments.get("last")
+        count = len(entities)
+        page = entities[max(0, count - last) :] if last is not None else entities[: 100 if first is None else first]
+        made: dict[str, Any] = {}
+        for each in chosen.of(chosen.type_name):
+            match each.field:
+                case "totalCount":
+                    made[each.key] = count
+                case "nodes":
+                    made[each.key] = [self.shown(kind, entity, each.of(kind.name)) for entity in page]
+                case "pageInfo":
+                    more = len(page) < count
+                    shown = {"hasNextPage": more and last is None, "hasPreviousPage": more and last is not None}
+                    made[each.key] = {one.key: shown[one.field] for one in each.of("PageInfo")}
+                case "aggregate":
+                    made[each.key] = self._aggregate(kind, entities, each)
+                case "groupBy":
+                    made[each.key] = self._groups(kind, entities, each)
+        return made
+
+    def _aggregate(self, kind: TypeModel, entities: Sequence[int], chosen: Selected) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for each in chosen.of(chosen.type_name):
+            if each.field == "count":
+                made[each.key] = len(entities)
+                continue
+            values = [value for entity in entities for value in self.values(entity, kind.fields[each.field])]
+            values.sort(key=sort_key)
+            every = {"count": len(values), "min": None, "max": None, "sum": None}
+            if values:
+                every |= {"min": _json(values[0]), "max": _json(values[-1])}
+                if type(values[0]) is int:
+                    every["sum"] = _json(sum(values))
+            made[each.key] = {one.key: every[one.field] for one in each.of(each.type_name)}
+        return made
+
+    def _groups(self, kind: TypeModel, entities: Sequence[int], chosen: Selected) -> list[dict[str, Any]]:
+        """With keys of one field."""
+        (name,) = chosen.arguments["by"]
+        shown = kind.fields[name]
+        groups: dict[Any, tuple[Any, list[int]]] = {}
+        for entity in entities:
+            for value in self.values(entity, shown) or [None]:
+                groups.setdefault(identity(value), (value, []))[1].append(entity)
+        made = []
+        for value, members in groups.values():
+            key = str(value) if shown.refers and value is not None else _json(self._shown(shown, value))
+            shapes = {"key": {name: key}}
+            for each in chosen.of(chosen.type_name):
+                if each.field == "aggregate":
+                    shapes["aggregate"] = self._aggregate(kind, members, each)
+            made.append({each.key: shapes[each.field] for each in chosen.of(chosen.type_name)})
+        return made
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if type(value) is int:
+        return value if abs(value) < 2**53 else str(value)
+    return f":{value.name}" if isinstance(value, Keyword) else value
 
 
 def _direction(order: Mapping[str, Any]) -> tuple[int]:

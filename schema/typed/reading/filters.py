@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog import edn
+from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
@@ -271,6 +272,8 @@ class FilterCompiler:
             elif name in _DENIED:
                 self._deny(found, entity, self._having(shown, entity, {_DENIED[name]: value}, folds))
             elif name != "ignoreCase":
+                if name == "matches":
+                    _check_pattern(value, f"{place}.{name}")
                 affirmed[name] = value
         if affirmed:
             found.extend((self._having(shown, entity, affirmed, folds),))
@@ -349,6 +352,13 @@ class FilterCompiler:
 def names_idents(shown: FieldModel) -> bool:
     """Whether it is a ref that is shown as the keyword of its target."""
     return shown.enum is None and shown.scalar == "Keyword" and shown.kind.value_type == "ref"
+
+
+def _check_pattern(text: str, place: str) -> None:
+    try:
+        BUILTINS["re-pattern"].call(text)
+    except AdalogError as error:
+        raise invalid_argument(f"{place}: {error.message}") from None
 
 
 def _null(place: str, advice: str) -> AdalogError:

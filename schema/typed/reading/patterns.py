@@ -88,7 +88,12 @@ class SelectionCompiler:
         self, kind: TypeModel | None, chosen: Sequence[Selected], into: PullPattern, times: int, path: str
     ) -> ObjectShape:
         """The same for entities of one type; None: of those that have none."""
-        return ObjectShape({each.key: self._field(kind, each, into, times, path) for each in chosen})
+        shapes: dict[str, Shape] = {}
+        for number, each in enumerate(chosen):
+            # What is selected twice is read once.
+            known = next((other for other in chosen[:number] if each.fields and other.is_same(each)), None)
+            shapes[each.key] = self._field(kind, each, into, times, path) if known is None else shapes[known.key]
+        return ObjectShape(shapes)
 
     def _field(self, kind: TypeModel | None, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
         common = _COMMON.get(chosen.field)

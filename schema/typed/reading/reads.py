@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adalog.datalog.errors import invalid_argument
+from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -183,7 +183,12 @@ async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any]
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
-        result = await services.pool.arun(request)
+        try:
+            result = await services.pool.arun(request)
+        except AdalogError as error:
+            # Its place is in a text that the client does not know.
+            again, wait = error.retryable, error.retry_after
+            raise AdalogError(error.code, error.message, retryable=again, retry_after=wait) from None
         context.rows += len(result)
         if result.shape == "scalar":
             found[key] = result.column(0)[0] if len(result) else None

@@ -88,6 +88,7 @@ class Page:
         self.requests: list[str] = []
         self.warnings: list[str] = []
         self._shown: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
+        self._last: list[Any] | None = None
         self._process = subprocess.Popen(
             [node, "page.mjs", recipe], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         )
@@ -97,13 +98,12 @@ class Page:
     def shows(self, issues: list[dict[str, Any]]) -> None:
         """Waits until the page shows them."""
         expected = [text_of(issue) for issue in issues] if self.recipe == "page" else issues
-        shown: Any = None
-        while shown != expected:
+        while self._last != expected:
             try:
-                shown = self._shown.get(timeout=SECONDS)
+                self._last = self._shown.get(timeout=SECONDS)
             except queue.Empty:
-                assert shown == expected, self.recipe
-            assert shown is not None, "the page has ended"
+                assert self._last == expected, self.recipe
+            assert self._last is not None, f"{self.recipe} has ended"
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -164,9 +164,9 @@ class RandomChanges:
         match kind:
             case 0 | 1:
                 self._issues.append(self._number)
-                return (
-                    f'{{:issue/number {self._number} :issue/title "issue {self._number}" :issue/labels [{label}]}}'
-                )
+                key = f'#uuid "00000000-0000-4000-9000-{self._number:012}"'
+                more = f':issue/title "issue {self._number}" :issue/labels [{label}]'
+                return f"{{:issue/id {key} :issue/number {self._number} {more}}}"
             case 2:
                 return f'[:db/add {issue} :issue/title "renamed {self._number}"]'
             case 3:

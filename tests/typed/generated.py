@@ -65,13 +65,19 @@ def data(draw: st.DrawFn, schema: list[dict[str, Any]]) -> str:
         namespace = entity.rstrip("0123456789")
         text = f':db/id "{entity}" :{namespace}/id {number}'
         for each in schema:
-            if not each["name"].startswith(f"{namespace}/") or each["name"].endswith("/id") or draw(st.integers(0, 3)) == 0:
+            if (
+                not each["name"].startswith(f"{namespace}/")
+                or each["name"].endswith("/id")
+                or draw(st.integers(0, 3)) == 0
+            ):
                 continue
             if "enum" in each:
                 values = [f":state/{draw(st.sampled_from(_MEMBERS))}"]
             elif each["type"] == "ref":
-                own = [other for other in entities if other.startswith(each["target"])]
-                values = [f'"{other}"' for other in draw(st.lists(st.sampled_from(own), max_size=3, unique=True))]
+                others = [other for other in entities if other.startswith(each["target"])]
+                values = [
+                    f'"{other}"' for other in draw(st.lists(st.sampled_from(others), max_size=3, unique=True))
+                ]
             else:
                 values = [edn.write(v) for v in draw(st.lists(_SCALARS[each["type"]], max_size=3))]
             if each.get("many"):

@@ -124,7 +124,7 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/graphql", graphql),
-            Route("/graphql/schema", SchemaText(surfaces, tokens).answer),
+            Route("/graphql/schema", SchemaText(surfaces, tokens, origins).answer),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins)),
             *(Route(kind.path, JobEndpoint(kind, answering, settings)) for kind in jobs),
             Route("/", root),

@@ -1,6 +1,6 @@
 /** The tabs that the explorer opens with: questions to the database that is served. */
 
-import { ATTRIBUTES as SAMPLE, TABS as SAMPLE_TABS } from "./sample.js";
+import { ATTRIBUTES as SAMPLE, TABS as SAMPLE_TABS, TYPED } from "./sample.js";
 
 const ASKED = "{ attributes { ident valueType cardinality unique datomCount } }";
 const FIRST = `query ($components: [EDN!]) {
@@ -29,7 +29,7 @@ const VALUES = {
 export async function examples(ask) {
   const { attributes } = await ask(ASKED);
   const there = new Set(attributes.map(({ ident }) => ident));
-  if (SAMPLE.every((ident) => there.has(ident))) return SAMPLE_TABS;
+  if (SAMPLE.every((ident) => there.has(ident))) return SAMPLE_TABS.filter((each) => each !== TYPED || there.has(":graphql/type"));
   const own = attributes
     .filter(({ ident }) => !BUILT_IN.test(ident))
     .map((attribute) => ({ ...attribute, count: Number(attribute.datomCount) }))

@@ -5,6 +5,23 @@ export const ATTRIBUTES = [
   ":section/name", ":maintainer/name",
 ];
 
+/** Asked where the sample declares types: databases that were loaded by earlier versions do not. */
+export const TYPED = `# The same data as types, made of the attributes and what :graphql/type says of them.
+# What the largest games with something in Python need, the largest first.
+query Typed {
+  packages(
+    where: { section: { name: { eq: "games" } }, depends: { some: { name: { startsWith: "python3" } } } }
+    orderBy: [{ installedSize: DESC }]
+    first: 10
+  ) {
+    name
+    installedSize
+    maintainer { name }
+    depends(orderBy: [{ size: DESC }], first: 3) { name size }
+  }
+}
+`;
+
 export const TABS = [
   `# Which packages depend on this one? Change the name in args, or press the button to ask.
 query Dependents {
@@ -134,6 +151,7 @@ query Pull {
   )
 }
 `,
+  TYPED,
   `# How a query is run: the order of its variables, and what each level did.
 query Plan {
   explain(

@@ -29,7 +29,8 @@ from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
-from adalog.schema.documents.operations import Answer, OperationRequest, Operations, PreparedDocument, root_fields
+from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
+from adalog.schema.documents.preparation import PreparedDocument
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal

@@ -9,6 +9,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.conditional import unchanged
 from adalog.gateway.identity.auth import Tokens
 from adalog.gateway.protocols.responses import refusal_answer
+from adalog.gateway.settings.origins import Origins
 from adalog.schema.request.background import elsewhere
 from adalog.schema.typed.following import Surfaces
 from adalog.store.files.formats import RELEASE
@@ -17,12 +18,14 @@ from adalog.store.files.formats import RELEASE
 class SchemaText:
     """Answers with the text; 304 to a client that has it."""
 
-    def __init__(self, surfaces: Surfaces, tokens: Tokens) -> None:
+    def __init__(self, surfaces: Surfaces, tokens: Tokens, origins: Origins) -> None:
         self._surfaces = surfaces
         self._tokens = tokens
+        self._origins = origins
 
     async def answer(self, request: Request) -> Response:
         try:
+            self._origins.check(request.scope)
             await self._tokens.asking(request.scope)
         except AdalogError as refused:
             return refusal_answer(refused)

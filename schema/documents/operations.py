@@ -1,38 +1,34 @@
-"""GraphQL documents prepared once and run many times, and lists that skip GraphQL's completion of each item.
+"""GraphQL documents run, with lists that skip GraphQL's completion of each item.
 
-`Operations` is the way in for the gateway: text in, an answer ready to be written out. Parsed and validated
-documents are kept by their text. A document of fixed fields is validated and run with the schema of these; any
-other one with the newest surface, which it keeps. Two kinds of list are answered whole: JSON prepared as bytes, and
-columns of objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document, coercing
-large variables, introspection, writing lists.
+`Operations` is the way in for the gateway: text in, an answer ready to be written out. A document is run with the
+schema that it was validated with (`documents.preparation`). Two kinds of list are answered whole: JSON prepared as
+bytes, and columns of objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document,
+coercing large variables, introspection, writing lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CoroutineType
 from typing import Any, Final
 
 import orjson
 import strawberry
 from graphql import (
-    DocumentNode,
     ExecutionResult,
     FieldNode,
     GraphQLError,
     GraphQLField,
     GraphQLList,
     GraphQLObjectType,
-    GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
     get_named_type,
-    validate,
 )
 from graphql.execution import Executor
 from graphql.execution.collect_fields import collect_fields
-from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
+from graphql.execution.values import get_variable_values
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
@@ -40,16 +36,10 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
-from adalog.schema.documents.measure import (
-    IntrospectionSize,
-    introspected,
-    introspects,
-    is_within,
-    only_introspects,
-    parse_within,
-)
-from adalog.schema.documents.mistakes import RULES, advised
-from adalog.schema.fields.transacting import Transact, transact_in
+from adalog.schema.documents.measure import only_introspects
+from adalog.schema.documents.mistakes import advised
+from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
+from adalog.schema.fields.transacting import Transact
 from adalog.schema.fields.types import warnings_of
 from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
 from adalog.schema.live.subscriptions import streamed
@@ -63,16 +53,13 @@ from adalog.schema.typed.following import Surfaces
 from adalog.schema.typed.resolving import resolve
 from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
 from adalog.schema.typed.selection import selected
-from adalog.schema.typed.surface import CHANGED, WARNINGS, Surface
+from adalog.schema.typed.surface import CHANGED
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
 
 Variables = Mapping[str, Any] | None
 
-_VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50
-# Of the tree that is made of one token of a document.
-_TOKEN_BYTES: Final = 600
 # Answers to introspection that are kept.
 _SCHEMA_BYTES: Final = 32 * 1024 * 1024
 _WARNING: Final = ("code", "message", "line", "column")
@@ -81,22 +68,6 @@ _INLINE_VALUES: Final = 1_000
 _INLINE_INTROSPECTION: Final = 500
 # Characters of a document.
 _LONG_DOCUMENT: Final = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """The root field of a subscription, with what is wanted of each event."""
-
-    operation: OperationDefinitionNode
-    definition: GraphQLField
-    node: FieldNode
-    alias: str
-    shape: FieldShape
-
-    def selected(self, variables: VariableValues) -> SelectedField:
-        """The field with its arguments. Raises GraphQLError for these."""
-        arguments = get_argument_values(self.definition, self.node, variables)
-        return SelectedField(self.node.name.value, self.alias, arguments, self.shape)
 
 
 class Owned:
@@ -258,33 +229,6 @@ def is_awaitable(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedDocument:
-    """A document that was parsed and validated, or why it was refused.
-
-    `surface`: what it was validated with; None where it has fixed fields alone, or is no document. `introspection`:
-    how many entries its introspection may give; `introspected`: the answer to a document that is nothing else.
-    `roots`: of its subscriptions, by the requested
-    name, as far as no directive makes them depend on variables. `transact`: set where the document is one
-    transaction and nothing else."""
-
-    document: DocumentNode | None
-    refusal: tuple[dict[str, Any], ...] = ()
-    surface: Surface | None = None
-    introspection: int = 0
-    roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
-    transact: Transact | None = None
-
-    def operation(self, name: str | None) -> OperationDefinitionNode | None:
-        """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
-        if self.document is None:
-            return None
-        found = [d for d in self.document.definitions if isinstance(d, OperationDefinitionNode)]
-        if name is not None:
-            found = [d for d in found if d.name is not None and d.name.value == name]
-        return found[0] if len(found) == 1 else None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """`body` is the response; `executed` says whether it got as far as having `data`."""
 
@@ -320,81 +264,18 @@ class Operations:
     """Runs GraphQL requests against the fixed schema, and the surfaces of a database where there are some."""
 
     def __init__(self, schema: strawberry.Schema, limits: RequestLimits, surfaces: Surfaces | None = None) -> None:
-        self._fixed = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
-        self._limits = limits
+        self.documents = Documents(schema, limits, surfaces)
         self._surfaces = surfaces
-        self._introspections: tuple[Surface | None, IntrospectionSize] | None = None
         # Answers to documents that only look at a schema, by its version.
         self._schemas: LruCache[tuple[int, str], Mapping[str, Any]] = LruCache(_SCHEMA_BYTES, _SCHEMA_BYTES)
-        self._documents: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
 
     def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""
-        known = self._known(text)
-        if known is not None:
-            return known
-        prepared = self._prepare(text)
-        document = prepared.document
-        tokens = 0 if document is None or document.loc is None else document.token_count or 0
-        weight = sum(len(each["message"]) for each in prepared.refusal)
-        self._documents.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
-        return prepared
+        return self.documents.prepare(text)
 
     async def aprepare(self, text: str) -> PreparedDocument:
-        """The same for an event loop: a document not seen before is read on another thread. One that is not valid,
-        or looks at the schema, waits for the newest surface."""
-        prepared = await self._prepared(text)
-        if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
-            return prepared
-        assert self._surfaces is not None, "it made the surface"
-        newest = await self._surfaces.current()
-        return prepared if prepared.surface is newest else await self._prepared(text)
-
-    async def _prepared(self, text: str) -> PreparedDocument:
-        known = self._known(text)
-        return await elsewhere(lambda _: self.prepare(text)) if known is None else known
-
-    def _known(self, text: str) -> PreparedDocument | None:
-        """The document from memory, unless its surface is not the newest."""
-        known = self._documents.get(text)
-        if known is None or known.surface is None or known.surface is self._newest:
-            return known
-        return None
-
-    @property
-    def _newest(self) -> Surface | None:
-        return None if self._surfaces is None else self._surfaces.newest
-
-    def _schema(self, prepared: PreparedDocument) -> GraphQLSchema:
-        return self._fixed if prepared.surface is None else prepared.surface.schema
-
-    def _prepare(self, text: str) -> PreparedDocument:
-        newest = self._newest
-        try:
-            size = self._introspected(newest) if introspects(text) else None
-            document, introspection = parse_within(text, self._limits, size)
-        except AdalogError as error:
-            return PreparedDocument(None, (describe(error),))
-        except GraphQLError as error:
-            advised([error], self._fixed, text)
-            return PreparedDocument(None, (format_error(error),))
-        if newest is None or is_within(document, self._fixed):
-            surface, schema = None, self._fixed
-        else:
-            surface, schema = newest, newest.schema
-        errors = validate(schema, document, RULES, max_errors=_VALIDATION_ERRORS)
-        if errors:
-            advised(errors, schema, text, document)
-            # The refusal is kept; the document itself is of no use.
-            return PreparedDocument(None, tuple(format_error(error) for error in errors), surface)
-        return PreparedDocument(document, (), surface, introspection, transact=transact_in(document, schema))
-
-    def _introspected(self, surface: Surface | None) -> IntrospectionSize:
-        known = self._introspections
-        if known is None or known[0] is not surface:
-            schema = self._fixed if surface is None else surface.schema
-            known = self._introspections = surface, introspected(schema)
-        return known[1]
+        """The same for an event loop."""
+        return await self.documents.aprepare(text)
 
     @staticmethod
     def _shown(prepared: PreparedDocument) -> tuple[int, str] | None:
@@ -450,12 +331,12 @@ class Operations:
         root = prepared.roots.get(asked.name)
         if root is not None:
             given = root.operation.variable_definitions or ()
-            values = get_variable_values(self._schema(prepared), given, raw, max_errors=_COERCION_ERRORS)
+            values = get_variable_values(self.documents.schema(prepared), given, raw, max_errors=_COERCION_ERRORS)
             if isinstance(values, list):
                 raise RefusedError(self._wrong_variables(values, prepared, raw))
             return root.selected(values)
         executor = PreparingExecutor.build(
-            self._schema(prepared),
+            self.documents.schema(prepared),
             prepared.document,
             context_value=asked.context,
             raw_variable_values=raw,
@@ -475,7 +356,7 @@ class Operations:
         self, errors: list[GraphQLError], prepared: PreparedDocument, variables: Variables
     ) -> list[dict[str, Any]]:
         """The refusal of a request whose variables, or the name of whose operation, are wrong."""
-        found = advised(errors, self._schema(prepared), document=prepared.document, variables=variables)
+        found = advised(errors, self.documents.schema(prepared), document=prepared.document, variables=variables)
         return [format_error(each) for each in found]
 
     def transaction(self, asked: OperationRequest) -> Coroutine[Any, Any, Answer] | None:
@@ -501,7 +382,7 @@ class Operations:
 
         def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:
             return kind.build(
-                self._schema(prepared),
+                self.documents.schema(prepared),
                 document,
                 context_value=context,
                 raw_variable_values=dict(asked.variables) if asked.variables else None,

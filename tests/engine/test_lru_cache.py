@@ -59,7 +59,7 @@ def test_documents_stay_within_their_bytes() -> None:
     for number in range(500):
         assert not operations.prepare(f"{{ a{number}: database {{ basisT datomCount }} }}").refusal
     assert operations.prepare("{ " + " " * 400_000 + "nope }").refusal
-    kept = operations._documents
+    kept = operations.documents.kept
     assert 10 < len(kept) < 500
     assert kept.nbytes <= 1 << 20
     known = operations.prepare("{ database { basisT } }")

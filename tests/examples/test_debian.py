@@ -14,6 +14,7 @@ from adalog.executor.pool import Pool
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
 from tests.support import World
+from tests.typed.tracker import Tracker
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,21 @@ def test_the_explorer_asks_the_same_questions() -> None:
     shown = re.findall(r'\bq\(\s*query: """(.*?)"""', tabs, re.DOTALL)
     assert shown
     assert {_words(text) for text in shown} <= known
+
+
+def test_the_explorer_shows_a_typed_query(debian: World) -> None:
+    tabs = EXAMPLES.parent.joinpath("gateway", "explorer", "sample.js").read_text(encoding="utf-8")
+    found = re.search(r"^query Typed .*?^}", tabs, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    shown = Tracker.of(debian.database, debian.pool).data(found[0])["packages"]
+    assert len(shown) == 10
+    needs = [{"name": "python3-fife", "size": 3260624}, {"name": "fonts-unifont", "size": 2019152}]
+    assert shown[0] == {
+        "name": "unknown-horizons",
+        "installedSize": 369183744,
+        "maintainer": {"name": "Debian Games Team"},
+        "depends": [*needs, {"name": "python3-future", "size": 348428}],
+    }
 
 
 def test_attributes_are_documented(debian: World) -> None:

@@ -45,11 +45,15 @@ class Tracker:
                 database.transact(each)
             pool = Pool(database, PoolSettings(threads=1))
             try:
-                services = Services(database, pool, RequestLimits(**limits), Cursors(b"k" * 32))
-                factory = SurfaceFactory(build_schema()._schema, strict=schema == "strict")
-                yield Tracker(database, services, factory, factory.surface(database.snapshot()))
+                yield Tracker.of(database, pool, **limits)
             finally:
                 pool.close()
+
+    @staticmethod
+    def of(database: Database, pool: Pool, **limits: Any) -> Tracker:
+        services = Services(database, pool, RequestLimits(**limits), Cursors(b"k" * 32))
+        factory = SurfaceFactory(build_schema()._schema, strict=database.schema == "strict")
+        return Tracker(database, services, factory, factory.surface(database.snapshot()))
 
     def transact(self, text: str) -> None:
         self.database.transact(text)

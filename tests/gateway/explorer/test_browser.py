@@ -27,7 +27,7 @@ PACKAGES = """
   :db/unique :db.unique/identity}
  {:db/ident :package/version :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
  {:db/ident :package/size :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
- {:db/ident :package/section :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}
+ {:db/ident :package/section :db/valueType :db.type/ref :db/cardinality :db.cardinality/one :graphql/type :section}
  {:db/ident :package/maintainer :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}
  {:db/ident :section/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
  {:db/ident :maintainer/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
@@ -71,7 +71,7 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
         tabs = [tab.text for tab in browser.find_elements(By.CSS_SELECTOR, ".graphiql-tab-button")]
         assert tabs[:4] == ["Dependents", "Sections", "Mutual", "Triangles"]
-        assert tabs[4:] == ["Needs", "Distances", "Pull", "Plan", "Live", "Transact"]
+        assert tabs[4:] == ["Needs", "Distances", "Pull", "Typed", "Plan", "Live", "Transact"]
 
         browser.find_element(By.CSS_SELECTOR, ".graphiql-execute-button").click()
         wait.until(lambda page: "stats" in result(page))

@@ -1,0 +1,73 @@
+"""docs/graphql.md and docs/graphql-reference.md: documents are run in order, and have the answers shown there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+from graphql import build_schema
+
+from tests.typed.tracker import Tracker
+
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCES = sorted((DOCS.parent / "schema" / "typed").glob("*.py"))
+BLOCK = re.compile(r"^```(clojure|graphql|json)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def shown(answer: dict[str, Any]) -> Any:
+    """The data; of a refused field its message and code."""
+    if "errors" not in answer:
+        return answer["data"]
+    (error,) = answer["errors"]
+    return {"error": error["message"], "code": error["extensions"]["code"]}
+
+
+def run(tracker: Tracker, page: str) -> None:
+    """Runs the page's transactions and documents, each with the answer below it."""
+    blocks, answer = BLOCK.findall(page), None
+    assert {kind for kind, _ in blocks} == {"clojure", "graphql", "json"}
+    for kind, text in blocks:
+        if kind == "clojure":
+            tracker.transact(text)
+        elif kind == "graphql":
+            assert answer is None, "a document has its answer"
+            answer = shown(tracker.ask(text))
+        else:
+            assert answer == orjson.loads(text)
+            answer = None
+
+
+def test_the_first_ten_minutes() -> None:
+    page = DOCS.joinpath("graphql.md").read_text(encoding="utf-8")
+    with Tracker.opened() as tracker:
+        run(tracker, page)
+
+
+def test_the_reference() -> None:
+    page = DOCS.joinpath("graphql-reference.md").read_text(encoding="utf-8")
+    with Tracker.opened() as tracker:
+        run(tracker, page)
+
+
+def test_the_reference_has_the_codes_of_all_warnings() -> None:
+    page = DOCS.joinpath("graphql-reference.md").read_text(encoding="utf-8")
+    table = page[page.index("| warning | says |") :].partition("\n\n")[0]
+    source = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    codes = set(re.findall(r'(?:warn|SurfaceWarning)\(\s*"([A-Z_]+)"', source))
+    assert set(re.findall(r"\b([A-Z]+_[A-Z]+)\b", table)) == codes
+
+
+def test_the_whole_schema_of_the_tracker() -> None:
+    """Where it differs it is written anew: look at the difference, and commit it."""
+    page = DOCS.joinpath("graphql.md").read_text(encoding="utf-8")
+    (_, declarations), *_ = BLOCK.findall(page)
+    path = DOCS / "tracker.graphql"
+    known = path.read_text(encoding="utf-8") if path.exists() else ""
+    with Tracker.opened(declarations) as tracker:
+        text = f"{tracker.surface.sdl.rstrip()}\n"
+    if known != text:
+        path.write_text(text, encoding="utf-8")
+    assert known == text
+    build_schema(text)

@@ -207,9 +207,7 @@ async def _snapshot(
     if cursors.t is not None:
         given = {"t": cursors.t}
     if not given:
-        if context.snapshot is None:
-            context.snapshot = context.services.database.snapshot()
-        snapshot = context.snapshot
+        snapshot = context.present()
     else:
         asked = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
         snapshot = await BasisReading(context.services, asked, None, within.deadline).snapshot()

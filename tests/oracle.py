@@ -231,8 +231,6 @@ def solve(clauses: Sequence[ast.Clause], rows: list[Row], outer: set[str], sourc
 
 
 def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, Any]) -> Iterable[Row]:
-    if isinstance(clause, Derived):
-        sources = sources | {"$": sources[clause.source.name]}
     match clause:
         case ast.Pattern():
             source = sources[clause.source.name]

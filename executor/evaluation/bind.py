@@ -25,6 +25,8 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.optional_values import OptionalExtender
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.facts.facts import DerivedRelation, Relations
@@ -160,7 +162,7 @@ class Binding:
             case logical.AndNode():
                 return self._conjunction(node.items)
             case logical.OrNode():
-                return self._disjunction(node)
+                return self._optional(node) or self._disjunction(node)
             case logical.NotNode():
                 return self._negation(node)
             case logical.RuleAtom():
@@ -287,6 +289,21 @@ class Binding:
         return nested_call(inner, self._values(args), sources, self.run, position, self.derive)
 
     # Connectives
+
+    def _optional(self, node: logical.OrNode) -> OptionalExtender | None:
+        """An optional pattern of one attribute, whose entity is bound before its value."""
+        if not node.optional or len(node.branches[0].items) > 1 or len(node.branches[1].items) != 2:
+            return None
+        (atom,), (_none, nil) = node.branches[0].items, node.branches[1].items
+        if not isinstance(atom, logical.DatomAtom) or not isinstance(nil, logical.FunctionAtom):
+            return None
+        level, rank = nil.out, self.rank
+        if atom.entity not in node.required or atom.value != level or atom.version is not Version.ALL:
+            return None
+        pair = self._pattern(atom)
+        if not isinstance(pair, PairExtender) or rank[level] <= max(rank[str(atom.entity)], -1):
+            return None
+        return OptionalExtender(pair, level)
 
     def _disjunction(self, node: logical.OrNode) -> Bound:
         outer = self._nest

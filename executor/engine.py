@@ -27,6 +27,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Sources, nested_call
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.join.batch import Column
 from adalog.executor.prediction import EstimatedWork, Prediction
@@ -37,7 +38,7 @@ from adalog.executor.question.inputs import bind_inputs, code_given, limited, si
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
-from adalog.planner.model.logical import PulledQuery, Subquery
+from adalog.planner.model.logical import PulledQuery, Subquery, describe
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
@@ -74,6 +75,7 @@ class _Ran:
     values: Scratch
     ran: JoinOutcome
     started: float
+    late: LateCalls
 
 
 class QueryEngine:
@@ -102,6 +104,11 @@ class QueryEngine:
         with self.memory.lent(cancel):
             return self._pulls(question, self._plan(question, cancel), cancel).column(result, place, cancel)
 
+    def pulls(self, question: Question, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
+        """What all pulls of a question show of the entities in some rows, by the numbers of their columns."""
+        with self.memory.lent(cancel):
+            return self._pulls(question, self._plan(question, cancel), cancel).columns(result, cancel)
+
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
     ) -> tuple[list[EdnMap | None], int, PullPattern]:
@@ -120,11 +127,12 @@ class QueryEngine:
         if not analyze:
             plan = self._plan(question, cancel)
             place, reason = self.choose(question.request, plan)
-            return explain_plan(plan, str(place), reason)
+            plan, late = without_late_calls(plan) if place is Place.LOCAL else (plan, {})
+            return {**explain_plan(plan, str(place), reason), **_after_join(late)}
         with self.memory.lent(cancel):
             result, run = self._answered(question, cancel)
         ran = run.ran
-        shown = explain_plan(run.plan, result.engine, run.reason)
+        shown = {**explain_plan(run.plan, result.engine, run.reason), **_after_join(run.late)}
         for stratum, did in zip(shown["rules"], ran.strata, strict=False):
             stratum["actual"] = {"rows": did.rows, "rounds": did.rounds, "how": did.how, "ms": _ms(did.seconds)}
         for level, count in zip(shown["levels"], ran.levels, strict=True):
@@ -272,7 +280,9 @@ class QueryEngine:
         if place is Place.SPARK and plan.program.strata:
             plan = self._plan(question, cancel, share=True)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
+        late: LateCalls = {}
         if place is Place.LOCAL:
+            plan, late = without_late_calls(plan)
             cancel.expect(plan.cost + question.arguments_cost)
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         run = QueryRun(values, cancel, self.means.strict, self.means.threads)
@@ -293,13 +303,21 @@ class QueryEngine:
                 self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
             raise
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
-        return _Ran(plan, place, reason, values, ran, started)
+        return _Ran(plan, place, reason, values, ran, started, late)
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
         request = question.request
         rows, values, t, place = ran.ran.rows, ran.values, question.snapshot.t, str(ran.place)
         result = shape_result(
-            ran.plan, rows, values, cancel, t=t, engine=place, started=ran.started, ordered=request.ordered
+            ran.plan,
+            rows,
+            values,
+            cancel,
+            t=t,
+            engine=place,
+            started=ran.started,
+            ordered=request.ordered,
+            late=ran.late,
         )
         result.question, result.dropped = question, ran.ran.dropped
         # Tasks leave rows out of which no aggregate needs each, unless rows repeat.
@@ -312,6 +330,10 @@ class QueryEngine:
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit"
             )
         return result
+
+
+def _after_join(late: LateCalls) -> dict[str, Any]:
+    return {"afterJoin": [describe(each) for each in late.values()]} if late else {}
 
 
 def _no_argument(binding: Binding) -> NoReturn:

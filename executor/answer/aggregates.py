@@ -6,7 +6,7 @@ group, on decoded values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -22,7 +22,8 @@ from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.expressions.decimals import decimals_of, scaled
+from adalog.executor.expressions.calls import Call, Results
+from adalog.executor.expressions.decimals import ScaledDecimals, decimals_of, scaled
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
@@ -56,17 +57,26 @@ class Groups:
     cancel: Cancel
 
 
-def aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel) -> list[Column]:
-    """One code column for each find element, a row for each group; none where there are no tuples. What it needs is
-    drawn from the query's budget before it is made."""
+def aggregated(
+    rows: Batch,
+    elements: Sequence[FindColumn],
+    values: Scratch,
+    cancel: Cancel,
+    late: Mapping[str, Results] | None = None,
+) -> list[Column]:
+    """One code column for each find element, a row for each group; none where there are no tuples. `late`: what
+    gives the values of variables that the rows do not have. What is needed is drawn from the query's budget before
+    it is made."""
     if not rows.size:
         return [np.empty(0, np.int64) for _ in elements]
     plain = sum(not isinstance(element, FindAggregate) for element in elements)
     with Held(cancel.budget, (_NUMBERING + 8 * plain) * rows.size):
-        return _aggregated(rows, elements, values, cancel)
+        return _aggregated(rows, elements, values, cancel, late or {})
 
 
-def _aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel) -> list[Column]:
+def _aggregated(
+    rows: Batch, elements: Sequence[FindColumn], values: Scratch, cancel: Cancel, late: Mapping[str, Results]
+) -> list[Column]:
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if plain:
         group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
@@ -86,9 +96,28 @@ def _aggregated(rows: Batch, elements: Sequence[FindColumn], values: Scratch, ca
         elif element.reduction is Reduction.COUNT:
             # Its variable may have been dropped: the weights are left.
             made.append(_longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), values))
+        elif element.var.name in late:
+            made.append(_of_call(element, late[element.var.name], rows, groups))
         else:
             made.append(_one(element, rows.columns[element.var.name], groups))
     return made
+
+
+def _of_call(element: FindAggregate, call: Results, rows: Batch, groups: Groups) -> Column:
+    """A sum or a mean of what a call gives: without codes where these are bigdecs or doubles."""
+    with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * rows.size * max(1, len(call.variables))):
+        numbers = call.numbers(rows) if isinstance(call, Call) else None
+        found = None
+        if isinstance(numbers, ScaledDecimals):
+            found = _of_decimals(element, replace(numbers, numbers=_full(numbers.numbers, rows)), groups)
+        elif numbers is not None and numbers.dtype == np.float64:
+            found = _of_doubles(element, _full(numbers, rows), groups)
+    return _one(element, call.results(rows), groups) if found is None else found
+
+
+def _full(numbers: NDArray[Any], rows: Batch) -> NDArray[Any]:
+    """One number for each row, where there may be one for all."""
+    return np.broadcast_to(numbers, rows.size)
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
@@ -160,9 +189,13 @@ def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Colum
         return None
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
         decimals = scaled(codes, groups.values, groups.cancel.check)
-        if decimals is None or decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
-            return None
-        total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
+        return None if decimals is None else _of_decimals(element, decimals, groups)
+
+
+def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Groups) -> Column | None:
+    if decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
+        return None
+    total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
     sums = decimals_of(total.tolist(), decimals.scale)
     if element.reduction is Reduction.MEAN:
         numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
@@ -176,12 +209,16 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
     tags = tags_of(codes)
     if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
         return None
-    average = element.reduction is Reduction.MEAN
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
         where, firsts = group_kernels.group_rows(stack((codes,)), groups.cancel.check)
         numbers = _as_doubles(codes[firsts], groups.values)[where]
         groups.cancel.check()
-        sums = exact_sums(numbers, groups.group, groups.weight, groups.count, average)
+        return _of_doubles(element, numbers, groups)
+
+
+def _of_doubles(element: FindAggregate, numbers: NDArray[np.float64], groups: Groups) -> Column:
+    average = element.reduction is Reduction.MEAN
+    sums = exact_sums(numbers, groups.group, groups.weight, groups.count, average)
     return groups.values.intern_many(sums.tolist())
 
 

@@ -30,6 +30,7 @@ from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions.binding import CallBinding
+from adalog.executor.expressions.calls import Results
 from adalog.executor.expressions.conditionals import truthy
 from adalog.executor.join.batch import Batch, Column
 from adalog.planner.model.call_tree import CallTree
@@ -39,11 +40,17 @@ from adalog.store.values.codes import Scratch
 
 
 def answer_columns(
-    query: Query, rows: Batch, values: Scratch, cancel: Cancel, apart: str | None = None
+    query: Query,
+    rows: Batch,
+    values: Scratch,
+    cancel: Cancel,
+    apart: str | None = None,
+    late: Mapping[str, Results] | None = None,
 ) -> list[Column]:
-    """`apart`: a column of rows that are shown in front, and are answers of their own for each of its values."""
+    """`apart`: a column of rows that are shown in front, and are answers of their own for each of its values.
+    `late`: as of `aggregated`, without `order_elements`."""
     front = () if apart is None else (FindVar(Var(apart)),)
-    columns = _group_columns(query, (*front, *query.find.columns), rows, values, cancel)
+    columns = _group_columns(query, (*front, *query.find.columns), rows, values, cancel, late)
     if not query.computes_rows:
         return columns
     first, last = len(front), len(columns) - len(query.order_elements)
@@ -57,7 +64,12 @@ def answer_columns(
 
 
 def _group_columns(
-    query: Query, elements: tuple[FindColumn, ...], rows: Batch, values: Scratch, cancel: Cancel
+    query: Query,
+    elements: tuple[FindColumn, ...],
+    rows: Batch,
+    values: Scratch,
+    cancel: Cancel,
+    late: Mapping[str, Results] | None,
 ) -> list[Column]:
     """The columns of groups, or of tuples where there are no aggregates; behind them those of `order_elements`."""
     ordering = query.order_elements
@@ -71,7 +83,7 @@ def _group_columns(
             rows = rows.only(frozenset(shown)).distinct(cancel.check)
         return [rows.columns[name] for name in shown]
     if not ordering:
-        return aggregated(rows, elements, values, cancel)
+        return aggregated(rows, elements, values, cancel, late)
     # Aggregates run over the tuples of :find and :with alone.
     plain = tuple(element for element in elements if not isinstance(element, FindAggregate))
     orders = aggregated(rows, (*plain, *ordering), values, cancel)

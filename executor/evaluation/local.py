@@ -18,6 +18,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from adalog.executor.evaluation.late_calls import LateCalls, bound_calls
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import Batch, concatenate
 from adalog.executor.join.driver import Driver
@@ -157,12 +158,22 @@ def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
 
 
 def shape_result(
-    plan: Plan, rows: Batch, values: Scratch, cancel: Cancel, *, t: int, engine: str, started: float, ordered: bool
+    plan: Plan,
+    rows: Batch,
+    values: Scratch,
+    cancel: Cancel,
+    *,
+    t: int,
+    engine: str,
+    started: float,
+    ordered: bool,
+    late: LateCalls | None = None,
 ) -> Result:
-    """Aggregates, order, offset and limit over the distinct tuples."""
+    """Aggregates, order, offset and limit over the distinct tuples. `late`: the calls that the plan is without."""
     query = plan.query
+    calls = bound_calls(late, QueryRun(values, cancel)) if late else None
     elements = query.find.elements
-    codes = answer_columns(query, rows, values, cancel)
+    codes = answer_columns(query, rows, values, cancel, late=calls)
     start, stop = query.window
     if query.order_by or ordered:
         order = sorted_rows(codes, values, order_keys(query), stop, cancel)

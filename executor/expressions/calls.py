@@ -46,7 +46,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Mask]] = {
     ">=": np.greater_equal,
     "==": np.equal,
 }
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
@@ -143,6 +143,13 @@ class Call:
             return np.empty(0, np.int64)
         return self._results({leaf: column_of(leaf, batch) for leaf in self.leaves()}, batch.size)
 
+    def numbers(self, batch: Batch) -> Numbers | None:
+        """The results of arithmetic on numbers, which need no codes then; None where some are nil or others."""
+        leaves = self.leaves()
+        if not batch.size or not leaves:
+            return None
+        return self._numbers({leaf: column_of(leaf, batch) for leaf in leaves})
+
     def _results(self, columns: Mapping[_Leaf, Column], size: int) -> Column:
         of_nil = self._of_nil
         if columns and of_nil is not None:
@@ -220,7 +227,7 @@ class Call:
     def _of_nil(self) -> int | None:
         """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of
         others, and where calls within may refuse what they are given."""
-        if self.name not in _COMPARE.keys() | _ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
+        if self.name not in _COMPARE.keys() | ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
             return None
         return FALSE if self.name in _COMPARE else NIL if self.nil_gives_nil else None
 
@@ -248,7 +255,7 @@ class Call:
 
     def _numbers(self, columns: Mapping[_Leaf, Column]) -> Numbers | None:
         """The results of arithmetic as numbers; None where they are others, or might not fit."""
-        if self.name not in _ARITHMETIC or not self.arguments:
+        if self.name not in ARITHMETIC or not self.arguments:
             return None
         found: Numbers | None = np.array(0) if len(self.arguments) == 1 and self.name == "-" else None
         if found is None and len(self.arguments) < 2:
@@ -292,7 +299,7 @@ def _computed(name: str, left: Numbers, right: Numbers) -> Numbers | None:
     elif name == "/" and not np.all(right):
         return None
     with np.errstate(all="ignore"):
-        found: Numbers = np.asarray(_ARITHMETIC[name](left, right))
+        found: Numbers = np.asarray(ARITHMETIC[name](left, right))
         return found
 
 

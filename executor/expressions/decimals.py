@@ -11,16 +11,19 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.datalog.builtins.arithmetic import trimmed
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch
+from adalog.store.values.decimals import digits_of
 
 # Two integers below this add up without wrapping around.
 _MOST = 1 << 62
 # Digits, and those after the point.
 _LONGEST = 18
+_IN_ARROW = 38
 # Values between two looks at the deadline.
 _AT_ONCE = 1 << 14
 
@@ -64,12 +67,15 @@ def decimals_of(numbers: Sequence[int], scale: int) -> list[Decimal]:
 def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | None:
     """The bigdecs of codes, at least one; None where one does not fit. `check` as above."""
     each, where = np.unique(codes, return_inverse=True)
-    decoded: list[Decimal] = []
-    for start in range(0, len(each), _AT_ONCE):
-        check()
-        decoded += values.decode_many(each[start : start + _AT_ONCE])
-    found = scaled_values(decoded)
-    return None if found is None else ScaledDecimals(found.numbers[where], found.scale)
+    texts = values.decimal_texts(each)
+    check()
+    digits = digits_of(texts)
+    if digits.fraction > _LONGEST or digits.whole + digits.fraction > _LONGEST:
+        return None
+    limbs = texts.cast(pa.decimal128(_IN_ARROW, digits.fraction)).buffers()[1]
+    # Of two limbs the lower one, which has all of such a number.
+    numbers = np.frombuffer(limbs, "<i8", 2 * len(each))[::2]
+    return ScaledDecimals(numbers[where], digits.fraction)
 
 
 def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:

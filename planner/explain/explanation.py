@@ -108,6 +108,7 @@ def text_of(shown: dict[str, Any]) -> str:
     lines.append(f"order  {' '.join(shown['order']) or '(nothing to bind)'}")
     if shown["weighted"]:
         lines.append("counts are carried as weights: counted variables are not written out")
+    lines.extend(f"after the join: {each}" for each in shown.get("afterJoin", ()))
     for i, level in enumerate(shown["levels"]):
         notes = [f"about {level['estimate']:,.0f} prefixes"]
         if "actual" in level:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
+from adalog.store.files.packing import canonical_decimal
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, Dictionary
@@ -157,6 +158,10 @@ class Codes:
             return np.empty(0, np.float64)
         heap, first = keys.buffers()[2], np.frombuffer(keys.buffers()[1], np.int64)[keys.offset]
         return np.frombuffer(heap, "<f8", len(keys), int(first))
+
+    def decimal_texts(self, codes: Int64s) -> pa.Array:
+        """The canonical texts of codes that are all bigdecs."""
+        return self._dictionaries[layout.TAG_BIGDEC].gather(codes & _PAYLOAD).cast(pa.large_string())
 
     def to_arrow(self, codes: Int64s) -> pa.Array:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
@@ -392,6 +397,12 @@ class Scratch:
         if not self._own_mask(codes).any():
             return self._base.doubles(codes)
         return np.array(self.decode_many(codes), np.float64)
+
+    def decimal_texts(self, codes: Int64s) -> pa.Array:
+        """The canonical texts of codes that are all bigdecs."""
+        if not self._own_mask(codes).any():
+            return self._base.decimal_texts(codes)
+        return pa.array([str(canonical_decimal(each)) for each in self.decode_many(codes)], pa.large_string())
 
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
         return np.asarray(self.made_numbers(codes) >= 0) if self._values else np.zeros(len(codes), np.bool_)

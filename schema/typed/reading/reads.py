@@ -87,11 +87,11 @@ def _one(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) 
     assert kind is not None
     entity = compiler.parameters.variable("e")
     clauses = Clauses([anchored(kind, entity)])
-    clauses.extend((_named(compiler, kind, entity, chosen.arguments),))
+    clauses.extend((named_entity(compiler, kind, entity, chosen.arguments),))
     return _entity(compiler, kind.name, entity, clauses, chosen)
 
 
-def _named(compiler: SelectionCompiler, kind: TypeModel, entity: str, given: Mapping[str, Any]) -> Clauses:
+def named_entity(compiler: SelectionCompiler, kind: TypeModel, entity: str, given: Mapping[str, Any]) -> Clauses:
     """The clause for the one entity that `id` or a unique field names."""
     keys = ("id", *kind.uniques)
     named = {name: value for name, value in given.items() if name in keys and value is not None}
@@ -219,9 +219,7 @@ async def _snapshot(
             raise invalid_argument(message)
         given = {"t": cursors.t}
     if not given:
-        if context.snapshot is None:
-            context.snapshot = context.services.database.snapshot()
-        snapshot = context.snapshot
+        snapshot = context.present()
     else:
         asked = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
         snapshot = await BasisReading(context.services, asked, None, within.deadline).snapshot()

@@ -199,6 +199,7 @@ def issues(server: Server, document: str) -> list[dict[str, Any]]:
     return shown
 
 
+@pytest.mark.slow
 def test_each_recipe_follows_the_list_through_a_restart(server: Server, project: Path) -> None:
     document = (project / "issues.graphql").read_text("utf-8")
     pages = [Page(project, recipe) for recipe in RECIPES]

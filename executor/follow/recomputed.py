@@ -89,7 +89,7 @@ class RecomputedView:
                 answer = feed.question.answer(self.engine, tick.new, cancel)
                 change = changed(feed.answer, answer, cancel.check)
                 if change is not None and feed.question.query.is_limited:
-                    change = replace(change, order=_order(feed.answer, answer))
+                    change = _with_order(change, feed.answer, answer)
             except AdalogError as error:
                 if error.code in PASSING:
                     raise
@@ -123,10 +123,10 @@ def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | Non
     return Change(rows_of(new, np.sort(first[came]) - len(old), new.t), rows_of(old, np.sort(first[went]), new.t))
 
 
-def _order(old: Result, new: Result) -> Codes | None:
-    """The first column of a page, where it is another than before."""
+def _with_order(change: Change, old: Result, new: Result) -> Change:
+    """The change of a page, with the new order of its first column where that is another one."""
     before, after = (each.codes_of(0, 0, len(each)) for each in (old, new))
-    return None if np.array_equal(before, after) else after
+    return change if np.array_equal(before, after) else replace(change, order=after)
 
 
 def distinct(result: Result, check: Callable[[], None]) -> Result:

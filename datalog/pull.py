@@ -68,6 +68,10 @@ class PullQuery:
     query: QueryInPattern
     position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __hash__(self) -> int:
+        # The whole query takes as long as running a small one, and few of a pattern share a key.
+        return hash(self.key)
+
 
 @dataclass(frozen=True, slots=True)
 class PullPattern:

@@ -104,6 +104,11 @@ class QueryEngine:
         with self.memory.lent(cancel):
             return self._pulls(question, self._plan(question, cancel), cancel).column(result, place, cancel)
 
+    def pulls(self, question: Question, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
+        """What all pulls of a question show of the entities in some rows, by the numbers of their columns."""
+        with self.memory.lent(cancel):
+            return self._pulls(question, self._plan(question, cancel), cancel).columns(result, cancel)
+
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
     ) -> tuple[list[EdnMap | None], int, PullPattern]:

@@ -48,7 +48,10 @@ def fed(query: ast.Query, tree: Tree) -> FedBody:
     fixed = tuple(name for name in tree.given if name in tree.constants)
     bindings = {i: each.binding for i, each in enumerate(query.inputs) if isinstance(each, ast.BindingInput)}
     several = ast.CollectionBinding | ast.RelationBinding
-    collections = [f"in {place}" for place, binding in bindings.items() if isinstance(binding, several)]
+    # Those that only queries in pull patterns take are no part of the body.
+    read = {item.relation for item in tree.body.items if isinstance(item, RelationAtom)}
+    named = (f"in {place}" for place, binding in bindings.items() if isinstance(binding, several))
+    collections = [name for name in named if name in read]
     items: list[Node] = []
     for item in tree.body.items:
         if isinstance(item, RelationAtom) and item.relation in collections:

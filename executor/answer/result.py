@@ -36,8 +36,8 @@ _LAST = (1 << 63) - 1
 # Of these the codes themselves are in the order of their values.
 _ORDERED_TAGS = (0, TAG_BOOLEAN, TAG_INSTANT)
 # Strings that are gathered at once, and the most that are sorted without a look at the deadline.
-_TEXTS = 1 << 14
-_MOST_TEXTS = 1 << 20
+_TEXTS = 1 << 12
+_MOST_TEXTS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

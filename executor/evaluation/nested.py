@@ -19,6 +19,7 @@ from adalog.datalog.errors import Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.columns import answer_columns, order_keys
+from adalog.executor.answer.decoding import decoded as decoded_column
 from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
@@ -29,7 +30,7 @@ from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
 from adalog.executor.pull.find import FindPulls
-from adalog.executor.pull.level import PullLevel
+from adalog.executor.pull.level import VALUE, PullLevel
 from adalog.executor.pull.queries import FoundValues, PullQueries, bindings_taken, by_pattern
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named, with_row_numbers
 from adalog.planner.model.logical import Subquery
@@ -155,10 +156,14 @@ class NestedCall:
         """What the query finds where its first argument is each of these entities, which are distinct."""
         parts: list[FoundValues] = []
         constants = self._constants()
+        # The values are the pull's from here on, and stay counted.
+        kept = Held(self.run.cancel.budget)
         for start in range(0, len(entities), _TOGETHER):
             tuples = [(entity, *constants) for entity in entities[start : start + _TOGETHER].tolist()]
             with Held(self.run.cancel.budget) as held:
-                parts.append(self._values(self._joined(tuples, _MOST_ROWS, held), tuples))
+                rows = self._joined(tuples, _MOST_ROWS, held)
+                seeds, *columns = self._ordered(self._found(rows), tuples)
+                parts.append(self._shown(seeds, columns, tuples, kept))
         if len(parts) == 1:
             return parts[0]
         values = [value for part in parts for value in part.values]
@@ -181,35 +186,34 @@ class NestedCall:
 
     def _codes(self, tuples: Sequence[tuple[int, ...]]) -> list[int]:
         with Held(self.run.cancel.budget) as held:
-            return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples)
+            return self._codes_of(self._joined(tuples, _MOST_ROWS, held), tuples, held)
 
-    def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> list[int]:
+    def _codes_of(self, rows: Batch, tuples: Sequence[tuple[int, ...]], held: Held) -> list[int]:
         find = self.plan.query.find
         seeds, *columns = self._ordered(self._found(rows), tuples)[: 1 + len(find.elements)]
         if find.shape == "scalar" and not isinstance(find.elements[0], ast.FindPull):
             made = np.full(len(tuples), NIL, np.int64)
             made[seeds] = columns[0]
             return [int(code) for code in made]
-        return [self.run.values.intern(value) for value in self._shown(seeds, columns, tuples).values]
+        return [self.run.values.intern(value) for value in self._shown(seeds, columns, tuples, held).values]
 
-    def _values(self, rows: Batch, tuples: Sequence[tuple[int, ...]]) -> FoundValues:
-        seeds, *columns = self._ordered(self._found(rows), tuples)[: 1 + len(self.plan.query.find.elements)]
-        return self._shown(seeds, columns, tuples)
-
-    def _shown(self, seeds: Column, columns: Sequence[Column], tuples: Sequence[tuple[int, ...]]) -> FoundValues:
-        """The values that the rows of each argument tuple are. `seeds`: the tuple of each row."""
+    def _shown(
+        self, seeds: Column, columns: Sequence[Column], tuples: Sequence[tuple[int, ...]], held: Held
+    ) -> FoundValues:
+        """The values that the rows of each argument tuple are, which are held. `seeds`: the tuple of each row."""
         find = self.plan.query.find
+        held.grow(VALUE * len(seeds))
         bounds = np.searchsorted(seeds, np.arange(len(tuples) + 1))
         sizes, height = np.zeros(len(seeds)), int(find.keys is not None)
         decoded: list[Sequence[Any]] = []
-        for place, (element, column) in enumerate(zip(find.elements, columns, strict=True)):
+        for place, (element, column) in enumerate(zip(find.elements, columns, strict=False)):
             if isinstance(element, ast.FindPull):
                 level = self._pulled(place, seeds, columns, tuples)
                 decoded.append(level.maps)
                 sizes += level.sizes
                 height = max(height, int(find.keys is not None) + level.height)
             else:
-                decoded.append(self.run.values.decode_many(column))
+                decoded.append(decoded_column(column, self.run.values, self.run.cancel, held).tolist())
                 sizes += 1
         values = []
         for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
@@ -226,6 +230,9 @@ class NestedCall:
         queries = by_pattern(self.plan.pulled)
         own = [each.binding for each in self.subquery.query.inputs if isinstance(each, ast.BindingInput)]
         taken = sorted({own.index(each) for inner in queries.values() for each in bindings_taken(inner.query)})
+        given: dict[ast.Binding, int] = {}
+        if not taken:
+            return self._level(place, columns, PullQueries(queries, given.__getitem__, self._call))
         alike: dict[tuple[int, ...], int] = {}
         group = np.array([alike.setdefault(tuple(row[i] for i in taken), len(alike)) for row in tuples], np.int64)
         maps: list[Any] = [None] * len(seeds)
@@ -294,7 +301,8 @@ class NestedCall:
             rows = (zip(self.subquery.inputs, map(self.run.values.decode, row), strict=True) for row in tuples)
             windows = [with_row_numbers(query, dict(row)).window for row in rows]
         else:
-            windows = [query.window] * len(tuples)
+            start, stop = query.window
+            return np.full(len(tuples), start), np.full(len(tuples), LONG_MAX if stop is None else stop)
         starts, stops = zip(*((start, LONG_MAX if stop is None else stop) for start, stop in windows), strict=True)
         return np.array(starts, np.int64), np.array(stops, np.int64)
 

@@ -266,7 +266,9 @@ class MaintainedView:
         for number in numbers:
             feed = self._feeds[number]
             try:
-                before, after = (feed.question.answer(self._engine, at, cancel) for at in (tick.old, tick.new))
+                before, after = (
+                    self._engine.rows(feed.question.at(at, cancel.check), cancel) for at in (tick.old, tick.new)
+                )
                 change = changed(before, after, cancel.check)
             except AdalogError as error:
                 if error.code in PASSING:

@@ -11,15 +11,18 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.join.batch import Column
 from adalog.store.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a step made of one answer: disjoint sets of rows, not both empty."""
+    """What a step made of one answer: disjoint sets of rows, not both empty. `order`: the codes of a page's first
+    column, in order, where these are others than before."""
 
     added: Result
     removed: Result
+    order: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from typing import Final
 from adalog.datalog import ast
 from adalog.executor.engine import QueryEngine
 from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of, keeps_rows
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
 from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
 from adalog.planner.maintenance import Maintenance
+from adalog.planner.windows import refusal_of_window
 
 MAINTAINED: Final = "maintained"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.
@@ -24,7 +26,8 @@ def view_of(question: Question, engine: QueryEngine) -> LiveView:
     chosen = chosen_for(question)
     if isinstance(chosen, str):
         return RecomputedView(UndatedQuestion.of(question), engine)
-    return MaintainedView(question, engine, chosen, moving_source(question))
+    kind = KeptRowsView if keeps_rows(question.query) else MaintainedView
+    return kind(question, engine, chosen, moving_source(question))
 
 
 def live_of(question: Question) -> dict[str, str | None]:
@@ -44,6 +47,11 @@ def chosen_for(question: Question) -> Maintenance | str:
             opened = question.databases[each.name]
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"
+    if keeps_rows(question.query):
+        why = refusal_of_window(question.query) if question.query.is_limited else None
+        if why is not None:
+            return why
+        question = all_rows_of(question)
     made = maintenance_at(question, moving_source(question))
     if not isinstance(made, Maintenance):
         return made.why

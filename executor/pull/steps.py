@@ -132,6 +132,13 @@ class PullResolver:
         found = (each for each in self._snapshot.attributes_of(entities) if each.ident not in node.others)
         return [*map(self._default, found), *node.steps]
 
+    def expanded(self, node: PullNode) -> Sequence[PullStep]:
+        """The steps of `*` that show parts of an entity in full."""
+        if node.others is None:
+            return ()
+        components = self._snapshot.schema.components
+        return [self._default(each) for each in components if each.ident not in node.others]
+
     def _implied_keys(self, steps: Sequence[PullStep], others: frozenset[Keyword]) -> frozenset[Hashable]:
         """The keys of some steps under which `*` shows an attribute, too."""
         return frozenset(

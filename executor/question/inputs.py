@@ -46,15 +46,20 @@ def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
 
 def limited(plan: Plan, args: Sequence[Any]) -> Plan:
     """The plan with numbers for the variables of :limit and :offset. Raises ARG_INVALID for other values."""
-    query = plan.query
+    query = numbered(plan.query, args)
+    return plan if query is plan.query else replace(plan, query=query)
+
+
+def numbered(query: ast.Query, args: Sequence[Any]) -> ast.Query:
+    """The same for a query."""
     if not any(isinstance(each, ast.Var) for each in (query.limit, query.offset)):
-        return plan
+        return query
     given: dict[str, Any] = {}
     for each, value in matched(query, args):
         binding = each.binding if isinstance(each, ast.BindingInput) else None
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
             given[binding.target.name] = value
-    return replace(plan, query=with_row_numbers(query, given))
+    return with_row_numbers(query, given)
 
 
 def with_row_numbers(query: ast.Query, values: Mapping[str, Any]) -> ast.Query:

@@ -14,14 +14,10 @@ from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, va
 
 
 def refusal_of_find(query: ast.Query) -> str | None:
-    """What of the rows that a query shows does not follow from the rows that come and go."""
+    """What of the rows that a query shows, its pulls left out, does not follow from the rows that come and go."""
     find = query.find
-    if any(isinstance(element, ast.FindPull) for element in find.elements):
-        return "it pulls entities, whose maps change while its rows stay"
     if find.hides_keys:
         return "groups may show equal rows, since their keys are hidden"
-    if query.is_limited:
-        return "it shows some of its rows only"
     chances = [each.name for each in find.columns if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
 

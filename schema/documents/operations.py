@@ -41,7 +41,15 @@ from adalog.schema.documents.mistakes import advised
 from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
 from adalog.schema.fields.transacting import Transact
 from adalog.schema.fields.types import warnings_of
-from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
+from adalog.schema.live.stream import (
+    RefusedError,
+    SelectedField,
+    followed,
+    followed_at_once,
+    hashable,
+    subscribed,
+    subscribed_at_once,
+)
 from adalog.schema.live.subscriptions import streamed
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
@@ -50,9 +58,10 @@ from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up, missed
 from adalog.schema.typed.following import Surfaces
+from adalog.schema.typed.live import TypedLive
 from adalog.schema.typed.resolving import resolve
 from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
-from adalog.schema.typed.selection import selected
+from adalog.schema.typed.selection import Selected, selected
 from adalog.schema.typed.surface import CHANGED
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
 from adalog.store.files.gc_pause import uncollected
@@ -158,8 +167,9 @@ class PreparingExecutor(Executor[Any]):
             fields.append((name, field, shape))
         return FieldShape(item.name, fields)
 
-    def subscribed_root(self) -> Root:
-        """The root field of a subscription. Raises QUERY_INVALID where there is none."""
+    def subscribed_root(self) -> Root | Selected:
+        """The root field of a subscription; of a typed one what is selected of it. Raises QUERY_INVALID where there
+        is none."""
         root = self.schema.subscription_type
         if self.operation.operation is not OperationType.SUBSCRIPTION or root is None:
             raise AdalogError(Code.QUERY_INVALID, "the operation is no subscription")
@@ -171,9 +181,7 @@ class PreparingExecutor(Executor[Any]):
         node = details[0].node
         field = root.fields[node.name.value]
         if TYPED_ROOT in field.extensions:
-            raise AdalogError(
-                Code.QUERY_INVALID, f"{node.name.value} has no stream yet; use live, with the query as EDN"
-            )
+            return selected(self, root, details)
         item = get_named_type(field.type)
         shape = self._shape(item, details) if isinstance(item, GraphQLObjectType) else FieldShape(item.name, ())
         return Root(self.operation, field, node, alias, hashable(shape))
@@ -295,9 +303,11 @@ class Operations:
         """
         services, selected = asked.context.services, None
         try:
-            read = self._selected(asked) if asked.is_light else elsewhere(lambda _: self._selected(asked))
-            selected = read if isinstance(read, SelectedField) else await read
+            light = asked.is_light
+            selected = self._selected(asked) if light else await elsewhere(lambda _: self._selected(asked))
             await caught_up(services.database, asked.context.min_basis_t)
+            if isinstance(selected, TypedLive):
+                return await followed(services, selected, resume)
             if selected.field == CHANGED:
                 return self._schema_changes(selected, resume)
             return await subscribed(services, selected, resume)
@@ -311,6 +321,8 @@ class Operations:
             return None
         try:
             selected = self._selected(asked)
+            if isinstance(selected, TypedLive):
+                return followed_at_once(services, selected, resume)
             if selected.field == CHANGED:
                 return self._schema_changes(selected, resume)
             return subscribed_at_once(services, selected, resume)
@@ -322,7 +334,7 @@ class Operations:
         surfaces = self._surfaces
         return surfaces.changes.subscribe(lambda: surfaces.newest.t, selected.alias, resume)
 
-    def _selected(self, asked: OperationRequest) -> SelectedField:
+    def _selected(self, asked: OperationRequest) -> SelectedField | TypedLive:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
         prepared = asked.prepared
         if prepared.refusal or prepared.document is None:
@@ -346,11 +358,23 @@ class Operations:
         if isinstance(executor, list):
             raise RefusedError(self._wrong_variables(executor, prepared, raw))
         assert isinstance(executor, PreparingExecutor)
-        root = executor.subscribed_root()
+        subscribed_root = executor.subscribed_root()
+        if isinstance(subscribed_root, Selected):
+            return self._typed_live(prepared, subscribed_root, asked.context)
+        root = subscribed_root
         # Without directives; a string may look like one.
         if prepared.document.loc is not None and "@" not in prepared.document.loc.source.body:
             prepared.roots[asked.name] = root
         return root.selected(executor.variable_values)
+
+    def _typed_live(self, prepared: PreparedDocument, chosen: Selected, context: Context) -> TypedLive:
+        surface, surfaces = prepared.surface, self._surfaces
+        assert surface is not None, "a typed field is one of a surface's"
+        assert surfaces is not None, "likewise"
+        subscription = surface.schema.subscription_type
+        assert subscription is not None, "the document is valid"
+        root = subscription.fields[chosen.field].extensions[TYPED_ROOT]
+        return TypedLive(context.services, surface.model, root, chosen, lambda: surfaces.newest.model)
 
     def _wrong_variables(
         self, errors: list[GraphQLError], prepared: PreparedDocument, variables: Variables
@@ -409,7 +433,7 @@ class Operations:
         return answer
 
 
-def _refused(error: AdalogError | GraphQLError, selected: SelectedField | None) -> RefusedError:
+def _refused(error: AdalogError | GraphQLError, selected: SelectedField | TypedLive | None) -> RefusedError:
     """The refusal of a subscription. With the field that was refused, places are those of an argument, and not of
     the document."""
     if isinstance(error, GraphQLError):

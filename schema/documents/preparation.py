@@ -88,8 +88,13 @@ class Documents:
         self._fixed = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
         self._surfaces = surfaces
-        self._introspections: tuple[Surface | None, IntrospectionSize] | None = None
+        self._introspections: tuple[int | None, IntrospectionSize] | None = None
         self.kept: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
+        # Those of the newest surface; older surfaces are kept by nothing but requests that run.
+        self._typed = self._of_surface()
+
+    def _of_surface(self) -> tuple[Surface | None, LruCache[str, PreparedDocument]]:
+        return self._newest, LruCache(self._limits.document_bytes)
 
     def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""
@@ -100,7 +105,14 @@ class Documents:
         document = prepared.document
         tokens = 0 if document is None or document.loc is None else document.token_count or 0
         weight = sum(len(each["message"]) for each in prepared.refusal)
-        self.kept.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
+        kept = self.kept
+        if prepared.surface is not None:
+            if prepared.surface is not self._typed[0]:
+                self._typed = self._of_surface()
+            surface, kept = self._typed
+            if prepared.surface is not surface:
+                return prepared
+        kept.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
         return prepared
 
     async def aprepare(self, text: str) -> PreparedDocument:
@@ -120,9 +132,10 @@ class Documents:
     def _known(self, text: str) -> PreparedDocument | None:
         """The document from memory, unless its surface is not the newest."""
         known = self.kept.get(text)
-        if known is None or known.surface is None or known.surface is self._newest:
+        if known is not None:
             return known
-        return None
+        surface, kept = self._typed
+        return kept.get(text) if surface is not None and surface is self._newest else None
 
     @property
     def _newest(self) -> Surface | None:
@@ -154,8 +167,8 @@ class Documents:
         return PreparedDocument(document, (), surface, introspection, transact=transact_in(document, schema))
 
     def _introspected(self, surface: Surface | None) -> IntrospectionSize:
-        known = self._introspections
-        if known is None or known[0] is not surface:
+        known, version = self._introspections, None if surface is None else surface.model.version
+        if known is None or known[0] != version:
             schema = self._fixed if surface is None else surface.schema
-            known = self._introspections = surface, introspected(schema)
+            known = self._introspections = version, introspected(schema)
         return known[1]

@@ -340,9 +340,9 @@ class QueryFields:
 
     @strawberry.field
     async def database(self, info: Info) -> types.DatabaseType:
-        services = info.context.services
+        services, snapshot = info.context.services, info.context.present()
         cancel = Cancel.after(services.limits.timeout_ms)
-        return await services.pool.threaded(cancel, lambda _: _database(services))
+        return await services.pool.threaded(cancel, lambda _: _database(services, snapshot))
 
     @strawberry.field
     def whoami(self) -> types.IdentityType:
@@ -371,8 +371,7 @@ def _component(number: int, text: str) -> Any:
         raise error.of_text(f"components[{number}]") from None
 
 
-def _database(services: Services) -> types.DatabaseType:
-    snapshot = services.database.snapshot()
+def _database(services: Services, snapshot: Snapshot) -> types.DatabaseType:
     made = services.database.tx_instant(snapshot.t)
     return types.DatabaseType(
         basis_t=Long(snapshot.t),

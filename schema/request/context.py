@@ -68,6 +68,12 @@ class Context:
         limits, responses = self.services.limits, self.services.responses
         self.budget = ResponseBudget(limits.result_bytes, responses, ASKING.get().principal)
 
+    def present(self) -> Snapshot:
+        """What `database` and all typed fields without a basis read: the newest, when the first of them asks."""
+        if self.snapshot is None:
+            self.snapshot = self.services.database.snapshot()
+        return self.snapshot
+
     def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
         """Has the response say what is suspicious about a field."""
         if diagnostics:

@@ -15,6 +15,7 @@ from graphql import (
     GraphQLEnumType,
     GraphQLEnumValue,
     GraphQLField,
+    GraphQLFloat,
     GraphQLID,
     GraphQLInt,
     GraphQLInterfaceType,
@@ -37,6 +38,7 @@ Fields = dict[str, GraphQLField]
 _NUMBERS: Final = ("Float", "Long", "BigInt", "Decimal")
 _ORDERED: Final = (*_NUMBERS, "String", "DateTime", "Duration", "UUID", "URI", "Keyword", "Symbol")
 _COUNTED: Final = ("Boolean", "Bytes")
+_SCALARS: Final = scalar_types()
 _FIRST: Final = GraphQLDefaultInput(100)
 _INTERFACES: Final = ("Node", ANY)
 
@@ -46,9 +48,7 @@ def fixed_names(base: GraphQLSchema) -> frozenset[str]:
     return frozenset(base.type_map) | frozenset(_table(base, Model(0)))
 
 
-def schema_of(
-    base: GraphQLSchema, model: Model, roots: Mapping[str, Callable[[TypeTable], Fields]]
-) -> GraphQLSchema:
+def schema_of(base: GraphQLSchema, model: Model, roots: Mapping[str, Callable[[TypeTable], Fields]]) -> TableSchema:
     """The schema of a surface. base: the fixed one. roots: what makes the fields of `Query`, `Mutation` and
     `Subscription` besides the fixed ones."""
     table = _table(base, model)
@@ -71,17 +71,11 @@ def _extended(root: GraphQLObjectType, own: Callable[[], Fields]) -> GraphQLObje
 
 
 def _table(base: GraphQLSchema, model: Model) -> TypeTable:
-    table = TypeTable()
     roots = {each.name for each in (base.query_type, base.mutation_type, base.subscription_type) if each}
-    for name, each in base.type_map.items():
-        if name not in roots:
-            table.add(name, lambda each=each: each)  # type: ignore[misc]
+    builtin = {each.name: each for each in (GraphQLID, GraphQLInt, GraphQLBoolean, GraphQLString, GraphQLFloat)}
+    fixed = {name: each for name, each in base.type_map.items() if name not in roots}
+    table = TypeTable({**builtin, **fixed, **_SCALARS})
     inputs = InputTypes(table)
-    for name, scalar in scalar_types().items():
-        table.add(name, lambda scalar=scalar: scalar)  # type: ignore[misc]
-    for builtin in (GraphQLID, GraphQLInt, GraphQLBoolean, GraphQLString):
-        if builtin.name not in table:
-            table.add(builtin.name, lambda builtin=builtin: builtin)  # type: ignore[misc]
     outputs = OutputTypes(table, model)
     outputs.add_fixed()
     inputs.add_fixed()

@@ -30,11 +30,13 @@ _TYPES: Final = {
     "Keyword": ("keyword", "A keyword with its colon, such as `:status/open`."),
     "Symbol": ("symbol", "A symbol as text."),
 }
+# Of JSON and of literals; no booleans, lists and objects.
+_GIVEN: Final = frozenset({str, int, float, Decimal})
 
 
 def _read(name: str, value_type: str) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
-        found = None if isinstance(given, bool) else from_json(value_type, given)
+        found = from_json(value_type, given) if type(given) in _GIVEN else None
         if found is None:
             raise GraphQLError(f"{name} cannot be read from {_shown(given)}; write one as {WRITTEN[value_type][1]}")
         return found

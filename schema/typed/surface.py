@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.graphql_types import fixed_names, list_of, schema_of
 from adalog.schema.typed.model import Model
 from adalog.schema.typed.root_fields import fields_of, roots_of
-from adalog.schema.typed.roots import TYPED_MODEL, TypedRoot
+from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.type_table import TypeTable
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -63,8 +64,9 @@ class SurfaceFactory:
         model = replace(model, warnings=(*model.warnings, *warnings))
         makers = {name: partial(self._fields, name, own, model) for name, own in roots.items()}
         schema = schema_of(self._base, model, makers)
-        schema.extensions = {**schema.extensions, TYPED_MODEL: model}
-        return Surface(schema, model, t)
+        surface = Surface(schema, model, t)
+        weakref.finalize(surface, schema.type_map.release).atexit = False
+        return surface
 
     @staticmethod
     def _fields(

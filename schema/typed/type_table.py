@@ -20,19 +20,27 @@ Maker = Callable[[], GraphQLNamedType]
 
 
 class TypeTable(Mapping[str, GraphQLNamedType]):
-    """Types by name. Thread-safe: each is made once."""
+    """Types by name: shared ones, and own ones. Thread-safe: each is made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Mapping[str, GraphQLNamedType]) -> None:
+        self._shared = shared
         self._makers: dict[str, Maker] = {}
         self._made: dict[str, Any] = {}
         self._lock = threading.RLock()
 
     def add(self, name: str, make: Maker) -> None:
-        assert name not in self._makers, f"two types are named {name}"
+        assert name not in self, f"two types are named {name}"
         self._makers[name] = make
 
+    def release(self) -> None:
+        """Takes the own types apart, which refer to each other in circles: many thousands of objects, for which the
+        garbage collector would stop all threads. Nothing may use them any more."""
+        self._makers = {}
+        while self._made:
+            vars(self._made.popitem()[1]).clear()
+
     def __getitem__(self, name: str) -> Any:
-        made = self._made.get(name)
+        made = self._made.get(name) or self._shared.get(name)
         if made is None:
             make = self._makers[name]
             with self._lock:
@@ -42,17 +50,20 @@ class TypeTable(Mapping[str, GraphQLNamedType]):
         return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._makers
+        return name in self._makers or name in self._shared
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
+        yield from self._shared
+        yield from self._makers
 
     def __len__(self) -> int:
-        return len(self._makers)
+        return len(self._shared) + len(self._makers)
 
 
 class TableSchema(GraphQLSchema):
     """A schema whose types are in a table; valid by construction."""
+
+    type_map: TypeTable  # type: ignore[assignment]
 
     def __init__(
         self, base: GraphQLSchema, table: TypeTable, model: Model, implementations: Mapping[str, list[str]]
@@ -69,11 +80,11 @@ class TableSchema(GraphQLSchema):
         self.mutation_type = table["Mutation"]
         self.subscription_type = table["Subscription"]
         self.directives = base.directives
-        self.type_map = table  # type: ignore[assignment]
+        self.type_map = table
         self._sub_type_map = {name: set(objects) for name, objects in implementations.items()}
         self._objects = implementations
 
     def get_implementations(self, interface_type: Any) -> InterfaceImplementations:
         names = self._objects.get(interface_type.name, ())
-        objects: list[GraphQLObjectType] = [self.type_map[name] for name in names]  # type: ignore[misc]
+        objects: list[GraphQLObjectType] = [self.type_map[name] for name in names]
         return InterfaceImplementations(objects=objects, interfaces=[])

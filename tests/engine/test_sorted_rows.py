@@ -42,8 +42,8 @@ def test_rows_in_the_order_of_their_values(kind: str, monkeypatch: pytest.Monkey
     rng = Random(kind)
     choices = VALUES.get(kind) or tuple(value for values in VALUES.values() for value in values)
     for _ in range(300):
-        monkeypatch.setattr(result, "_MOST_TEXTS", rng.choice((2, 1 << 20)))
-        monkeypatch.setattr(result, "_TEXTS", rng.choice((2, 1 << 14)))
+        monkeypatch.setattr(result, "_MOST_TEXTS", rng.choice((2, 1 << 17)))
+        monkeypatch.setattr(result, "_TEXTS", rng.choice((2, 1 << 12)))
         values = [None if rng.random() < 0.2 else rng.choice(choices) for _ in range(rng.randint(1, 12))]
         ties = [rng.randint(0, 2) for _ in values]
         base = Codes()

@@ -422,25 +422,35 @@ def test_a_pool_without_room_is_asked_again(database: Database) -> None:
         assert len(refused) == 5
 
 
-@pytest.mark.parametrize("query", [AGES, f"{AGES[:-1]} :order-by ?age :limit 5]"])
+@pytest.mark.parametrize(
+    ("query", "method"),
+    [
+        (AGES, "rows"),
+        (
+            "[:find ?name ?age :where [?e :name ?name] [(q [:find ?a . :in $ ?e :where [?e :age ?a]] $ ?e) ?age]]",
+            "run",
+        ),
+        ("[:find (pull ?e [:name :age]) :where [?e :age ?age] :order-by ?age :limit 5]", "pulls"),
+    ],
+)
 def test_a_step_without_memory_is_made_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch, query: str
+    database: Database, monkeypatch: pytest.MonkeyPatch, query: str, method: str
 ) -> None:
     refused: list[str] = []
-    original = QueryEngine.run
+    original = getattr(QueryEngine, method)
     # The reader asks the same, to compare.
     reading = threading.get_ident()
 
-    def run(engine: QueryEngine, question: Question, cancel: Cancel) -> Any:
+    def run(engine: QueryEngine, question: Question, *args: Any) -> Any:
         if question.text == query and len(refused) < 3 and threading.get_ident() != reading:
             refused.append(query)
             raise AdalogError(Code.RATE_LIMITED, "others use the memory", retry_after=1)
-        return original(engine, question, cancel)
+        return original(engine, question, *args)
 
     with hub_over(database) as hub:
         reader = Reader(database, hub.pool, query)
         reader.until(1)
-        monkeypatch.setattr(QueryEngine, "run", run)
+        monkeypatch.setattr(QueryEngine, method, run)
         if query == AGES:
             # Another meaning of an attribute: asked again at both moments.
             database.transact("[[:db/add :age :db/cardinality :db.cardinality/many]]")

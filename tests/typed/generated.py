@@ -25,10 +25,11 @@ _MEMBERS = ("on", "off")
 
 @st.composite
 def schemas(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Attributes: of each namespace an anchor, some scalars and some refs."""
+    """Attributes: of each namespace one that is unique, mostly, some scalars and some refs. Without one that is
+    unique, any of them makes an entity of the type."""
     found = []
     for name in NAMESPACES:
-        found.append({"name": f"{name}/id", "type": "long", "unique": True})
+        found.append({"name": f"{name}/id", "type": "long", "unique": draw(st.integers(0, 3)) > 0})
         for number in range(draw(st.integers(1, 3))):
             kind = draw(st.sampled_from(list(_SCALARS)))
             found.append({"name": f"{name}/s{number}", "type": kind, "many": draw(st.booleans())})
@@ -64,13 +65,19 @@ def data(draw: st.DrawFn, schema: list[dict[str, Any]]) -> str:
         namespace = entity.rstrip("0123456789")
         text = f':db/id "{entity}" :{namespace}/id {number}'
         for each in schema:
-            if not each["name"].startswith(f"{namespace}/") or each.get("unique") or draw(st.integers(0, 3)) == 0:
+            if (
+                not each["name"].startswith(f"{namespace}/")
+                or each["name"].endswith("/id")
+                or draw(st.integers(0, 3)) == 0
+            ):
                 continue
             if "enum" in each:
                 values = [f":state/{draw(st.sampled_from(_MEMBERS))}"]
             elif each["type"] == "ref":
-                own = [other for other in entities if other.startswith(each["target"])]
-                values = [f'"{other}"' for other in draw(st.lists(st.sampled_from(own), max_size=3, unique=True))]
+                others = [other for other in entities if other.startswith(each["target"])]
+                values = [
+                    f'"{other}"' for other in draw(st.lists(st.sampled_from(others), max_size=3, unique=True))
+                ]
             else:
                 values = [edn.write(v) for v in draw(st.lists(_SCALARS[each["type"]], max_size=3))]
             if each.get("many"):

@@ -18,6 +18,7 @@ from adalog.schema.typed.model import Model
 from adalog.schema.typed.surface import Surface, SurfaceFactory
 from adalog.store.database import Database
 from adalog.store.values import bootstrap
+from tests.pipeline.exports_in_process import exported, loaded
 
 SCHEMA = """[
  {:db/ident :user/email :db/valueType :db.type/string :db/unique :db.unique/identity}
@@ -232,3 +233,14 @@ def test_own_attributes_of_earlier_versions_stay(tmp_path: Path, monkeypatch: py
         mine = database.snapshot().attribute(Keyword("my/type"))
         assert mine is not None
         assert database.snapshot().count(mine) == 1
+
+
+@pytest.mark.parametrize("ids", ["new", "keep"])
+def test_declarations_are_exported_and_imported(tmp_path: Path, ids: str) -> None:
+    with declared(SCHEMA, '[{:user/email "a@x"}]') as database, Database.open(str(tmp_path / "other")) as other:
+        exported(database.snapshot(), tmp_path / "exported")
+        source = {"path": str(tmp_path / "exported"), "format": "adalog", **({"ids": ids} if ids == "keep" else {})}
+        assert loaded(other, tmp_path, source)[0].datoms
+        found, before = model_of(other.snapshot()), model_of(database.snapshot())
+        assert [shown(found, name) for name in found.types] == [shown(before, name) for name in before.types]
+        assert found.types["Item"].doc == "A line."

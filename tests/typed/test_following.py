@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -138,3 +140,19 @@ def test_warnings(opened: Gateway) -> None:
     opened.database.transact("[{:db/ident :a/ok? :db/valueType :db.type/long}]")
     [warning] = opened.data(document)["schemaWarnings"]
     assert (warning["code"], warning["line"]) == ("NAME_INVALID", None)
+
+
+def test_an_old_surface_is_gone_without_the_collector(opened: Gateway) -> None:
+    """Its types refer to each other; thousands of them would stop all threads while they are collected."""
+    surfaces = opened.app.state.surfaces
+    assert opened.data("{ issues { id assignee { name } } }") == {"issues": []}
+    old, kind = weakref.ref(surfaces.newest), weakref.ref(surfaces.newest.schema.type_map["Issue"])
+    gc.collect()
+    gc.disable()
+    try:
+        opened.database.transact("[{:db/ident :a/x :db/valueType :db.type/long}]")
+        assert opened.data("{ as { x } issues { id } }") == {"as": [], "issues": []}
+        assert old() is None
+        assert kind() is None
+    finally:
+        gc.enable()

@@ -145,3 +145,12 @@ def test_a_bulk_change_whose_variable_is_not_given_is_refused(own: Tracker) -> N
       deleteIssues(where: {title: {eq: $title}}, expected: 5) { t } }"""
     assert "where.title is empty" in own.error(document)
     assert code(own.ask(document)) == "ARG_INVALID"
+
+
+def test_the_database_is_that_of_the_other_fields(own: Tracker) -> None:
+    """So that its `basisT` is the one to expect of a mutation."""
+    document = "{ a: issue(number: 1) { title } database { basisT } b: issue(number: 1) { title } }"
+    found = own.data(document)
+    own.data('mutation { updateIssue(by: {number: 1}, set: {title: "x"}) { t } }')
+    assert found["database"] == {"basisT": 2}
+    assert own.data(document) == {"a": {"title": "x"}, "database": {"basisT": 3}, "b": {"title": "x"}}

@@ -310,3 +310,25 @@ def test_the_past(tracker: Tracker) -> None:
     )
     assert len(found["now"]) == 3
     assert (found["then"], found["issue"]) == ([], None)
+
+
+def test_a_past_without_the_type_has_none_of_it_in_the_strict_schema() -> None:
+    first, *others = ("[{:db/ident :a/b :db/valueType :db.type/string}]", *tracker_texts())
+    with Tracker.opened(first, *others, schema="strict") as tracker:
+        found = tracker.data(
+            """{ issues(basis: {t: 1}, where: {points: {gt: 1}}, orderBy: [{dueDate: ASC}]) { id labels { name } }
+                 issue(number: 1, basis: {t: 1}) { id }
+                 issuesConnection(basis: {t: 1}) { totalCount nodes { id } aggregate { points { sum count } } } }"""
+        )
+    assert found == {
+        "issues": [],
+        "issue": None,
+        "issuesConnection": {"totalCount": 0, "nodes": [], "aggregate": {"points": {"sum": None, "count": 0}}},
+    }
+
+
+def test_a_cursor_and_another_basis(tracker: Tracker) -> None:
+    document = """query ($at: String, $basis: BasisInput) { issue(number: 1, basis: $basis) {
+                    commentsConnection(first: 1, after: $at) { pageInfo { endCursor } } } }"""
+    at = tracker.data(document)["issue"]["commentsConnection"]["pageInfo"]["endCursor"]
+    assert "leave one of them out" in tracker.error(document, at=at, basis={"t": 1})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from graphql import parse, validate
@@ -39,8 +39,8 @@ class Tracker:
 
     @staticmethod
     @contextmanager
-    def opened(*transactions: str, **limits: Any) -> Iterator[Tracker]:
-        with Database.open(":memory:") as database:
+    def opened(*transactions: str, schema: Literal["open", "strict"] = "open", **limits: Any) -> Iterator[Tracker]:
+        with Database.open(":memory:", schema=schema) as database:
             for each in transactions:
                 database.transact(each)
             pool = Pool(database, PoolSettings(threads=1))
@@ -52,7 +52,7 @@ class Tracker:
     @staticmethod
     def of(database: Database, pool: Pool, **limits: Any) -> Tracker:
         services = Services(database, pool, RequestLimits(**limits), Cursors(b"k" * 32))
-        factory = SurfaceFactory(build_schema()._schema)
+        factory = SurfaceFactory(build_schema()._schema, strict=database.schema == "strict")
         return Tracker(database, services, factory, factory.surface(database.snapshot()))
 
     def transact(self, text: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
+from adalog.executor.follow.presentation.kept_rows_view import keeps_rows
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.live.hub.catch_up import AnswerCatchUp, snapshots_together
 from adalog.executor.live.hub.feed import Feed, FollowedView
@@ -137,11 +138,11 @@ class FirstAnswers:
                 queue.next_at = 0.0
             self._due[followed] = None
 
-        if len({opening.feed for opening in some}) > 1:
+        if len({opening.feed for opening in some}) > 1 and not keeps_rows(some[0].question.query):
             self._make_together(some, at, over)
             return
         for opening in some[1:]:
-            # Of one feed, in other forms.
+            # Of one feed, in other forms; or such that one evaluation does not give the rows of each.
             self._make(opening, at)
         self._make(some[0], at, over)
 

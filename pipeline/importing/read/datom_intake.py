@@ -38,6 +38,7 @@ from adalog.store.values.scalars import keyword_named
 from adalog.store.values.schema import Schema, item_types
 from adalog.store.writer.exclusive import ExclusiveWriter
 
+_NAMESPACE: Final = Keyword("graphql/namespace")
 _ID: Final = Keyword("db/id")
 _TRIES: Final = 5
 
@@ -135,6 +136,9 @@ class DatomIntake(Intake[DatomSource]):
 
     def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
         ident = form.get(IDENT)
+        if ident is None and not self.keep and _NAMESPACE in form:
+            # What names it here too.
+            return EdnMap([(key, value) for key, value in form.items() if key != _ID])
         if ident is None and not self.keep:
             raise invalid_argument(
                 f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`"

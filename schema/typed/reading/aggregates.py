@@ -26,15 +26,16 @@ class AggregatePart:
 
 @dataclass(frozen=True, slots=True)
 class AggregateValue:
-    """One aggregate: its place in a part's rows. empty: what it is of no entities."""
+    """One aggregate: its place in a part's rows. empty: what it is of no entities. show: how a value is shown."""
 
     part: int
     place: int
     empty: Json
+    show: Callable[[Any], Json] = json_value
 
     def read(self, found: Sequence[Row | None], writer: JsonWriter) -> Json:
         row = found[self.part]
-        return self.empty if row is None else json_value(row[self.place])
+        return self.empty if row is None else self.show(row[self.place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ class AggregateCompiler:
                 continue
             part, value = self._variable(shown)
             empty = 0 if each.field == _COUNT else None
-            fields[each.key] = self._value(part, f"({each.field} {value})", empty)
+            show = _float if each.field == "avg" and shown.scalar == "BigInt" else json_value
+            fields[each.key] = self._value(part, f"({each.field} {value})", empty, show)
         return AggregateShape(fields)
 
     def _variable(self, shown: FieldModel) -> tuple[int, str]:
@@ -153,17 +155,24 @@ class AggregateCompiler:
             known = self._of[shown.name] = part, value
         return known
 
-    def _value(self, part: int, element: str, empty: Json) -> AggregateValue:
+    def _value(
+        self, part: int, element: str, empty: Json, show: Callable[[Any], Json] = json_value
+    ) -> AggregateValue:
         elements = self.parts[part].elements
         if element not in elements:
             elements.append(element)
-        return AggregateValue(part, elements.index(element), empty)
+        return AggregateValue(part, elements.index(element), empty, show)
 
     def find(self, part: AggregatePart) -> str:
         """What follows `:find`."""
         count = f"({_COUNT} {self.entity})"
         elements = part.elements if len(part.elements) > len(self.keys) else [*part.elements, count]
         return f"{' '.join(elements)} :with {self.entity}"
+
+
+def _float(value: Any) -> Json:
+    """The mean of integers of any size, which is exact, as a `Float`."""
+    return None if value is None else json_value(float(value))
 
 
 def _entity_text(value: Any) -> Json:

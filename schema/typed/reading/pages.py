@@ -87,6 +87,11 @@ def page_slice(arguments: Mapping[str, Any], place: Callable[[str], int], most: 
     return PageSlice(left - size, size, reversed=True, more=False, before=True, after=size < left)
 
 
+def ordering_variable(term: str) -> str:
+    """The variable of a term of `:order-by`."""
+    return term.removeprefix("[").partition(" ")[0].rstrip("]")
+
+
 def reversed_terms(terms: Sequence[str], required: Collection[str]) -> list[str]:
     """Terms of `:order-by` in the reversed order: nil, which is last in either direction, comes first. required:
     the variables that are never nil."""

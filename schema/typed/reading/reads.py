@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, invalid_argument
+from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -41,7 +42,8 @@ _VALUE_COST: Final = 8.0
 @dataclass(slots=True)
 class TypedRead:
     """A root field as queries. parts: by the key under which the answer is found. kind: of the root. ids: the
-    entities of `nodes`, in the order in which they are shown."""
+    entities of `nodes`, in the order in which they are shown. anchors: one of which the entities have; in a past
+    without these there are none."""
 
     shape: Shape
     parameters: Parameters
@@ -49,6 +51,7 @@ class TypedRead:
     parts: dict[str, QueryText] = field(default_factory=dict)
     kind: str = "list"
     ids: Sequence[int] = ()
+    anchors: Sequence[Keyword] = ()
 
 
 def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> TypedRead:
@@ -56,7 +59,9 @@ def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) 
     limits = context.services.limits
     parameters, cursors = Parameters(), PageCursors(context.services.cursors)
     compiler = SelectionCompiler(model, parameters, cursors, limits.rows)
-    return _COMPILERS[root.kind](compiler, root.model, chosen)
+    asked = _COMPILERS[root.kind](compiler, root.model, chosen)
+    asked.anchors = () if root.model is None else root.model.anchors
+    return asked
 
 
 def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
@@ -82,11 +87,11 @@ def _one(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) 
     assert kind is not None
     entity = compiler.parameters.variable("e")
     clauses = Clauses([anchored(kind, entity)])
-    clauses.extend((_named(compiler, kind, entity, chosen.arguments),))
+    clauses.extend((named_entity(compiler, kind, entity, chosen.arguments),))
     return _entity(compiler, kind.name, entity, clauses, chosen)
 
 
-def _named(compiler: SelectionCompiler, kind: TypeModel, entity: str, given: Mapping[str, Any]) -> Clauses:
+def named_entity(compiler: SelectionCompiler, kind: TypeModel, entity: str, given: Mapping[str, Any]) -> Clauses:
     """The clause for the one entity that `id` or a unique field names."""
     keys = ("id", *kind.uniques)
     named = {name: value for name, value in given.items() if name in keys and value is not None}
@@ -174,6 +179,8 @@ async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any]
     services = context.services
     within = Cancel.after(services.limits.timeout_ms)
     snapshot = await _snapshot(context, asked.cursors, basis, within)
+    if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
+        return await _written(context, asked, dict.fromkeys(asked.parts), within)
     found: dict[str, Any] = {}
     for key, query in asked.parts.items():
         request = QueryRequest(
@@ -205,11 +212,14 @@ async def _snapshot(
     if unknown := given.keys() - {"t", "asOf"}:
         raise invalid_argument(f"basis.{min(unknown)} is not for typed fields; their basis takes t and asOf")
     if cursors.t is not None:
+        if given.get("t", cursors.t) != cursors.t:
+            message = (
+                f"basis.t is {given['t']}, but the cursor is of transaction {cursors.t}; leave one of them out"
+            )
+            raise invalid_argument(message)
         given = {"t": cursors.t}
     if not given:
-        if context.snapshot is None:
-            context.snapshot = context.services.database.snapshot()
-        snapshot = context.snapshot
+        snapshot = context.present()
     else:
         asked = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
         snapshot = await BasisReading(context.services, asked, None, within.deadline).snapshot()
@@ -248,7 +258,7 @@ def _json(
 
     if asked.kind == "connection":
         return JsonChunks((text(asked.shape, found),))
-    rows = found[_ROWS]
+    rows = found[_ROWS] or ()
     if asked.kind == "one":
         return JsonChunks((text(asked.shape, rows[0]),)) if rows else _NULL
     if asked.kind == "nodes":

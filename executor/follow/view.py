@@ -18,7 +18,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a step made of one answer: disjoint sets of rows, not both empty. `order`: the codes of a page's first
-    column, in order, where these are others than before."""
+    column, in order, where these are others than before. Rows that only change places are no change of the set."""
 
     added: Result
     removed: Result

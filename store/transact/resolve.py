@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
-from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.errors import AdalogError, Code, Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet, Keyword, type_name
 from adalog.store.files.packing import instant as instant_of
 from adalog.store.files.packing import pack
@@ -116,6 +116,9 @@ def transaction_of(
     """Transaction data for one state. Raises what `Transaction.of` raises, and what a function refuses."""
     if isinstance(data, str | Sequence):
         return Transaction.of(data, limits)
+    if len(data) > limits.size:
+        message = f"the input is about {len(data):,} characters as a transaction, more than {limits.size:,}"
+        raise limit_exceeded(f"{message}; send it in parts")
     return data.transaction(state, evaluation)
 
 

@@ -102,6 +102,8 @@ NEVER = "[:find ?a ?b ?c :where [?a :n/value ?x] [?b :n/value ?y] [?c :n/value ?
 OR = """[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y]
   (or [?a :p/age 1] (and [?a :p/age 5] [?a :p/knows ?a]))]"""
 
+QUERY_IN_PATTERN = """[:find (pull ?a [:p/name (q :n [:find (count ?b) . :in $ ?a ?y
+                       :where [?b :p/knows ?a] [?b :p/age ?y]])]) :in $ ?y :where [?a :p/age]]"""
 OR_JOIN = """[:find ?a ?x :where [?a :p/age ?y]
   (or-join [?a ?x] [?a :p/age ?x] (and [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/age ?x]))]"""
 
@@ -140,6 +142,8 @@ SAME = [
     ("[:find ?x ?y :in $ ?x :where [?a :p/age ?y]]", '"not in the database"'),
     ("[:find ?e :where [?e :p/unknown ?v]]",),
     ("[:find ?y (pull ?a [:p/name {:p/knows [:p/age]}]) :where [?a :p/age ?y] [?a :p/knows ?b] [?b :p/age 3]]",),
+    (QUERY_IN_PATTERN, "3"),
+    ("[:find ?n ?y :where [?a :p/name ?n] (optional [?a :p/age ?y]) :order-by [[?y :desc] ?n] :limit 7]",),
     ("[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y] :order-by ?y ?n :offset 3 :limit 7]",),
     ("[:find ?a ?b :where [(ground [1 2 3]) [?a ...]] [(+ ?a 1) ?b]]",),
 ]

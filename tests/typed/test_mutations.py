@@ -297,3 +297,10 @@ def test_mutations_of_one_group_see_each_other(own: Tracker) -> None:
     reports = [each.result() for each in futures[:-1]]
     assert len({report.datoms[1].e for report in reports}) == 1
     assert futures[-1].exception().code is Code.UNIQUE_CONFLICT  # type: ignore[union-attr]
+
+
+def test_an_input_is_as_large_as_a_transaction_may_be(shared: Tracker) -> None:
+    labels = {"create": [{"name": f"{number}"} for number in range(20_000)]}
+    code, message = refusal(shared, "update", "Issue", by={"key": ISSUE}, set={"labels": labels})
+    assert code is Code.LIMIT_EXCEEDED
+    assert message.endswith("send it in parts")

@@ -97,7 +97,8 @@ def _number(token: str) -> Value:
 _NAME = r"[\w.*+!\-?$%&=<>|:#']"
 _FIRST = r"(?:[^\W\d]|[*!?$%&=<>|]|[.+\-](?!\d))"
 _KEYWORD = re.compile(rf":(?![:/]){_NAME}+(?:/{_NAME}+)?")
-_SYMBOL = re.compile(rf"/|{_FIRST}{_NAME}*(?:/{_FIRST}{_NAME}*)?")
+# Division is the one name that is a slash itself.
+_SYMBOL = re.compile(rf"/|clojure\.core//|{_FIRST}{_NAME}*(?:/{_FIRST}{_NAME}*)?")
 
 
 def atom(token: str) -> Value:

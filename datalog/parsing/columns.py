@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adalog.datalog import ast
-from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES
+from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES, TALLY, Reduction
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.edn import write
@@ -113,7 +113,7 @@ class ColumnReader:
             self._mention(map(variable, rest))
             return pairs
         if len(rest) == 1 and is_symbol(rest[0]) and rest[0].value.name == "*":
-            if name not in ("count", "count-distinct"):
+            if known.reduction not in (Reduction.COUNT, Reduction.COUNT_DISTINCT):
                 raise invalid(
                     rest[0], f"{name} aggregates a variable: ({name} ?e) for the entities of [?e :person/name]"
                 )
@@ -143,7 +143,7 @@ class ColumnReader:
         var = variable(star)
         self.functions[var.name] = ast.Function("ground", (_ONE,), ast.ScalarBinding(var), position=star.position)
         self.counts_rows |= in_find
-        return ast.FindAggregate("count", (), var, position=star.position)
+        return ast.FindAggregate(TALLY, (), var, position=star.position)
 
     def of_call(self, form: Form, *, in_find: bool = True) -> ast.FindAggregate:
         """`(sum (* ?x ?y))`, without the constants before the call."""

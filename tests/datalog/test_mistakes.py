@@ -62,7 +62,7 @@ MISTAKES = [
     # :find and what follows it
     ("QUERY_INVALID", "[:find (‸average ?t) :where [?e :a ?t]]", "there is no aggregate average; write avg"),
     ("QUERY_INVALID", "[:find count(‸?t) :where [?e :a ?t]]", "(count ?t), not count(?t)"),
-    ("QUERY_INVALID", "[:find (count ‸*) :where [?e :a ?t]]", "(count ?e) for the entities"),
+    ("QUERY_INVALID", "[:find (sum ‸*) :where [?e :a ?t]]", "sum aggregates a variable: (sum ?e) for the entities"),
     ("QUERY_INVALID", "[:find ‸(count distinct ?t) :where [?e :a ?t]]", "write (count-distinct ?t)"),
     ("QUERY_INVALID", "[:find ‸(count (distinct ?t)) :where [?e :a ?t]]", "write (count-distinct ?t)"),
     ("UNBOUND_VARIABLE", "[:find ‸* :where [?e :a ?t]]", "all attributes of an entity are (pull ?e [*])"),

@@ -18,6 +18,10 @@ PACKAGES = ("datalog", "store", "planner", "executor", "schema", "pipeline", "cl
 SOMETHING_ELSE = {
     "planner/delta/monotone.py": {"min", "max"},
     "executor/engine.py": {"median"},
+    # Fields of GraphQL types.
+    "schema/typed/declarations.py": {"count"},
+    "schema/typed/graphql_types.py": {"avg", "max", "min", "sum"},
+    "schema/typed/reading/aggregates.py": {"avg", "count"},
 }
 CONNECTIVES = {"and", "or"}
 

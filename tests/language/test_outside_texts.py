@@ -43,6 +43,9 @@ _ANSWERS = [
     ("[:find (pull ?e [(:name {:as :n}) (:child {:default 0}) (:age {:into #{}})]) . :where [?e :id 1]]",
      '{:n "Ivan", :child 0, :age 15}'),
     ("[:find (pull ?e [{(:_parent {:limit 1 :into #{}}) [:id]}]) . :where [?e :id 2]]", "{:_parent [{:id 1}]}"),
+    # Clojure's names.
+    ("[:find ?x . :where [(clojure.core// 7 2) ?y] [(clojure.core/* 2 ?y) ?x]]", "7.0"),
+    ("[:find (clojure.core// (max ?a) 2) . :where [?e :age ?a]]", "18.5"),
     # DataScript.
     ("[:find ?n :where [?e :name ?n] [(missing? $ ?e :_parent)]]", '#{["Ivan"] ["Oleg"]}'),
     ("[:find ?n :where [?e :name ?n] [(any? ?e)]]", '#{["Ivan"] ["Petr"] ["Oleg"]}'),

@@ -166,6 +166,19 @@ def _fact(entity: Any, attribute: Any) -> Any:
     return _VALUES.get((entity, attribute.name))
 
 
+def _entid(entity: Any) -> Any:
+    if isinstance(entity, Keyword | tuple):
+        raise Unknown
+    if entity is not None and type(entity) is not int:
+        raise Refused
+    return entity
+
+
+def _ident(entity: Any) -> None:
+    """No entity of the examples has one."""
+    _entid(entity)
+
+
 def _get_else(entity: Any, attribute: Any, default: Any) -> Any:
     found = _fact(entity, attribute)
     return known(default) if found is None or default is None else found
@@ -201,8 +214,8 @@ _DATABASE = {
     "get-attr": Meaning("collection", "entity attribute", lambda e, a: _listed(_fact(e, a)), takes_any=True),
     "get-some": Meaning("collection", "entity attribute attribute*", _get_some, takes_any=True),
     "missing?": Meaning("boolean", "entity attribute", lambda e, a: _fact(e, a) is None, takes_any=True),
-    "entid": Meaning("number", "entity", lambda e: e if type(e) is int else known(None)),
-    "ident": Meaning("keyword", "entity", lambda e: None if type(e) is int else known(None)),
+    "entid": Meaning("number", "entity", _entid, takes_any=True),
+    "ident": Meaning("keyword", "entity", _ident, takes_any=True),
     "tx->t": _of_transaction(0),
     "t->tx": _of_transaction(TX_BASE),
     "tx-ids": Meaning(

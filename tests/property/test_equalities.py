@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
 from tests.property.equalities import SCHEMA, query, transaction
 from tests.property.model import SWITCHES, Log, asked_of, check, examples
-from tests.property.test_maintained import Following
+from tests.property.test_maintained import follow
 from tests.support import pool_on
 
 SEEDS = st.integers(0, 2**48)
@@ -47,17 +45,7 @@ def test_ties_from_moment_to_moment(seed: int) -> None:
     rng = Random(seed)
     with Database.open(":memory:") as database:
         filled(database, rng)
-        pool = Pool(database)
-        views = []
-        for _ in range(5):
-            with suppress(AdalogError):
-                views.append(Following(database, pool, query(rng), rng))
-                views[-1].add()
-        for _ in range(5):
-            database.transact(transaction(rng))
-            for each in views:
-                each.step(database.snapshot())
-        pool.close()
+        follow(database, rng, query, (transaction(rng) for _ in range(5)))
 
 
 @pytest.mark.spark

@@ -4,7 +4,7 @@ run afresh, has more and less than before; step by step, and in one step over al
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from random import Random
 
@@ -171,6 +171,22 @@ def applied(change: Change, rows: Rows, where: object) -> Rows:
     assert rows.isdisjoint(added), (where, "added again", rows.intersection(added))
     assert rows.issuperset(removed), (where, "removed when absent", set(removed) - rows)
     return (rows | set(added)) - set(removed)
+
+
+def follow(database: Database, rng: Random, asked: Callable[[Random], Asked], changes: Iterable[str]) -> None:
+    """Follows five queries through transactions, some of which may be refused."""
+    pool = Pool(database)
+    views = []
+    for _ in range(5):
+        with suppress(AdalogError):
+            views.append(Following(database, pool, asked(rng), rng))
+            views[-1].add()
+    for text in changes:
+        with suppress(AdalogError):
+            database.transact(text)
+        for each in views:
+            each.step(database.snapshot())
+    pool.close()
 
 
 def followed(database: Database, pool: Pool, rng: Random) -> Following | None:

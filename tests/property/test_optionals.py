@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
 from tests.property.optionals import query
-from tests.property.test_maintained import Following, written
+from tests.property.test_maintained import follow, written
 from tests.support import pool_on
 
 SEEDS = st.integers(0, 2**48)
@@ -43,18 +41,7 @@ def test_optionals_from_moment_to_moment(seed: int) -> None:
     rng = Random(seed)
     with Database.open(":memory:") as database:
         filled(database, transactions(rng))
-        pool = Pool(database)
-        views = []
-        for _ in range(5):
-            with suppress(AdalogError):
-                views.append(Following(database, pool, query(rng), rng))
-                views[-1].add()
-        for _ in range(6):
-            with suppress(AdalogError):
-                database.transact(written(rng))
-            for each in views:
-                each.step(database.snapshot())
-        pool.close()
+        follow(database, rng, query, (written(rng) for _ in range(6)))
 
 
 @pytest.mark.spark

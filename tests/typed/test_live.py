@@ -92,7 +92,7 @@ def _asking(database: Database, hub: Hub) -> Asking:
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
-        await asyncio.wait_for(work(), 60)
+        await asyncio.wait_for(work(), 60 if STEPS < 100 else 900)
 
     asyncio.run(whole())
 

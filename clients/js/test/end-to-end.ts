@@ -171,6 +171,21 @@ await reached(liveReaching, t);
 assert.deepEqual(liveReaching.rows, [[c, b]]);
 assert.deepEqual(reaching.map(({ added, retracted }) => [added.length, retracted.length]), [[2, 0], [0, 1]]);
 
+// Left joins and conditions on groups: what is missing is null until it is there, and groups come and go.
+const joined = client.live<Json[]>("[:find ?x ?name :where [?x :node/to] (optional [?x :item/name ?name])]");
+const grouped = client.live<Json[]>("[:find ?to (count ?x) :where [?x :node/to ?to] :having [(> (count ?x) 1)]]");
+await Promise.all([joined.ready(), grouped.ready()]);
+assert.deepEqual([joined.rows, grouped.rows], [[[c, null]], []]);
+({ t } = await client.transact(edn`[[:db/add ${c} :item/name "c"] [:db/add ${a} :node/to ${b}]]`));
+await Promise.all([reached(joined, t), reached(grouped, t)]);
+assert.deepEqual(sorted(joined.rows), sorted([[a, '"a"\n'], [c, "c"]]));
+assert.deepEqual(grouped.rows, [[b, 2]]);
+({ t } = await client.transact(edn`[[:db/retract ${c} :item/name "c"] [:db/retract ${a} :node/to ${b}]]`));
+await Promise.all([reached(joined, t), reached(grouped, t)]);
+assert.deepEqual([joined.rows, grouped.rows], [[[c, null]], []]);
+joined.close();
+grouped.close();
+
 // A change that is shown before the server has it, and never twice.
 const optimistic = new OptimisticRows(liveItems);
 const shown: number[] = [];

@@ -32,7 +32,6 @@ from adalog.schema.typed.selection import Selected
 from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 
-_NULL: Final = JsonChunks((b"null",))
 _ROWS: Final = "rows"
 # Values below which the event loop is not worth leaving, and the pool's cost of writing one.
 _INLINE_VALUES: Final = 4_000
@@ -260,7 +259,7 @@ def _json(
         return JsonChunks((text(asked.shape, found),))
     rows = found[_ROWS] or ()
     if asked.kind == "one":
-        return JsonChunks((text(asked.shape, rows[0]),)) if rows else _NULL
+        return JsonChunks((text(asked.shape, rows[0]) if rows else b"null",))
     if asked.kind == "nodes":
         by_id = {each[DB_ID]: each for each in rows}
         rows = [by_id.get(each) for each in asked.ids]

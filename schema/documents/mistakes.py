@@ -10,7 +10,9 @@ from graphql import (
     ArgumentNode,
     DocumentNode,
     FieldNode,
+    GraphQLEnumType,
     GraphQLError,
+    GraphQLInputObjectType,
     GraphQLInputType,
     GraphQLObjectType,
     GraphQLSchema,
@@ -40,6 +42,8 @@ _EDN_AS_VARIABLE: Final = (
 )
 _FOUND_NUMBER: Final = re.compile(r"String cannot represent a non string value: (?:\{ t: )?(-?\d+)")
 _NOT_A_MAP: Final = re.compile(r"Expected value of type 'BasisInput' to be an object, found: (.+)\.")
+_NO_MEMBER: Final = re.compile(r"Value '\w+' does not exist in '(\w+)' enum|Enum '(\w+)' cannot represent")
+_NO_OBJECT: Final = re.compile(r"Expected value of type '(\w+)!?' to be an object")
 _NO_FIELD: Final = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'\.")
 _OF_ANOTHER_ROOT: Final = "; it is a field of"
 _OTHER_TYPE: Final = re.compile(r"Variable '\$(\w+)' of type '[^']+' used in position expecting type '([^']+)'")
@@ -64,8 +68,10 @@ class LocatedValuesRule(ValuesOfCorrectTypeRule):
     def is_valid_value_node(self, node: ValueNode, input_type: GraphQLInputType | None) -> VisitorAction:
         def refuse(error: GraphQLError, path: Sequence[str | int]) -> None:
             place = ".".join(map(str, (self._argument, *path)))
-            where = f" (argument {place} of {self._field})" if self._argument else ""
-            self.report_error(GraphQLError(f"{error.message}{where}", error.nodes or _inside(node, path)))
+            message, where = error.message, ""
+            if self._argument:
+                message, where = message.removesuffix("."), f" (argument {place} of {self._field})"
+            self.report_error(GraphQLError(f"{message}{where}", error.nodes or _inside(node, path)))
 
         if input_type:
             validate_input_literal(node, input_type, refuse)
@@ -134,6 +140,12 @@ def _advice(
     if (match := _NO_FIELD.match(message)) is not None:
         other = _of_another_root(match[1], match[2], schema)
         return other or ("" if "Did you mean" in message else _no_field(match[2], schema))
+    if (match := _NO_MEMBER.search(message)) is not None and "Did you mean" not in message:
+        enum = schema.type_map.get(match[1] or match[2])
+        return f"; it is one of {_listed(enum.values)}" if isinstance(enum, GraphQLEnumType) else ""
+    if (match := _NO_OBJECT.search(message)) is not None:
+        given = schema.type_map.get(match[1])
+        return f"; {match[1]} has {_listed(given.fields)}" if isinstance(given, GraphQLInputObjectType) else ""
     if (match := _OTHER_TYPE.match(message)) is not None:
         return f"; declare ${match[1]}: {match[2]}"
     return ""

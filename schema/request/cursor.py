@@ -54,8 +54,9 @@ class Cursors:
         body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
         return packed(self._sign(body), body)
 
-    def read(self, text: str, question: str) -> Cursor:
-        """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question."""
+    def read(self, text: str, question: str, *, owned: bool = False) -> Cursor:
+        """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question; owned: one that
+        is asked of many entities, after which the question of a cursor names one: `question.entity`."""
         raw = unpacked(text, _MOST_CHARACTERS)
         if raw is None:
             raise _refused("is not a cursor")
@@ -64,7 +65,8 @@ class Cursors:
             raise _refused("was not made by this database and this release of adalog, or was changed on the way")
         asked, offset, t, since, history, start = orjson.loads(body)
         cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
-        if cursor.question != question:
+        asked = cursor.question.partition(".")[0] if owned else cursor.question
+        if asked != question:
             raise _refused("belongs to another query, other arguments or another basis")
         return cursor
 

@@ -350,7 +350,12 @@ def _forward(
         name = names.camel(attribute.ident.local) if given is None else given
         if given is None and name in FIXED_FIELDS:
             name = "key" if name == "id" else f"{name}Value"
-        if not names.is_spellable(name) or name in FIXED_FIELDS:
+        if attribute.ident.local.startswith("_"):
+            reading.warn(
+                "NAME_INVALID",
+                f"{attribute.ident} is no field: patterns read the underscore as a reference backwards",
+            )
+        elif not names.is_spellable(name) or name in FIXED_FIELDS:
             why = "belongs to every type" if name in FIXED_FIELDS else "cannot be spelt in GraphQL"
             reading.warn(
                 "NAME_INVALID",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Entities that a list without `first` is taken for, where its cost is weighed.
 _UNBOUNDED: Final = 1_000
 _MOST_ORDERED: Final = 1_000
-"""The largest `first` with which events tell the order of all ids."""
+"""The most ids whose order events tell."""
 _INLINE_VALUES: Final = 500
 _RESUME: Final = "resume"
 _HISTORY: Final = BasisArgument("history", lambda snapshot: snapshot.history())
@@ -52,14 +52,13 @@ _HISTORY: Final = BasisArgument("history", lambda snapshot: snapshot.history())
 class LiveRead:
     """A typed live field as a query. The first column of its rows is the entity; the second, where something of it
     is selected, its map; others are what orders them. shapes: by response names, of the fields of an event that
-    show entities. fields: those that it reads, as they are declared. is_ordered: events tell the order."""
+    show entities. fields: those that it reads, as they are declared."""
 
     query: QueryText
     parameters: Parameters
     cursors: PageCursors
     shapes: Mapping[str, Shape]
     fields: frozenset[tuple[str, FieldModel]]
-    is_ordered: bool
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -91,16 +90,14 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
         found.extend((compiler.filters.where(kind, entity, chosen.arguments.get("where")),))
         given = chosen.arguments.get("first")
         first = size_of(given, "first", limits.rows, _UNBOUNDED)
-        order, terms = compiler.filters.order(kind, entity, chosen.arguments.get("orderBy"))
-        if given is not None:
+        if given is not None or chosen.arguments.get("orderBy"):
+            order, terms = compiler.filters.order(kind, entity, chosen.arguments.get("orderBy"))
             found.extend((order,))
-            limit = parameters.add(first)
+            # One row more than there may be is refused, and not left out.
+            limit = parameters.add(limits.rows + 1 if given is None else given)
             uses, tail = (limit,), f":order-by [{' '.join(terms)}] :limit {limit}"
             # What orders the rows is a part of them: no order changes without a change of rows.
             keys = [name for name in map(ordering_variable, terms) if name != entity]
-        elif chosen.arguments.get("orderBy"):
-            found.extend((order,))
-            tail = f":order-by [{' '.join(terms)}]"
     inner = PullPattern()
     compiler.spend(first)
     shown = [each for each in chosen.of(chosen.type_name) if each.field in ("added", "changed")]
@@ -110,7 +107,7 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
     columns = (entity, *([f"(pull {entity} {inner.text})"] if shown else ()), *dict.fromkeys(keys))
     query = QueryText(" ".join(columns), found, (*inner.uses, *uses), tail)
     fields = frozenset(_fields(model, kind, shown))
-    return LiveRead(query, parameters, cursors, shapes, fields, bool(uses) and first <= _MOST_ORDERED)
+    return LiveRead(query, parameters, cursors, shapes, fields)
 
 
 def _fields(model: Model, kind: TypeModel, shown: Sequence[Selected]) -> set[tuple[str, FieldModel]]:
@@ -269,8 +266,8 @@ class TypedLiveForm:
         raise AssertionError(chosen.field)
 
     def _order(self, event: Event) -> list[str] | None:
-        order = None if event.change is None or not self.read.is_ordered else event.change.order
-        return None if order is None else [str(each) for each in order.tolist()]
+        order = None if event.change is None else event.change.order
+        return None if order is None or len(order) > _MOST_ORDERED else [str(each) for each in order.tolist()]
 
     def _entities(
         self, chosen: Selected, entities: Sequence[Any], writer: JsonWriter, cancel: Cancel

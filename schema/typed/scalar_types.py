@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
@@ -30,6 +31,8 @@ _TYPES: Final = {
     "Keyword": ("keyword", "A keyword with its colon, such as `:status/open`."),
     "Symbol": ("symbol", "A symbol as text."),
 }
+# A part of a second below a millisecond.
+_FINER: Final = re.compile(r"\.\d{3}0*[1-9]")
 # Of JSON and of literals; no booleans, lists and objects.
 _GIVEN: Final = frozenset({str, int, float, Decimal})
 
@@ -37,6 +40,8 @@ _GIVEN: Final = frozenset({str, int, float, Decimal})
 def _read(name: str, value_type: str) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
         found = from_json(value_type, given) if type(given) in _GIVEN else None
+        if found is not None and name == "DateTime" and _FINER.search(str(given)):
+            raise GraphQLError(f"DateTime has milliseconds, and {_shown(given)} has more digits; leave them out")
         if found is None:
             raise GraphQLError(f"{name} cannot be read from {_shown(given)}; write one as {WRITTEN[value_type][1]}")
         return found

@@ -222,6 +222,7 @@ def test_what_gets_and_loses_a_reference_is_a_conflict(shared: Tracker) -> None:
         ({"title": {"ignoreCase": True}}, "where.title"),
         ({"labels": {"some": {}}}, "where.labels.some"),
         ({"points": {"notIn": []}}, "where.points.notIn"),
+        ({"points": {"in": []}}, "where.points.in"),
         ({"assignee": {"name": {}}, "points": {"eq": 5}}, "where.assignee.name"),
     ],
 )
@@ -304,3 +305,22 @@ def test_an_input_is_as_large_as_a_transaction_may_be(shared: Tracker) -> None:
     code, message = refusal(shared, "update", "Issue", by={"key": ISSUE}, set={"labels": labels})
     assert code is Code.LIMIT_EXCEEDED
     assert message.endswith("send it in parts")
+
+
+def test_a_part_that_is_connected_moves_to_its_new_owner(own: Tracker) -> None:
+    own.transact(
+        "[{:db/ident :bill/number :db/valueType :db.type/long :db/unique :db.unique/identity}"
+        " {:db/ident :bill/lines :db/valueType :db.type/ref :db/cardinality :db.cardinality/many"
+        "  :db/isComponent true :graphql/type :line}"
+        " {:db/ident :line/number :db/valueType :db.type/long :db/unique :db.unique/identity}]"
+    )
+    lines = {"create": [{"number": 1}, {"number": 2}]}
+    first, line, other = mutate(own, "create", "Bill", input={"number": 1, "lines": lines}).tempids.values()
+    connected = {"connect": [{"number": 1}]}
+    (second,) = mutate(own, "create", "Bill", input={"number": 2, "lines": connected}).tempids.values()
+    assert holds(own, first, "bill/lines") == [other]
+    assert holds(own, second, "bill/lines") == [line]
+    mutate(own, "update", "Line", by={"number": 2}, set={"bill": {"connect": {"number": 2}}})
+    assert holds(own, first, "bill/lines") == []
+    mutate(own, "delete", "Bill", by={"number": 1})
+    assert holds(own, second, "bill/lines") == [line, other]

@@ -15,6 +15,7 @@ from graphql.execution import Executor
 
 from adalog.datalog import edn
 from adalog.executor.pool import Pool, PoolSettings
+from adalog.schema.documents.mistakes import RULES, advised
 from adalog.schema.documents.operations import PreparingExecutor, is_awaitable
 from adalog.schema.request.budget import assembled
 from adalog.schema.request.context import Context, Services
@@ -76,8 +77,9 @@ class Tracker:
 
     async def _asked(self, document: str, variables: dict[str, Any]) -> dict[str, Any]:
         parsed = parse(document)
-        errors = validate(self.surface.schema, parsed)
+        errors = validate(self.surface.schema, parsed, RULES)
         if errors:
+            advised(errors, self.surface.schema, document, parsed)
             return {"errors": [format_error(each) for each in errors]}
         executor = PreparingExecutor.build(
             self.surface.schema,

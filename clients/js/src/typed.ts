@@ -33,7 +33,7 @@ export function request<Data, Variables extends Record<string, unknown>>(
   variables?: Variables,
   options?: GraphqlOptions,
 ): Promise<Data> {
-  return client.graphql<Data>(textOf(document), variables, options);
+  return client.graphql<Data>(textOf(document), plainVariables(variables ?? {}), options);
 }
 
 /**
@@ -47,12 +47,17 @@ export function liveList<Data, Variables extends Record<string, unknown>>(
   variables?: Variables,
   options?: StreamOptions<EntityOf<Data> & Entity>,
 ): LiveQuery<EntityOf<Data> & Entity> {
-  return client.follow(listSource<EntityOf<Data> & Entity>(textOf(document), variables ?? {}), options);
+  return client.follow(listSource<EntityOf<Data> & Entity>(textOf(document), plainVariables(variables ?? {})), options);
 }
 
 /** The text of a document; one that was generated as an AST is printed. */
 export function textOf(document: TypedDocument<never, never> | TypedDocument<unknown, never>): string {
   return typeof document === "object" && "kind" in document ? print(document) : String(document);
+}
+
+/** Variables as JSON: a bigint is the text of a `Long` or `BigInt`. */
+function plainVariables(variables: Record<string, unknown>): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(variables, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))) as Record<string, unknown>;
 }
 
 const prepared = new Map<string, Pick<LiveSource<never>, "document" | "resume">>();

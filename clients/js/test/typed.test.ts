@@ -128,8 +128,10 @@ test("documents that are no list are refused", () => {
 
 test("queries and mutations have the types of their documents", async () => {
   const document = parse("query ($id: ID!) { issue(id: $id) { title } }") as Document<{ issue: { title: string } | null }, { id: string }>;
-  const answered = request(client, document, { id: "1" });
-  (await server.next()).answer({ data: { issue: { title: "x" } } });
+  const answered = request(client, document, { id: "1", number: 2n ** 60n } as { id: string });
+  const exchange = await server.next();
+  assert.deepEqual(exchange.variables, { id: "1", number: "1152921504606846976" });
+  exchange.answer({ data: { issue: { title: "x" } } });
   const title: string | undefined = (await answered).issue?.title;
   assert.equal(title, "x");
 });

@@ -167,6 +167,11 @@ class InputForms:
 
     def _refer(self, field: FieldModel, entity: Entity, other: Entity, place: str) -> None:
         e, v = (other, entity) if field.reverse else (entity, other)
+        if field.kind.component and isinstance(v, int):
+            # A part has one owner: it moves.
+            for owner in self._state.live(self._values.attribute(field, place).id).entities(v):
+                if owner != e:
+                    self._say(place, _RETRACT, owner, field.attribute, v)
         self._say(place, _ADD, e, field.attribute, v)
 
     def _retract(self, field: FieldModel, entity: Entity, other: Entity, place: str) -> None:

@@ -120,6 +120,8 @@ def _check_filter(given: Any, place: str) -> None:
 
 
 def _empty(place: str) -> AdalogError:
+    if place.endswith(".in"):
+        return invalid_argument(f"{place} is empty, so nothing is to be changed; send no mutation then")
     return invalid_argument(
         f"{place} is empty, and a bulk change takes no empty filter: give a condition. A variable that is not "
         "given leaves its condition out; a condition that all entities satisfy is, say, `id: {isNull: false}`"

@@ -19,7 +19,7 @@ from adalog.schema.typed.reading.filters import Clauses, FilterCompiler, Paramet
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import PageSlice, page_slice, reversed_terms
 from adalog.schema.typed.reading.queries import HISTORY, PullPattern, QueryText
-from adalog.schema.typed.reading.writer import Constant, Json, JsonWriter, ObjectShape, Shape, json_value
+from adalog.schema.typed.reading.writer import DB_ID, Constant, Json, JsonWriter, ObjectShape, Shape, json_value
 from adalog.schema.typed.selection import Selected
 
 _NODE: Final = "node"
@@ -51,19 +51,37 @@ Place = Callable[[str, QueryText], str]
 
 
 @dataclass(frozen=True, slots=True)
+class AskedList:
+    """What a cursor belongs to. owned: many entities have such a list; owner: whose it is, if a cursor says so."""
+
+    name: str
+    owned: bool
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PageRows:
     """The rows of a page as they are found, and their cursors."""
 
     key: str
     page: PageSlice
-    asked: str
+    asked: AskedList
     cursors: PageCursors
 
-    def of(self, found: Mapping[str, Any]) -> list[Any]:
+    def of(self, found: Mapping[Any, Any]) -> list[Any]:
+        """Raises ARG_INVALID where a cursor is of the list of another entity."""
+        if self.asked.owner and self.asked.owner != self._owner(found):
+            raise invalid_argument(
+                f"the cursor belongs to the list of entity {self.asked.owner}, and this one is of "
+                f"{self._owner(found)}; hand back pageInfo.endCursor of the same list"
+            )
         return self.page.rows(found.get(self.key) or ())
 
-    def cursor(self, number: int, count: int) -> str:
-        return self.cursors.write(self.asked, self.page.place(number, count))
+    def cursor(self, found: Mapping[Any, Any], number: int, count: int) -> str:
+        return self.cursors.write(self.asked.name, self._owner(found), self.page.place(number, count))
+
+    def _owner(self, found: Mapping[Any, Any]) -> str:
+        return str(found[DB_ID]) if self.asked.owned else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,7 @@ class EdgesShape:
         rows = self.rows.of(found)
         return [
             {
-                name: self.rows.cursor(number, len(rows)) if shape is None else writer.piece(shape, each)
+                name: self.rows.cursor(found, number, len(rows)) if shape is None else writer.piece(shape, each)
                 for name, shape in self.fields.items()
             }
             for number, each in enumerate(rows)
@@ -112,7 +130,7 @@ class PageInfoShape:
         if name == "hasPreviousPage":
             return self.rows.page.has_previous(rows)
         count = len(self.rows.of(found))
-        return self.rows.cursor(0 if name == "startCursor" else count - 1, count) if count else None
+        return self.rows.cursor(found, 0 if name == "startCursor" else count - 1, count) if count else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +162,7 @@ class Connection:
     entity: str
     base: Clauses
     page: PageSlice
-    asked: str
+    asked: AskedList
     place: Place
     times: int
     path: str
@@ -163,7 +181,7 @@ class ConnectionCompiler:
         base = Clauses([anchored(kind, entity)])
         base.extend((of.filters.where(kind, entity, given.get("where")),))
         basis = given.get("basis")
-        page, asked = self._page(chosen, chosen.field, basis)
+        page, asked = self._page(chosen, chosen.field, basis=basis)
         return self._connection(Connection(kind.name, entity, base, page, asked, place, 1, chosen.field), chosen)
 
     def nested(self, shown: FieldModel, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
@@ -172,7 +190,7 @@ class ConnectionCompiler:
         owner, entity = of.parameters.variable("e"), of.parameters.variable("e")
         base = of.selection(shown, owner, entity, given, chosen.key)
         path = f"{path}.{chosen.field}"
-        page, asked = self._page(chosen, path)
+        page, asked = self._page(chosen, path, owned=True)
         connection = Connection(shown.target, entity, base, page, asked, _within(into, owner), times, path)
         return self._connection(connection, chosen)
 
@@ -193,7 +211,7 @@ class ConnectionCompiler:
         if of.model.hidden:
             parameter = of.parameters.add(tuple(sorted(of.model.hidden, key=str)))
             clauses.add(f"[(not-in {attribute} {parameter})]", parameter)
-        page, asked = self._page(chosen, f"{path}.{chosen.field}")
+        page, asked = self._page(chosen, f"{path}.{chosen.field}", owned=True)
         terms = [t, attribute, added, value]
         ordered = _ordered(page, terms, reversed_terms(terms, required=terms))
         find = f"{t} {when} {attribute} {value} {added}"
@@ -206,12 +224,20 @@ class ConnectionCompiler:
 
         return ObjectShape(self._pages(chosen, rows, change))
 
-    def _page(self, chosen: Selected, path: str, basis: object = None) -> tuple[PageSlice, str]:
+    def _page(
+        self, chosen: Selected, path: str, *, owned: bool = False, basis: object = None
+    ) -> tuple[PageSlice, AskedList]:
         """(the page, the name of its list for cursors)"""
         of, given = self._of, chosen.arguments
         ways = [_canonical(given.get(name)) for name in ("where", "orderBy", "attributes")]
-        asked = question("typed", path, *ways, _canonical(basis))
-        return page_slice(given, lambda text: of.cursors.place(text, asked), of.most), asked
+        asked, owners = question("typed", path, *ways, _canonical(basis)), [""]
+
+        def place(text: str) -> int:
+            found, owners[0] = of.cursors.place(text, asked, owned=owned)
+            return found
+
+        page = page_slice(given, place, of.most)
+        return page, AskedList(asked, owned, owners[0])
 
     def _connection(self, connection: Connection, chosen: Selected) -> Shape:
         shapes: dict[str, Shape] = {}

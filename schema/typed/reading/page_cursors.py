@@ -15,17 +15,19 @@ class PageCursors:
     cursors: Cursors
     t: int | None = None
 
-    def place(self, text: str, asked: str) -> int:
-        """The place that a cursor names in the list `asked` is the name of. Raises ARG_INVALID."""
-        cursor = self.cursors.read(text, asked)
+    def place(self, text: str, asked: str, *, owned: bool) -> tuple[int, str]:
+        """The place that a cursor names in the list `asked` is the name of, and the entity whose list it is where
+        lists are `owned`. Raises ARG_INVALID."""
+        cursor = self.cursors.read(text, asked, owned=owned)
         if self.t is not None and self.t != cursor.t:
             raise invalid_argument(
                 f"one cursor is of transaction {self.t} and another of {cursor.t}; the cursors of one root field "
                 "come from one response"
             )
         self.t = cursor.t
-        return cursor.offset
+        return cursor.offset, cursor.question.partition(".")[2]
 
-    def write(self, asked: str, place: int) -> str:
+    def write(self, asked: str, owner: str, place: int) -> str:
+        """owner: the entity whose list it is, or nothing."""
         assert self.t is not None, "the snapshot is known before anything is written"
-        return self.cursors.write(Cursor(asked, place, self.t))
+        return self.cursors.write(Cursor(f"{asked}.{owner}" if owner else asked, place, self.t))

@@ -120,7 +120,8 @@ class SelectionCompiler:
         limit = " :limit nil" if shown.many else ""
         element = f"[{_attribute(shown)} :as {KEY}{limit}]"
         if shown.enum is None and not names_idents(shown):
-            return ScalarField(into.key(chosen.key, element), shown.many)
+            kind = None if shown.scalar == "JSON" else shown.kind.value_type
+            return ScalarField(into.key(chosen.key, element), shown.many, kind)
         key = into.key(chosen.key, f"{{{element} [:db/ident]}}")
         if shown.enum is None:
             return IdentField(key, shown.many, None)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from adalog.datalog.values import EdnMap, Keyword
+from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.schema.typed.model import OTHER_ENTITY
 from adalog.schema.writing.encoding import Encoding, encode
 from adalog.schema.writing.scalars import SAFE
@@ -92,14 +92,35 @@ class EntityId:
         return str(found[DB_ID])
 
 
+def _several(value: Any) -> tuple[Any, ...]:
+    """The values of an attribute, of which a past schema may have allowed one."""
+    if value is None:
+        return ()
+    return value if type(value) is tuple else (value,)
+
+
+def _one(value: Any) -> Any:
+    """The value of an attribute; the first where a past schema allowed several."""
+    return value[0] if type(value) is tuple else value
+
+
 @dataclass(frozen=True, slots=True)
 class ScalarField:
+    """A value. type: of the values, as the attribute has it now; those of a past schema with another one are not
+    shown. None: of any type."""
+
     key: str
     many: bool = False
+    type: str | None = None
 
     def read(self, found: EdnMap, writer: JsonWriter) -> Json:
         value = found.get(self.key)
-        return list(map(json_value, value or ())) if self.many else json_value(value)
+        if self.type is None:
+            return list(map(json_value, _several(value))) if self.many else json_value(value)
+        if self.many:
+            return [json_value(each) for each in _several(value) if type_name(each) == self.type]
+        value = _one(value)
+        return json_value(value) if type_name(value) == self.type else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +135,12 @@ class IdentField:
     def read(self, found: EdnMap, writer: JsonWriter) -> Json:
         value = found.get(self.key)
         if not self.many:
-            return None if value is None else self._shown(value)
-        return [name for each in value or () if (name := self._shown(each)) is not None]
+            return self._shown(_one(value))
+        return [name for each in _several(value) if (name := self._shown(each)) is not None]
 
-    def _shown(self, target: EdnMap) -> Json:
+    def _shown(self, target: Any) -> Json:
+        if not isinstance(target, EdnMap):
+            return None
         ident = target.get(DB_IDENT)
         if self.names is None or ident is None:
             return json_value(ident)
@@ -134,7 +157,10 @@ class EntityField:
 
     def read(self, found: EdnMap, writer: JsonWriter) -> Json:
         value = found.get(self.key)
-        return writer.pieces(self.shape, value) if self.many else writer.piece(self.shape, value)
+        if self.many:
+            return writer.pieces(self.shape, [each for each in _several(value) if isinstance(each, EdnMap)])
+        value = _one(value)
+        return writer.piece(self.shape, value) if isinstance(value, EdnMap) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,10 @@ def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
             return np.where(there, codes, _LAST)
         if tag == TAG_DOUBLE:
             bits = np.full(len(codes), _LAST)
-            bits[there] = values.doubles(codes[there]).view(np.int64)
+            # -0.0 as 0.0, and one NaN for all: that of arithmetic has a sign.
+            doubles = values.doubles(codes[there]) + 0.0
+            doubles[np.isnan(doubles)] = np.nan
+            bits[there] = doubles.view(np.int64)
             # Of negative numbers the bits go the other way.
             ordered: NDArray[np.int64] = bits ^ ((bits >> 63) & _LAST)
             return ordered

@@ -161,6 +161,8 @@ _VALUES = {(1, "fact/name"): "Ada", (1, "fact/size"): 3, (2, "fact/size"): 4, (3
 
 
 def _fact(entity: Any, attribute: Any) -> Any:
+    if entity is None and isinstance(attribute, Keyword):
+        return None
     if type(entity) not in (int, Keyword) or not isinstance(attribute, Keyword):
         raise Refused
     return _VALUES.get((entity, attribute.name))

@@ -221,7 +221,7 @@ def test_max_rows_is_a_limit_not_a_cut(db):
     assert str(caught.value.code) == "LIMIT_EXCEEDED"
 
 
-def test_not_a_number_is_last_among_numbers_also_where_it_is_computed(db: World) -> None:
+def test_not_a_number_is_last_among_numbers_also_where_it_is_computed(db) -> None:
     """Zero times infinity has a sign in some processors."""
     rows = "[[0 0.0 ##Inf] [1 1.0 -1.0] [2 1.0 ##Inf] [3 -0.0 1.0] [4 0.0 1.0]]"
     assert db.q("[:find ?i :in $ [[?i ?a ?b]] :order-by [(* ?a ?b) ?i]]", rows) == "[[1] [3] [4] [2] [0]]"

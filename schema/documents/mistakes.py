@@ -41,7 +41,7 @@ _EDN_AS_VARIABLE: Final = (
     "; EDN is a string in GraphQL, best sent as a variable: query($query: EDN!) { q(query: $query) { rows } }"
 )
 _FOUND_NUMBER: Final = re.compile(r"String cannot represent a non string value: (?:\{ t: )?(-?\d+)")
-_NOT_A_MAP: Final = re.compile(r"Expected value of type 'BasisInput' to be an object, found: (.+)\.")
+_NOT_A_MAP: Final = re.compile(r"value of type 'BasisInput' to be an object, found: (.+?)\.?(?: \(argument|$)")
 _NO_MEMBER: Final = re.compile(r"Value '\w+' does not exist in '(\w+)' enum|Enum '(\w+)' cannot represent")
 _NO_OBJECT: Final = re.compile(r"Expected value of type '(\w+)!?' to be an object")
 _NO_FIELD: Final = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'\.")

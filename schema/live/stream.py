@@ -116,16 +116,8 @@ class LiveForm:
         match field:
             case "__typename":
                 return self.shape.type_name
-            case "kind":
-                return event.kind.value
-            case "basisT":
-                return write_long(event.t)
-            case "resume":
-                return resume
-            case "reason":
-                return event.reason
-            case "last":
-                return event.last if event.kind is EventKind.SNAPSHOT else None
+            case "kind" | "basisT" | "resume" | "reason" | "last":
+                return value_of_event(field, event, resume)
             case "columns" if event.answer is not None and inner is not None:
                 return [_fields(column, inner) for column in event.answer.columns]
             case "rows" if event.answer is not None:
@@ -155,6 +147,22 @@ class LiveForm:
     def _weigh(self, nbytes: int) -> None:
         if nbytes > self.most:
             raise exceeded("bytes in one event of a live query", self.most, "result_bytes")
+
+
+def value_of_event(field: str, event: Event, resume: str) -> Any:
+    """A field that the events of all live queries have."""
+    match field:
+        case "kind":
+            return event.kind.value
+        case "basisT":
+            return write_long(event.t)
+        case "resume":
+            return resume
+        case "reason":
+            return event.reason
+        case "last":
+            return event.last if event.kind is EventKind.SNAPSHOT else None
+    raise AssertionError(field)
 
 
 def _warns(shape: FieldShape) -> bool:

@@ -60,7 +60,7 @@ class Surfaces:
             return self._queued
 
     async def current(self) -> Surface:
-        """The surface of what is committed now, for an event loop."""
+        """The newest surface, awaited if it is being made."""
         return await asyncio.wrap_future(self.caught_up()) if self.is_stale else self.newest
 
     def _committed(self, _: TxReport, snapshot: Snapshot) -> None:

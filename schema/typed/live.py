@@ -23,18 +23,18 @@ from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import describe_arguments
+from adalog.schema.live.stream import value_of_event
 from adalog.schema.request.limits import exceeded
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
 from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import ordering_variable, size_of
 from adalog.schema.typed.reading.patterns import SelectionCompiler
-from adalog.schema.typed.reading.queries import HISTORY, PullPattern, QueryText
+from adalog.schema.typed.reading.queries import HISTORY, PatternText, QueryText
 from adalog.schema.typed.reading.reads import named_entity
 from adalog.schema.typed.reading.writer import JsonWriter, Shape
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
-from adalog.schema.writing.scalars import write_long
 
 if TYPE_CHECKING:
     from adalog.schema.request.context import Services
@@ -98,7 +98,7 @@ def compiled(services: Services, model: Model, root: TypedRoot, chosen: Selected
             uses, tail = (limit,), f":order-by [{' '.join(terms)}] :limit {limit}"
             # What orders the rows is a part of them: no order changes without a change of rows.
             keys = [name for name in map(ordering_variable, terms) if name != entity]
-    inner = PullPattern()
+    inner = PatternText()
     compiler.spend(first)
     shown = [each for each in chosen.of(chosen.type_name) if each.field in ("added", "changed")]
     shapes = {each.key: compiler.entities(kind.name, each, inner, first, each.field) for each in shown}
@@ -164,7 +164,7 @@ class TypedLive:
 
     @property
     def _asked(self) -> str:
-        """What is asked, without the place at which the stream begins."""
+        """The field with its arguments but `resume`, for the stream's name."""
         others = {name: value for name, value in self.selected.arguments.items() if name != _RESUME}
         return _described(replace(self.selected, arguments=others))
 
@@ -247,14 +247,8 @@ class TypedLiveForm:
                 # What orders a row may change while its place stays.
                 idle = event.kind is EventKind.DELTA and not rows and self._order(event) is None
                 return EventKind.PROGRESS if idle else event.kind
-            case "basisT":
-                return write_long(event.t)
-            case "resume":
-                return resume
-            case "reason":
-                return event.reason
-            case "last":
-                return event.last if event.kind is EventKind.SNAPSHOT else None
+            case "basisT" | "resume" | "reason" | "last":
+                return value_of_event(chosen.field, event, resume)
             case "added":
                 return self._entities(chosen, rows.added, writer, cancel)
             case "changed":

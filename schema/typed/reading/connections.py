@@ -18,7 +18,7 @@ from adalog.schema.typed.reading.aggregates import AggregateCompiler, AggregateS
 from adalog.schema.typed.reading.filters import Clauses, FilterCompiler, Parameters, anchored
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import PageSlice, page_slice, reversed_terms
-from adalog.schema.typed.reading.queries import HISTORY, PullPattern, QueryText
+from adalog.schema.typed.reading.queries import HISTORY, PatternText, QueryText
 from adalog.schema.typed.reading.writer import DB_ID, Constant, Json, JsonWriter, ObjectShape, Shape, json_value
 from adalog.schema.typed.selection import Selected
 
@@ -37,7 +37,7 @@ class EntityCompiler(Protocol):
 
     def spend(self, entities: int) -> None: ...
 
-    def entities(self, target: str | None, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape: ...
+    def entities(self, target: str | None, chosen: Selected, into: PatternText, times: int, path: str) -> Shape: ...
 
     def selection(
         self, shown: FieldModel, owner: str, entity: str, given: Mapping[str, Any], key: str
@@ -154,7 +154,7 @@ class ChangeShape:
 
 
 @dataclass(slots=True)
-class Connection:
+class SelectedConnection:
     """What a connection is of. entity: the variable of its members. base: the clauses that they fulfil. target:
     their type; None: any. place: says where the parts are found."""
 
@@ -182,19 +182,21 @@ class ConnectionCompiler:
         base.extend((of.filters.where(kind, entity, given.get("where")),))
         basis = given.get("basis")
         page, asked = self._page(chosen, chosen.field, basis=basis)
-        return self._connection(Connection(kind.name, entity, base, page, asked, place, 1, chosen.field), chosen)
+        return self._connection(
+            SelectedConnection(kind.name, entity, base, page, asked, place, 1, chosen.field), chosen
+        )
 
-    def nested(self, shown: FieldModel, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
+    def nested(self, shown: FieldModel, chosen: Selected, into: PatternText, times: int, path: str) -> Shape:
         """The connection that a field of the entities of a pattern is."""
         of, given = self._of, chosen.arguments
         owner, entity = of.parameters.variable("e"), of.parameters.variable("e")
         base = of.selection(shown, owner, entity, given, chosen.key)
         path = f"{path}.{chosen.field}"
         page, asked = self._page(chosen, path, owned=True)
-        connection = Connection(shown.target, entity, base, page, asked, _within(into, owner), times, path)
+        connection = SelectedConnection(shown.target, entity, base, page, asked, _within(into, owner), times, path)
         return self._connection(connection, chosen)
 
-    def history(self, kind: TypeModel | None, chosen: Selected, into: PullPattern, path: str) -> Shape:
+    def history(self, kind: TypeModel | None, chosen: Selected, into: PatternText, path: str) -> Shape:
         """The changes of the entities of a pattern."""
         of, given = self._of, chosen.arguments
         owner, value, t, tx, when, attribute, added = map(
@@ -239,7 +241,7 @@ class ConnectionCompiler:
         page = page_slice(given, place, of.most)
         return page, AskedList(asked, owned, owners[0])
 
-    def _connection(self, connection: Connection, chosen: Selected) -> Shape:
+    def _connection(self, connection: SelectedConnection, chosen: Selected) -> Shape:
         shapes: dict[str, Shape] = {}
         for each in chosen.of(chosen.type_name):
             if each.field == "totalCount":
@@ -261,14 +263,14 @@ class ConnectionCompiler:
             }
         )
 
-    def _rows(self, connection: Connection, chosen: Selected) -> dict[str, Shape] | None:
+    def _rows(self, connection: SelectedConnection, chosen: Selected) -> dict[str, Shape] | None:
         """The fields that show rows; None where none is selected."""
         of = self._of
         if not any(each.field in ("edges", "nodes", "pageInfo") for each in chosen.of(chosen.type_name)):
             return None
         times = connection.times * connection.page.limit
         of.spend(times)
-        inner = PullPattern()
+        inner = PatternText()
 
         def node(selected: Selected) -> Shape:
             return of.entities(connection.target, selected, inner, times, connection.path)
@@ -307,12 +309,12 @@ class ConnectionCompiler:
                 shapes[each.key] = Constant(chosen.type_name)
         return shapes
 
-    def _aggregates(self, connection: Connection, keys: Sequence[FieldModel] = ()) -> AggregateCompiler:
+    def _aggregates(self, connection: SelectedConnection, keys: Sequence[FieldModel] = ()) -> AggregateCompiler:
         assert connection.target is not None, "what has aggregates has a type"
         kind = self._of.model.types[connection.target]
         return AggregateCompiler(self._of.model, self._of.parameters, kind, connection.entity, keys)
 
-    def _groups(self, connection: Connection, chosen: Selected, name: str) -> Shape:
+    def _groups(self, connection: SelectedConnection, chosen: Selected, name: str) -> Shape:
         kind = self._of.model.types[connection.target or ""]
         by = chosen.arguments["by"]
         if not by:
@@ -325,7 +327,7 @@ class ConnectionCompiler:
                 fields[each.key] = compiler.aggregate(each)
         return GroupsShape(self._parts(connection, compiler, name), compiler.names, fields)
 
-    def _parts(self, connection: Connection, compiler: AggregateCompiler, name: str) -> list[str]:
+    def _parts(self, connection: SelectedConnection, compiler: AggregateCompiler, name: str) -> list[str]:
         keys = []
         for part in compiler.parts:
             clauses = Clauses()
@@ -342,7 +344,7 @@ def field_of(kind: TypeModel | None, name: Any) -> FieldModel:
     return kind.fields[name]
 
 
-def _within(into: PullPattern, owner: str) -> Place:
+def _within(into: PatternText, owner: str) -> Place:
     def place(wanted: str, query: QueryText) -> str:
         return into.key(wanted, query.within(owner), query.inputs)
 

@@ -15,7 +15,7 @@ from adalog.schema.typed.reading.connections import ConnectionCompiler
 from adalog.schema.typed.reading.filters import Clauses, FilterCompiler, Parameters, names_idents, pattern, written
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import size_of
-from adalog.schema.typed.reading.queries import KEY, PullPattern, QueryText
+from adalog.schema.typed.reading.queries import KEY, PatternText, QueryText
 from adalog.schema.typed.reading.writer import (
     AnyEntityShape,
     AttributesField,
@@ -60,7 +60,7 @@ class SelectionCompiler:
             what = "entities that the lists of the selection may come to; give smaller values of `first`"
             raise exceeded(what, _MOST_ENTITIES)
 
-    def entities(self, target: str | None, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
+    def entities(self, target: str | None, chosen: Selected, into: PatternText, times: int, path: str) -> Shape:
         """Adds to a pattern what is selected of entities of the type `target` (None: of any type). times: how many
         entities these are at most. path: the fields on the way here, for cursors."""
         if target is not None:
@@ -72,7 +72,7 @@ class SelectionCompiler:
         rest = self.object(None, chosen.of(ANY_TYPE), into, times, path)
         return AnyEntityShape(self._anchors(chosen, into), shapes, rest)
 
-    def _anchors(self, chosen: Selected, into: PullPattern) -> Sequence[tuple[str, Sequence[str]]]:
+    def _anchors(self, chosen: Selected, into: PatternText) -> Sequence[tuple[str, Sequence[str]]]:
         """The types that tell what is shown of an entity, each with the keys of its anchors."""
         types = list(self.model.types.values())
         named = set(chosen.fields) - {ANY_TYPE}
@@ -85,7 +85,7 @@ class SelectionCompiler:
         ]
 
     def object(
-        self, kind: TypeModel | None, chosen: Sequence[Selected], into: PullPattern, times: int, path: str
+        self, kind: TypeModel | None, chosen: Sequence[Selected], into: PatternText, times: int, path: str
     ) -> ObjectShape:
         """The same for entities of one type; None: of those that have none."""
         shapes: dict[str, Shape] = {}
@@ -95,7 +95,7 @@ class SelectionCompiler:
             shapes[each.key] = self._field(kind, each, into, times, path) if known is None else shapes[known.key]
         return ObjectShape(shapes)
 
-    def _field(self, kind: TypeModel | None, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
+    def _field(self, kind: TypeModel | None, chosen: Selected, into: PatternText, times: int, path: str) -> Shape:
         common = _COMMON.get(chosen.field)
         if common is not None:
             return common(self, kind, chosen, into)
@@ -110,13 +110,13 @@ class SelectionCompiler:
             return self._value(shown, chosen, into)
         if shown.many:
             return self._list(shown, chosen, into, times, path)
-        inner = PullPattern()
+        inner = PatternText()
         self.spend(times)
         shape = self.entities(shown.target, chosen, inner, times, f"{path}.{chosen.field}")
         key = into.key(chosen.key, f"{{[{_attribute(shown)} :as {KEY}] {inner.text}}}", inner.uses)
         return EntityField(key, False, shape)
 
-    def _value(self, shown: FieldModel, chosen: Selected, into: PullPattern) -> Shape:
+    def _value(self, shown: FieldModel, chosen: Selected, into: PatternText) -> Shape:
         limit = " :limit nil" if shown.many else ""
         element = f"[{_attribute(shown)} :as {KEY}{limit}]"
         if shown.enum is None and not names_idents(shown):
@@ -128,14 +128,14 @@ class SelectionCompiler:
         members = self.model.enums[shown.enum].members
         return IdentField(key, shown.many, {ident: name for name, ident in members.items()})
 
-    def _list(self, shown: FieldModel, chosen: Selected, into: PullPattern, times: int, path: str) -> Shape:
+    def _list(self, shown: FieldModel, chosen: Selected, into: PatternText, times: int, path: str) -> Shape:
         given = chosen.arguments
         first = size_of(given.get("first"), f"{chosen.key}.first", self.most)
         offset = size_of(given.get("offset"), f"{chosen.key}.offset", 2**53, 0)
         if not first:
             return Constant([])
         self.spend(times * first)
-        inner = PullPattern()
+        inner = PatternText()
         shape = self.entities(shown.target, chosen, inner, times * first, f"{path}.{chosen.field}")
         if not (given.get("where") or given.get("orderBy") or offset):
             element = f"{{[{_attribute(shown)} :as {KEY} :limit {first}] {inner.text}}}"
@@ -159,16 +159,16 @@ class SelectionCompiler:
         kind = None if target is None else self.model.types[target]
         return (Clauses(), [entity]) if kind is None else self.filters.order(kind, entity, given.get("orderBy"))
 
-    def _ident(self, kind: TypeModel | None, chosen: Selected, into: PullPattern) -> Shape:
+    def _ident(self, kind: TypeModel | None, chosen: Selected, into: PatternText) -> Shape:
         return ScalarField(into.key(chosen.key, f"[:db/ident :as {KEY}]"))
 
-    def _attributes(self, kind: TypeModel | None, chosen: Selected, into: PullPattern) -> Shape:
+    def _attributes(self, kind: TypeModel | None, chosen: Selected, into: PatternText) -> Shape:
         owner, entity = self.parameters.variable("e"), self.parameters.variable("e")
         query = QueryText(f"(pull {entity} [*]) .", Clauses([f"[(identity {owner}) {entity}]"]))
         return AttributesField(into.key(chosen.key, query.within(owner)), self.model.hidden)
 
 
-_Common = Callable[[SelectionCompiler, TypeModel | None, Selected, PullPattern], Shape]
+_Common = Callable[[SelectionCompiler, TypeModel | None, Selected, PatternText], Shape]
 _COMMON: Final[Mapping[str, _Common]] = {
     "id": lambda compiler, kind, chosen, into: EntityId(),
     _TYPENAME: lambda compiler, kind, chosen, into: TypeName(OTHER_ENTITY if kind is None else kind.name),

@@ -19,7 +19,7 @@ HISTORY: Final = "$h"
 
 
 @dataclass(slots=True)
-class PullPattern:
+class PatternText:
     """The pattern for the entities of one level. Equal elements share one key, whatever they are shown as."""
 
     keys: dict[str, str] = field(default_factory=dict)

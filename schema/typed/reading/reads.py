@@ -25,7 +25,7 @@ from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored, e
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import size_of
 from adalog.schema.typed.reading.patterns import SelectionCompiler
-from adalog.schema.typed.reading.queries import PullPattern, QueryText
+from adalog.schema.typed.reading.queries import PatternText, QueryText
 from adalog.schema.typed.reading.writer import DB_ID, JsonWriter, Shape
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
@@ -73,7 +73,7 @@ def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected)
     found.extend((compiler.filters.where(kind, entity, given.get("where")),))
     order, terms = compiler.filters.order(kind, entity, given.get("orderBy"))
     found.extend((order,))
-    inner = PullPattern()
+    inner = PatternText()
     compiler.spend(first)
     shape = compiler.entities(kind.name, chosen, inner, first, chosen.field)
     limit, start = compiler.parameters.add(first), compiler.parameters.add(offset)
@@ -111,7 +111,7 @@ def named_entity(compiler: SelectionCompiler, kind: TypeModel, entity: str, give
 def _entity(
     compiler: SelectionCompiler, target: str | None, entity: str, clauses: Clauses, chosen: Selected
 ) -> TypedRead:
-    inner = PullPattern()
+    inner = PatternText()
     compiler.spend(1)
     shape = compiler.entities(target, chosen, inner, 1, chosen.field)
     query = QueryText(f"[(pull {entity} {inner.text}) ...]", clauses, tuple(inner.uses))
@@ -137,7 +137,7 @@ def _nodes(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected
     clauses = Clauses()
     clauses.add(f"[(in {entity} {parameter})]", parameter)
     clauses.add(f"[{entity} {any_attribute}]")
-    inner = PullPattern()
+    inner = PatternText()
     compiler.spend(len(ids))
     shape = compiler.entities(None, chosen, inner, len(ids), chosen.field)
     query = QueryText(f"[(pull {entity} {inner.text}) ...]", clauses, tuple(inner.uses))

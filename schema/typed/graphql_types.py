@@ -256,6 +256,9 @@ class OutputTypes:
             "kind": required(self._table["LiveKind"]),
             "basisT": required(self._table["Long"]),
             "resume": required(GraphQLString, None, "Pass it as `resume` to continue after this event."),
+            "first": GraphQLField(
+                GraphQLBoolean, description="SNAPSHOT: true on the first chunk, which replaces what was there."
+            ),
             "last": GraphQLField(GraphQLBoolean, description="SNAPSHOT: true on the last chunk."),
             "reason": GraphQLField(GraphQLString, description="RESET: why the stream starts over."),
             "added": required(entities),

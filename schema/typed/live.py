@@ -249,6 +249,8 @@ class TypedLiveForm:
                 return EventKind.PROGRESS if idle else event.kind
             case "basisT" | "resume" | "reason" | "last":
                 return value_of_event(chosen.field, event, resume)
+            case "first":
+                return event.start == 0 if event.kind is EventKind.SNAPSHOT else None
             case "added":
                 return self._entities(chosen, rows.added, writer, cancel)
             case "changed":

@@ -76,8 +76,9 @@ class Asking:
 
 
 @pytest.fixture
-def asking() -> Iterator[Asking]:
-    with Database.open(":memory:") as database, hub_over(database) as hub:
+def asking(request: pytest.FixtureRequest) -> Iterator[Asking]:
+    rows = getattr(request, "param", 1_000)
+    with Database.open(":memory:") as database, hub_over(database, chunk_rows=rows) as hub:
         for text in tracker_texts():
             database.transact(text)
         yield _asking(database, hub)
@@ -113,7 +114,7 @@ class Follower:
     @asynccontextmanager
     async def following(self) -> AsyncIterator[Subscription]:
         shown = f"added {{ {self.selection} }} changed {{ {self.selection} }}"
-        inner = f"kind basisT resume last reason {shown} removed order"
+        inner = f"kind basisT resume first last reason {shown} removed order"
         arguments = ", ".join(filter(None, (self.arguments, "resume: $resume")))
         document = f"subscription ($resume: String) {{ issuesLive({arguments}) {{ {inner} }} }}"
         stream = await self.asking.subscribe(document, resume=self.resume)
@@ -136,6 +137,7 @@ class Follower:
         elif event["kind"] == "SNAPSHOT":
             assert not changed
             assert self.entities.keys().isdisjoint(added)
+            assert event["first"] is not bool(self.entities)
             self.entities |= added
             self.is_whole = event["last"]
         elif event["kind"] == "DELTA":
@@ -206,6 +208,7 @@ def _uuid(rng: random.Random) -> str:
     return f'#uuid "{text}"'
 
 
+@pytest.mark.parametrize("asking", [2], indirect=True)
 @pytest.mark.parametrize("seed", range(4))
 def test_accumulated_events_are_the_answer_at_every_moment(asking: Asking, seed: int) -> None:
     async def work() -> None:
@@ -237,6 +240,36 @@ def test_accumulated_events_are_the_answer_at_every_moment(asking: Asking, seed:
 async def _opened(follower: Follower) -> tuple[Any, Subscription]:
     manager = follower.following()
     return manager, await manager.__aenter__()
+
+
+@pytest.mark.parametrize("asking", [2], indirect=True)
+def test_chunks_of_a_snapshot_say_which_is_the_first(asking: Asking) -> None:
+    async def work() -> None:
+        document = (
+            "subscription ($resume: String) { issuesLive(resume: $resume) { kind first last resume added { id } } }"
+        )
+        chunks, resume = [], None
+        # Each is of a stream of its own: one that goes on in the middle tells no first chunk.
+        while not chunks or not chunks[-1]["last"]:
+            stream = await asking.subscribe(document, resume=resume)
+            chunks.append(orjson.loads((await anext(stream)).payload)["data"]["issuesLive"])
+            resume = chunks[-1]["resume"]
+            stream.close()
+        assert [(each["kind"], each["first"], len(each["added"])) for each in chunks] == [
+            ("SNAPSHOT", True, 2),
+            ("SNAPSHOT", False, 2),
+            ("SNAPSHOT", False, 1),
+        ]
+        stream = await asking.subscribe(document, resume=resume)
+        asking.database.transact('[[:db/add [:issue/number 1] :issue/title "another one"]]')
+        event = orjson.loads((await anext(stream)).payload)["data"]["issuesLive"]
+        assert (event["first"], event["last"]) == (None, None)
+        stream.close()
+        none = await asking.subscribe("subscription { issuesLive(first: 0) { first last } }")
+        assert orjson.loads((await anext(none)).payload)["data"]["issuesLive"] == {"first": True, "last": True}
+        none.close()
+
+    run(work)
 
 
 def test_one_entity_comes_changes_and_goes(asking: Asking) -> None:

@@ -11,17 +11,15 @@ export interface UpdatableCache<Options> {
 export interface ListPlace {
   /** The response name of the list in the query. */
   readonly field: string;
-  /** The event is a further chunk of a snapshot. */
-  readonly isFirst?: boolean;
 }
 
 /**
  * Applies an event to the list of a query in the cache of Apollo Client or Graphcache. `options`: the query and its variables. What
  * changed in an entity is merged by the cache itself, by `__typename` and `id`.
  */
-export function updateList<Options>(cache: UpdatableCache<Options>, options: Options, event: ListEvent<Entity>, { field, ...chunk }: ListPlace): void {
+export function updateList<Options>(cache: UpdatableCache<Options>, options: Options, event: ListEvent<Entity>, { field }: ListPlace): void {
   cache.updateQuery(options, (data: Record<string, unknown> | null) => {
-    return { ...data, [field]: applied((data?.[field] ?? []) as readonly Entity[], event, chunk) };
+    return { ...data, [field]: applied((data?.[field] ?? []) as readonly Entity[], event) };
   });
 }
 
@@ -45,26 +43,24 @@ export interface RecordPlace {
   readonly args?: Record<string, unknown>;
   /** The subscription's field. */
   readonly live: string;
-  /** The event is a further chunk of a snapshot. */
-  readonly isFirst?: boolean;
 }
 
 /** Applies the event of a subscription to the list of a query in Relay's store: an `updater` of `requestSubscription`. */
-export function updateRecords(store: RelayStore, { field, args, live, ...chunk }: RecordPlace): void {
+export function updateRecords(store: RelayStore, { field, args, live }: RecordPlace): void {
   const event = store.getRootField(live);
   if (!event) return;
-  const records = (of: RelayRecord, name: string, given?: Record<string, unknown>) =>
-    (of.getLinkedRecords(name, given as never) ?? []).flatMap((record) => (record ? { id: record.getDataID(), record } : []));
-  const list = applied(
-    records(store.getRoot(), field, args),
-    {
-      kind: event.getValue("kind") as ListEvent<Entity>["kind"],
-      added: records(event, "added"),
-      changed: records(event, "changed"),
-      removed: event.getValue("removed") as string[] | null,
-      order: event.getValue("order") as string[] | null,
-    },
-    chunk,
-  );
+  const list = applied(records(store.getRoot(), field, args) ?? [], {
+    kind: event.getValue("kind"),
+    first: event.getValue("first"),
+    added: records(event, "added"),
+    changed: records(event, "changed"),
+    removed: event.getValue("removed"),
+    order: event.getValue("order"),
+  } as ListEvent<{ id: string; record: RelayRecord }>);
   store.getRoot().setLinkedRecords(list.map(({ record }) => record) as never, field, args as never);
+}
+
+/** Undefined where the field was not selected. */
+function records(of: RelayRecord, name: string, args?: Record<string, unknown>) {
+  return of.getLinkedRecords(name, args as never)?.flatMap((record) => (record ? { id: record.getDataID(), record } : []));
 }

@@ -1,5 +1,6 @@
 /** Entities by their ids, in an order, as the events of a typed subscription keep them. */
 
+import { AdalogError } from "./errors.js";
 import type { LiveRows } from "./live.js";
 import { canonical, Inconsistent, type Difference } from "./rows.js";
 import type { Event } from "./wire.js";
@@ -8,30 +9,36 @@ export interface Entity {
   readonly id: string;
 }
 
-/** An event of a subscription such as `issuesLive`, as far as it changes a list. */
+/** An event of a subscription such as `issuesLive`: what has to be selected of it, for it to be applied to a list. */
 export interface ListEvent<Row> {
   readonly kind: "SNAPSHOT" | "DELTA" | "PROGRESS" | "RESET";
-  readonly added?: readonly Row[] | null;
-  readonly changed?: readonly Row[] | null;
-  readonly removed?: readonly string[] | null;
+  /** Of a snapshot: whether it is the first chunk, which takes the place of the list. Further ones add to it. */
+  readonly first: boolean | null;
+  readonly added: readonly Row[];
+  readonly changed: readonly Row[];
+  readonly removed: readonly string[];
   /** All ids, if their order changed. */
-  readonly order?: readonly string[] | null;
+  readonly order: readonly string[] | null;
 }
+
+const NEEDED = ["kind", "first", "added", "changed", "removed", "order"] as const;
 
 /**
  * The list after an event, for caches that keep lists of their own (Apollo's `updateQuery`, urql's `cache.updateQuery`, Relay's updaters).
- * A snapshot takes the place of the list; `isFirst: false` says that it is another chunk of the same one.
+ * Throws if something is not selected without which the list would become a wrong one.
  */
-export function applied<Row extends Entity>(list: readonly Row[], event: ListEvent<Row>, { isFirst = true } = {}): readonly Row[] {
+export function applied<Row extends Entity>(list: readonly Row[], event: ListEvent<Row>): readonly Row[] {
+  const missing = NEEDED.filter((name) => event[name] === undefined);
+  if (missing.length > 0) throw new AdalogError("QUERY_INVALID", `the subscription selects all of { ${NEEDED.join(" ")} }; missing: ${missing.join(", ")}`);
   if (event.kind === "PROGRESS" || event.kind === "RESET") return list;
   const entities = new Map<string, Row>();
-  if (event.kind === "DELTA" || !isFirst) for (const row of list) entities.set(row.id, row);
-  for (const id of event.removed ?? []) entities.delete(id);
-  for (const row of [...(event.changed ?? []), ...(event.added ?? [])]) entities.set(row.id, row);
+  if (event.kind === "DELTA" || !event.first) for (const row of list) entities.set(row.id, row);
+  for (const id of event.removed) entities.delete(id);
+  for (const row of [...event.changed, ...event.added]) entities.set(row.id, row);
   return inOrder(entities, event.order);
 }
 
-function inOrder<Row>(entities: ReadonlyMap<string, Row>, order: readonly string[] | null | undefined): Row[] {
+function inOrder<Row>(entities: ReadonlyMap<string, Row>, order: readonly string[] | null): Row[] {
   if (!order) return [...entities.values()];
   return order.flatMap((id) => entities.get(id) ?? []);
 }
@@ -40,6 +47,9 @@ interface Known<Row> {
   readonly row: Row;
   readonly text: string;
 }
+
+/** What `liveList` selects by itself. */
+type ListedEvent<Row> = Event & Partial<ListEvent<Row>>;
 
 export class EntityList<Row extends Entity> implements LiveRows<Row> {
   #entities = new Map<string, Known<Row>>();
@@ -52,12 +62,12 @@ export class EntityList<Row extends Entity> implements LiveRows<Row> {
     for (const row of rows) this.#put(row);
   }
 
-  arrive({ added, order }: Event & ListEvent<Row>): void {
+  arrive({ added, order }: ListedEvent<Row>): void {
     this.restore(added ?? []);
     this.#reorder(order);
   }
 
-  change({ added, changed, removed, order }: Event & ListEvent<Row>): Difference<Row> {
+  change({ added, changed, removed, order }: ListedEvent<Row>): Difference<Row> {
     const gone = [...(removed ?? []), ...(changed ?? []).map(({ id }) => id)].map((id) => {
       const known = this.#entities.get(id);
       if (known === undefined) throw new Inconsistent(`an entity that is not there was removed: ${id}`);

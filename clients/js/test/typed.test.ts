@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { parse, type DocumentNode } from "graphql";
 
 import { createClient, type Client, type LiveChange, type LiveQuery } from "@adalog/client";
-import { applied, liveList, request, updateList, type EntityOf, type TypedDocument } from "@adalog/client/typed";
+import { applied, liveList, request, updateList, type EntityOf, type ListEvent, type TypedDocument } from "@adalog/client/typed";
 import { FakeServer, until, type Exchange } from "./server.js";
 
 interface Issue {
@@ -136,19 +136,27 @@ test("queries and mutations have the types of their documents", async () => {
   assert.equal(title, "x");
 });
 
+const NOTHING: ListEvent<Issue> = { kind: "DELTA", first: null, added: [], changed: [], removed: [], order: null };
+
+test("lists of other caches: what is not selected is asked for, since the list would be a wrong one", () => {
+  const { first: _, order: __, ...rest } = NOTHING;
+  const message = /selects all of \{ kind first added changed removed order \}; missing: first, order/;
+  assert.throws(() => applied<Issue>([], rest as ListEvent<Issue>), { code: "QUERY_INVALID", message });
+});
+
 test("lists of other caches: the event is applied", () => {
-  const snapshot = applied<Issue>([], { kind: "SNAPSHOT", added: [issue("1"), issue("2")] });
-  const more = applied(snapshot, { kind: "SNAPSHOT", added: [issue("3")] }, { isFirst: false });
+  const snapshot = applied<Issue>([issue("0")], { ...NOTHING, kind: "SNAPSHOT", first: true, added: [issue("1"), issue("2")] });
+  const more = applied(snapshot, { ...NOTHING, kind: "SNAPSHOT", first: false, added: [issue("3")] });
   assert.deepEqual(more.map(({ id }) => id), ["1", "2", "3"]);
-  const next = applied(more, { kind: "DELTA", removed: ["1"], changed: [issue("2", "two")], added: [issue("4")], order: ["4", "2", "3"] });
+  const next = applied(more, { ...NOTHING, removed: ["1"], changed: [issue("2", "two")], added: [issue("4")], order: ["4", "2", "3"] });
   assert.deepEqual(next, [issue("4"), issue("2", "two"), issue("3")]);
-  assert.equal(applied(next, { kind: "PROGRESS" }), next);
+  assert.equal(applied(next, { ...NOTHING, kind: "PROGRESS" }), next);
 });
 
 test("lists in caches with updateQuery", () => {
   let data: unknown = { __typename: "Query", issues: [issue("1")] };
   const cache = { updateQuery: (_: { query: string }, update: (data: never) => unknown) => (data = update(data as never)) };
-  updateList(cache, { query: "q" }, { kind: "DELTA", added: [issue("2")], removed: [], order: ["2", "1"] }, { field: "issues" });
+  updateList(cache, { query: "q" }, { ...NOTHING, added: [issue("2")], order: ["2", "1"] }, { field: "issues" });
   assert.deepEqual(data, { __typename: "Query", issues: [issue("2"), issue("1")] });
 });
 

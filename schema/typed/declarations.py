@@ -142,10 +142,11 @@ def own_attributes(snapshot: Snapshot) -> list[Keyword]:
 
 
 def of_own_attribute(ident: Keyword) -> SurfaceWarning:
+    lacks = "decides nothing" if ident.namespace == "policy" else "declares nothing for GraphQL"
     return SurfaceWarning(
         "OWN_ATTRIBUTE",
-        f"{ident} was declared in this database before it was built in: it stays what it is and declares nothing "
-        f"for GraphQL. To use the built-in one, rename yours: [:db/add {ident} :db/ident :my/{ident.local}]",
+        f"{ident} was declared in this database before it was built in: it stays what it is and {lacks}. To use "
+        f"the built-in one, rename yours: [:db/add {ident} :db/ident :my/{ident.local}]",
     )
 
 

@@ -22,8 +22,6 @@ from adalog.store.values import bootstrap
 from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.schema")
-# Besides attributes, their idents and docs, what a surface is made of.
-_DECLARING: Final = tuple(bootstrap.DECLARED_BY_USE.values())
 
 
 class Surfaces:
@@ -90,7 +88,8 @@ class Surfaces:
             return False
         if snapshot.schema.key != seen.schema.key:
             return True
-        if any(snapshot.data_of(each).last_touched(snapshot.t) > seen.t for each in _DECLARING):
+        declaring = bootstrap.DECLARING_GRAPHQL
+        if any(snapshot.data_of(each).last_touched(snapshot.t) > seen.t for each in declaring):
             return True
         documented = snapshot.data_of(bootstrap.DOC).changes(seen.t, snapshot.t).e
         if np.isin(documented, snapshot.columns_of(bootstrap.GRAPHQL_NAMESPACE).e).any():

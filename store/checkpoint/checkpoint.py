@@ -24,7 +24,7 @@ from adalog.store.values.attribute import SCHEMA_BASE
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, Dictionary
 
-_WITHOUT_LATER_TYPES: Final = 4
+_UNBARRED: Final = 4
 _NOTHING: Final[Mapping[Segment, Part]] = {}
 
 
@@ -34,7 +34,7 @@ class Checkpoint:
 
     relations: the files of each attribute, that of its base first, then those of its runs, the newest first.
     blocks: of each tag, (first number, file) in order. young: the file of the events that no relation holds.
-    has_later_types: the database has values of types that format 4 does not have.
+    is_barred: the database has values of types that format 4 does not have.
     """
 
     counters: Counters
@@ -42,7 +42,7 @@ class Checkpoint:
     relations: Mapping[int, Sequence[Segment]]
     blocks: Mapping[int, list[tuple[int, Segment]]]
     young: Segment
-    has_later_types: bool = False
+    is_barred: bool = False
 
     def segments(self) -> set[Segment]:
         relations = (segment for own in self.relations.values() for segment in own)
@@ -66,7 +66,7 @@ class Checkpoint:
             }
         )
         whole = {
-            "version": CHECKPOINT.newest if self.has_later_types else _WITHOUT_LATER_TYPES,
+            "version": CHECKPOINT.newest if self.is_barred else _UNBARRED,
             "adalog": RELEASE,
             "checksum": zlib.crc32(body.encode()),
             "body": body,

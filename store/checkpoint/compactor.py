@@ -33,7 +33,7 @@ from adalog.store.tries.columns import Columns
 from adalog.store.tries.fold_pieces import FoldTarget
 from adalog.store.tries.relation import Relation, parts_in_files
 from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
-from adalog.store.values.bootstrap import LATER_TYPES
+from adalog.store.values.bootstrap import BARRING
 from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -305,7 +305,7 @@ class Compactor:
             {id_: each.segments for id_, each in in_use.items() if each.segments},
             {tag: [(b.start, b.segment) for b in own if b.segment is not None] for tag, own in blocks.items()},
             save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
-            has_later_types=any(moment.snapshot.plain.entid(ident) is not None for ident in LATER_TYPES),
+            is_barred=any(moment.snapshot.plain.ident(id_) is not None for id_ in BARRING),
         )
         try:
             checkpoint.save(folder)

@@ -30,10 +30,10 @@ class Format(NamedTuple):
 # look at the number in each turn.
 LOG: Final = Format(1, 2)
 # One transaction in the log: the first byte of its payload. 1: compressed. 2: compressed, the first one that needs
-# a type which format 1 does not have.
+# a type which format 1 does not have, or that declares policies, which a reader of format 1 would not enforce.
 PAYLOAD: Final = Format(0, 2)
 # `checkpoint.json`, and those that gateways share. 3: free ids. 4: several files for each attribute.
-# 5: written only where the database has such a type.
+# 5: written only where the database has such a type, or policies.
 CHECKPOINT: Final = Format(2, 5)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
 # magic number.

@@ -24,7 +24,7 @@ from adalog.store.values.codes import Codes
 # The first byte is the format.
 _PLAIN: Final = b"\0"
 _ZSTD: Final = b"\1"
-# Compressed as well: the first transaction with what earlier versions do not have. They stop there.
+# Compressed as well: the first transaction with what earlier versions must not go on with. They stop there.
 _LATER: Final = b"\2"
 _COMPRESS_FROM: Final = 4096
 # Of the log's bytes without compression, and of what is made of them.
@@ -120,7 +120,7 @@ class Logged:
                 [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
             ]
         data = pack(body)
-        is_later = not bootstrap.LATER_TYPE_IDS.isdisjoint(map(itemgetter(0), self.datoms))
+        is_later = not bootstrap.BARRING.isdisjoint(map(itemgetter(0), self.datoms))
         if len(data) < _COMPRESS_FROM and not is_later:
             return _PLAIN + data
         compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)

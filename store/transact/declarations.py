@@ -152,7 +152,12 @@ class Declarations:
 
     def ident(self, ident: Keyword) -> int | None:
         """The entity that has, or will have, this ident."""
-        return self._idents.get(ident) or self._state.ident_holder(ident) or bootstrap.LATER_TYPES.get(ident)
+        known = self._idents.get(ident) or self._state.ident_holder(ident) or bootstrap.LATER_TYPES.get(ident)
+        if known is None and ident == bootstrap.POLICY_ENFORCEMENT:
+            known = self._idents[ident] = self._new_ident_id()
+            code = self._state.codes.intern(ident)
+            self.implied.append(Add(known, self._built_in(bootstrap.IDENT), code, ()))
+        return known
 
     def exists(self, e: int) -> bool:
         """Whether an id that no client may choose was given to an entity before."""

@@ -21,6 +21,7 @@ _IDENTS: Final = (
 _LATER: Final = (
     *("db/principal", "db.type/duration", "graphql/namespace", "graphql/type", "graphql/enum", "graphql/name"),
     *("graphql/plural", "graphql/anchor", "graphql/hidden"),
+    *("policy/name", "policy/roles", "policy/ops", "policy/on", "policy/rules", "policy/effect", "policy/enforced"),
 )
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate((*_IDENTS, *_LATER))}
 
@@ -47,7 +48,6 @@ DURATION: Final = _IDS["db.type/duration"]
 DURATION_IDENT: Final = Keyword("db.type/duration")
 LATER_TYPES: Final = {DURATION_IDENT: DURATION}
 """Types that were built in later, by ident."""
-LATER_TYPE_IDS: Final = frozenset(LATER_TYPES.values())
 GRAPHQL_NAMESPACE: Final = _IDS["graphql/namespace"]
 GRAPHQL_TYPE: Final = _IDS["graphql/type"]
 GRAPHQL_ENUM: Final = _IDS["graphql/enum"]
@@ -55,6 +55,17 @@ GRAPHQL_NAME: Final = _IDS["graphql/name"]
 GRAPHQL_PLURAL: Final = _IDS["graphql/plural"]
 GRAPHQL_ANCHOR: Final = _IDS["graphql/anchor"]
 GRAPHQL_HIDDEN: Final = _IDS["graphql/hidden"]
+POLICY_NAME: Final = _IDS["policy/name"]
+POLICY_ROLES: Final = _IDS["policy/roles"]
+POLICY_OPS: Final = _IDS["policy/ops"]
+POLICY_ON: Final = _IDS["policy/on"]
+POLICY_RULES: Final = _IDS["policy/rules"]
+POLICY_EFFECT: Final = _IDS["policy/effect"]
+POLICY_ENFORCED: Final = _IDS["policy/enforced"]
+POLICY_ENFORCEMENT: Final = Keyword("policy/enforcement")
+"""The ident of the entity that has :policy/enforced; the first transaction that names it makes it."""
+BARRING: Final = frozenset((*LATER_TYPES.values(), POLICY_NAME))
+"""What earlier versions must not go on with: types that they cannot read, policies that they would not enforce."""
 LATER: Final = frozenset(_IDS[name] for name in _LATER)
 """The entities that were built in later."""
 WRITTEN_BY_SERVERS: Final = "a server that authenticates its clients writes it"
@@ -74,14 +85,24 @@ LATER_ATTRIBUTES: Final[dict[int, AttributeKind]] = {
     **dict.fromkeys((GRAPHQL_TYPE, GRAPHQL_ENUM, GRAPHQL_ANCHOR), AttributeKind(value_type="keyword")),
     **dict.fromkeys((GRAPHQL_NAME, GRAPHQL_PLURAL), AttributeKind(value_type="string")),
     GRAPHQL_HIDDEN: AttributeKind(value_type="boolean"),
+    POLICY_NAME: AttributeKind(value_type="string", unique="identity"),
+    **dict.fromkeys((POLICY_ROLES, POLICY_OPS, POLICY_ON), AttributeKind(value_type="keyword", cardinality="many")),
+    POLICY_RULES: AttributeKind(value_type="string"),
+    POLICY_EFFECT: AttributeKind(value_type="keyword"),
+    POLICY_ENFORCED: AttributeKind(value_type="boolean"),
 }
-"""Attributes that were built in later. Those of GraphQL are declared by their first use."""
+"""Attributes that were built in later. All but the principal are declared by their first use."""
 DECLARED_BY_USE: Final = {
     Keyword(name): id_ for name, id_ in _IDS.items() if id_ in LATER_ATTRIBUTES and id_ != PRINCIPAL
 }
 
+DECLARING_GRAPHQL: Final = range(GRAPHQL_NAMESPACE, GRAPHQL_HIDDEN + 1)
+"""Attributes that say how GraphQL shows others."""
+POLICY_ATTRIBUTES: Final = range(POLICY_NAME, POLICY_ENFORCED + 1)
+"""Attributes that make policies."""
+
 # Attributes whose datoms make a schema: a transaction that touches one of them makes a new one.
-SCHEMA_ATTRIBUTES: Final = frozenset((*range(IDENT, TX_INSTANT), *DECLARED_BY_USE.values()))
+SCHEMA_ATTRIBUTES: Final = frozenset((*range(IDENT, TX_INSTANT), *DECLARING_GRAPHQL))
 
 _VALUE_TYPES: Final = {
     **dict.fromkeys((VALUE_TYPE, CARDINALITY, UNIQUE, ENSURE), "ref"),
@@ -110,7 +131,7 @@ def later_datoms(id_: int) -> list[tuple[int, int, Keyword | int]]:
     rows: list[tuple[int, int, Keyword | int]] = [
         (id_, IDENT, Keyword(_LATER[id_ - _IDS[_LATER[0]]])),
         (id_, VALUE_TYPE, TYPE_IDS[str(kind.value_type)]),
-        (id_, CARDINALITY, ONE),
+        (id_, CARDINALITY, MANY if kind.cardinality == "many" else ONE),
     ]
     if kind.unique is not None:
         rows.append((id_, UNIQUE, next(each for each, name in UNIQUENESS.items() if name == kind.unique)))

@@ -38,7 +38,8 @@ from adalog.store.values.scalars import keyword_named
 from adalog.store.values.schema import Schema, item_types
 from adalog.store.writer.exclusive import ExclusiveWriter
 
-_NAMESPACE: Final = Keyword("graphql/namespace")
+# Unique and built in, so that they name an entity in any database.
+_NAMES: Final = frozenset({Keyword("graphql/namespace"), Keyword("policy/name")})
 _ID: Final = Keyword("db/id")
 _TRIES: Final = 5
 
@@ -136,8 +137,7 @@ class DatomIntake(Intake[DatomSource]):
 
     def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
         ident = form.get(IDENT)
-        if ident is None and not self.keep and _NAMESPACE in form:
-            # What names it here too.
+        if ident is None and not self.keep and not _NAMES.isdisjoint(form):
             return EdnMap([(key, value) for key, value in form.items() if key != _ID])
         if ident is None and not self.keep:
             raise invalid_argument(

@@ -145,7 +145,8 @@ def test_later_transactions_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
                 act()
 
 
-DURATIONS = {
+BARRING = {
+    "policy": '[{:policy/name "everybody reads"}]',
     "declared": "[{:db/ident :a :db/valueType :db.type/duration}]",
     "undeclared": '[[:db/add 1 :a #duration "P1M"]]',
     "in a tuple": '[[:db/add 1 :a [1 [2 #duration "P1M"]]]]',
@@ -169,9 +170,9 @@ def import_tuples(folder: Path, database: Database, form: str) -> None:
     assert database.snapshot().entid(DURATION_IDENT) is not None
 
 
-@pytest.mark.parametrize("change", [*DURATIONS.values(), "lines", "export"], ids=[*DURATIONS, "lines", "export"])
+@pytest.mark.parametrize("change", [*BARRING.values(), "lines", "export"], ids=[*BARRING, "lines", "export"])
 @pytest.mark.parametrize("folds", [False, True])
-def test_earlier_versions_refuse_a_folder_with_durations_alone(
+def test_earlier_versions_refuse_a_folder_with_durations_or_policies_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, *, folds: bool
 ) -> None:
     """As version 0.2.0: it knew transactions up to format 1, and checkpoints up to 4."""
@@ -196,7 +197,8 @@ def test_earlier_versions_refuse_a_folder_with_durations_alone(
             t = database.snapshot().t
         else:
             database.transact(change)
-            t = database.transact('[[:db/add 2 :b #duration "PT1S"]]').t
+            value = '#duration "PT1S"' if ":policy/" not in change else "1"
+            t = database.transact(f"[[:db/add 2 :b {value}]]").t
     fold_and_back_up()
     assert read_folder(str(folder)).t == t
     restore(place, tmp_path / "restored")

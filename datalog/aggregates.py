@@ -166,6 +166,14 @@ _NUMBERS = frozenset({int, BigInt, float, Float, Decimal})
 
 
 def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
+    total = _wide_sum(values, weights)
+    if type(total) is BigInt and BigInt not in map(type, values):
+        refuse(f"the sum {total} is beyond the 64 bits of a long; (sum' …) gives it as a bigint")
+    return total
+
+
+def _wide_sum(values: Sequence[Value], weights: Weights = None) -> Value:
+    """The sum; of longs a bigint where it has more than 64 bits."""
     if {*map(type, values)} == {Duration}:
         return _duration_sum(values, weights)
     kind = _numbers("sum", values)
@@ -177,13 +185,7 @@ def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
         except DecimalException:
             refuse(f"the sum of these {len(values):,} bigdecs has more than {EXACT.prec:,} digits")
     total = exact.total(values, weights)
-    if kind is BigInt:
-        return BigInt(total)
-    if not LONG_MIN <= total <= LONG_MAX:
-        refuse(
-            f"the sum {total} is beyond the 64 bits of a long; summing bigints, such as (bigint ?x) makes, gives it"
-        )
-    return total
+    return total if kind is int and LONG_MIN <= total <= LONG_MAX else BigInt(total)
 
 
 def _duration_sum(values: Sequence[Any], weights: Weights) -> Duration:
@@ -302,6 +304,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
                 of_nothing=0,
             ),
             Aggregate("sum", _sum, reduction=Reduction.SUM, result_type=_is_sum, counts_repeats=True),
+            Aggregate("sum'", _wide_sum, reduction=Reduction.SUM, counts_repeats=True),
             Aggregate("avg", _avg, reduction=Reduction.MEAN, result_type=_is_mean, counts_repeats=True),
             Aggregate("median", _median, counts_repeats=True),
             Aggregate("variance", _variance, counts_repeats=True),

@@ -31,6 +31,7 @@ from graphql.validation import ValuesOfCorrectTypeRule
 
 from adalog.datalog.edn.languages import other_language
 from adalog.datalog.hints import nearest
+from adalog.schema.request.errors import WrongValueError
 
 # Names that a message lists.
 _MOST_NAMES: Final = 16
@@ -43,6 +44,7 @@ _EDN_AS_VARIABLE: Final = (
 _FOUND_NUMBER: Final = re.compile(r"String cannot represent a non string value: (?:\{ t: )?(-?\d+)")
 _NOT_A_MAP: Final = re.compile(r"value of type 'BasisInput' to be an object, found: (.+?)\.?(?: \(argument|$)")
 _NO_MEMBER: Final = re.compile(r"Value '\w+' does not exist in '(\w+)' enum|Enum '(\w+)' cannot represent")
+_ONE_OF: Final = re.compile(r"Within OneOf Input Object type '(\w+)'")
 _NO_OBJECT: Final = re.compile(r"Expected value of type '(\w+)!?' to be an object")
 _NO_FIELD: Final = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'\.")
 _OF_ANOTHER_ROOT: Final = "; it is a field of"
@@ -71,7 +73,7 @@ class LocatedValuesRule(ValuesOfCorrectTypeRule):
             message, where = error.message, ""
             if self._argument:
                 message, where = message.removesuffix("."), f" (argument {place} of {self._field})"
-            self.report_error(GraphQLError(f"{message}{where}", error.nodes or _inside(node, path)))
+            self.report_error(WrongValueError(f"{message}{where}", error.nodes or _inside(node, path)))
 
         if input_type:
             validate_input_literal(node, input_type, refuse)
@@ -146,6 +148,8 @@ def _advice(
     if (match := _NO_OBJECT.search(message)) is not None:
         given = schema.type_map.get(match[1])
         return f"; {match[1]} has {_listed(given.fields)}" if isinstance(given, GraphQLInputObjectType) else ""
+    if (match := _ONE_OF.search(message)) is not None:
+        return _one_of(schema.type_map.get(match[1]))
     if (match := _OTHER_TYPE.match(message)) is not None:
         return f"; declare ${match[1]}: {match[2]}"
     return ""
@@ -191,6 +195,13 @@ def _of_another_root(name: str, type_name: str, schema: GraphQLSchema) -> str:
 def _no_field(type_name: str, schema: GraphQLSchema) -> str:
     known = schema.type_map.get(type_name)
     return f"; {type_name} has {_listed(known.fields)}" if isinstance(known, GraphQLObjectType) else ""
+
+
+def _one_of(given: Any) -> str:
+    if not isinstance(given, GraphQLInputObjectType):
+        return ""
+    ordered = "; several orders are several elements of the list" if given.name.endswith("OrderBy") else ""
+    return f"; {given.name} has {_listed(given.fields)}{ordered}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -25,6 +25,10 @@ _BEHIND: Final = frozenset({Code.BACKEND_UNAVAILABLE, Code.READ_ONLY, Code.INTER
 _NULL: Final = re.compile(r"Expected value of non-null type '([^']+)' not to be None\.")
 
 
+class WrongValueError(GraphQLError):
+    """A literal that an argument does not take. Its code is that of a variable with the same value."""
+
+
 def format_error(error: GraphQLError) -> dict[str, Any]:
     """One entry of the response's `errors`."""
     original = _domain_error(error)
@@ -60,8 +64,8 @@ def describe(error: AdalogError) -> dict[str, Any]:
 
 def _describe_document_error(error: GraphQLError) -> dict[str, Any]:
     # A wrong value for an argument or a variable is the caller's argument; all else is the document.
-    wrong_value = error.message.startswith(("Variable ", "Expected value of", "Long ", "EDN ")) or (
-        "invalid value" in error.message
+    wrong_value = isinstance(error, WrongValueError) or (
+        error.message.startswith("Variable ") or "invalid value" in error.message
     )
     code = Code.ARG_INVALID if wrong_value and not isinstance(error, GraphQLSyntaxError) else Code.QUERY_INVALID
     extensions: dict[str, Any] = {"code": code.value, "retryable": False}

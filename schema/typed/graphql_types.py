@@ -226,7 +226,8 @@ class OutputTypes:
         if scalar in _ORDERED:
             fields |= {name: GraphQLField(self._table[scalar]) for name in ("min", "max")}
         if scalar in _NUMBERS:
-            fields["sum"] = GraphQLField(self._table[scalar])
+            wide = "Exact: text beyond 64 bits." if scalar == "Long" else None
+            fields["sum"] = GraphQLField(self._table[scalar], description=wide)
             fields["avg"] = GraphQLField(self._table["Decimal" if scalar == "Decimal" else "Float"])
         return fields
 

@@ -75,6 +75,30 @@ def test_here_and_in_tasks(known: Aggregate, world: World, monkeypatch: pytest.M
             assert rows(World(world.database, pool), query, engine="SPARK") == wanted
 
 
+@pytest.mark.parametrize("name", ["sum'", "avg"])
+def test_of_numbers_that_add_up_to_more_than_64_bits(
+    name: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of numbers that came after a live query began, and went again."""
+    most, known = 2**63 - 1, AGGREGATES[name]
+    query, tuples, args = ways(known)[0]
+    view, old = view_of(world.pool.question(QueryRequest(query)), world.pool.engine), world.database.snapshot()
+    view.add(0, UndatedQuestion.of(world.pool.question(QueryRequest(query))), old, Cancel())
+    shown = rows(world, query)
+    for change in (ENTITIES % (7, "b", 7, most), "[[:db/retract 7 :number]]"):
+        world.tx(change)
+        wanted, at = expected(world, known, tuples, args), world.database.snapshot()
+        found = view.step(Moments(old, at), Cancel())[0]
+        assert not isinstance(found, Exception)
+        assert found is not None
+        shown -= {tuple(map(identity, row)) for row in found.removed.rows()}
+        shown |= {tuple(map(identity, row)) for row in found.added.rows()}
+        assert rows(world, query) == wanted == shown
+        with spark_in_process(monkeypatch) as engine, pool_on(world.database, engine) as pool:
+            assert rows(World(world.database, pool), query, engine="SPARK") == wanted
+        old = at
+
+
 @pytest.mark.parametrize("known", REPEATABLE, ids=lambda each: each.name)
 def test_live(known: Aggregate, world: World) -> None:
     for query, tuples, args in ways(known):

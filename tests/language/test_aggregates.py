@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 
 
@@ -24,6 +25,16 @@ def test_a_set_before_the_aggregate(heads):
 def test_with_keeps_duplicates_apart(heads):
     assert heads.q("[:find (sum ?h) . :with ?m :where [?m :heads ?h]]") == "6"
     assert heads.q("[:find (count ?h) . :with ?m :where [?m :heads ?h]]") == "4"
+
+
+def test_a_sum_beyond_64_bits(db):
+    most = "9223372036854775807"
+    assert db.q("[:find (sum' ?n) (sum ?m) :in [[?n ?m]]]", f"[[{most} 1] [2 2]]") == "#{[9223372036854775809N 3]}"
+    assert db.q("[:find (sum' ?n) . :in [?n ...]]", f"[{most} -1]") == "9223372036854775806"
+    assert db.q("[:find (sum' ?n) . :in [?n ...]]", f"[{most}N -1]") == "9223372036854775806N"
+    assert db.q("[:find (sum' ?n) . :in [?n ...]]", f"[{most} 0.5]") == "9.223372036854775807E18"
+    with pytest.raises(AdalogError, match=r"beyond the 64 bits of a long; \(sum' …\) gives it as a bigint"):
+        db.q("[:find (sum ?n) . :in [?n ...]]", f"[{most} 1]")
 
 
 def test_with_is_no_grouping_key(heads):

@@ -52,6 +52,36 @@ def test_of_a_past_with_several_values_one_is_shown(tracker: Tracker) -> None:
     assert found["next"]["name"] in ("Page", "C")
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_repeated_mutation_is_answered_after_a_change_of_cardinality(back: bool) -> None:
+    mutations = [
+        'createItem(input: {key: 7, name: "x", state: ON, next: {create: {key: 8}}}, idempotencyKey: "1")',
+        'upsertItem(input: {key: 7, name: "x"}, idempotencyKey: "2")',
+        'upsertItem(input: {key: 9, name: "x"}, idempotencyKey: "3")',
+        'updateItem(by: {key: 7}, set: {name: "y", state: OFF, next: {connect: {key: 9}}}, idempotencyKey: "4")',
+        'updateItems(where: {name: {eq: "y"}}, set: {name: "z"}, expected: 1, idempotencyKey: "5")',
+        'updateItem(by: {key: 7}, set: {name: null, next: null}, idempotencyKey: "6")',
+        'deleteItem(by: {key: 8}, idempotencyKey: "7")',
+    ]
+    shown = ["item { key }"] * 4 + ["items { key }", "item { key }", "ids"]
+    documents = [f"mutation {{ {each} {{ t {what} }} }}" for each, what in zip(mutations, shown, strict=True)]
+    names = ("name", "state", "next")
+    declared = {
+        many: " ".join(f"{{:db/id :item/{each} :db/cardinality :db.cardinality/{many}}}" for each in names)
+        for many in ("one", "many")
+    }
+    with Tracker.opened(SCHEMA) as tracker:
+        if back:
+            tracker.transact(f"[{declared['many']}]")
+        answers = [tracker.data(each) for each in documents]
+        tracker.transact(f"[{declared['one' if back else 'many']}]")
+        t = tracker.database.snapshot().t
+        assert [tracker.data(each) for each in documents] == answers
+        assert tracker.database.snapshot().t == t
+        other = tracker.ask(documents[0].replace('"x"', '"w"'))
+        assert other["errors"][0]["extensions"]["code"] == "ARG_INVALID"
+
+
 def test_values_of_another_type_are_not_shown(tracker: Tracker) -> None:
     tracker.transact("[[:db/retract [:item/id 1] :item/size]]")
     tracker.transact("[{:db/id :item/size :db/valueType :db.type/instant}]")

@@ -105,6 +105,18 @@ def test_several_mutations_of_a_document_are_one_after_the_other(own: Tracker) -
     assert found["d"]["issue"]["labels"] == []
 
 
+def test_a_refused_mutation_keeps_the_earlier_ones_and_stops_the_later_ones(own: Tracker) -> None:
+    answer = own.ask("""mutation {
+      a: createLabel(input: {name: "x"}) { t }
+      b: createLabel(input: {name: "x"}) { t }
+      c: createLabel(input: {name: "y"}) { t }
+    }""")
+    (error,) = answer["errors"]
+    assert (answer["data"], error["path"], error["extensions"]["code"]) == (None, ["b"], "UNIQUE_CONFLICT")
+    found = own.data('{ labels(where: {name: {in: ["x", "y"]}}) { name } database { basisT } }')
+    assert found == {"labels": [{"name": "x"}], "database": {"basisT": 3}}
+
+
 @pytest.mark.parametrize(
     ("field", "wanted"),
     [

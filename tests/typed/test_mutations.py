@@ -222,7 +222,9 @@ def test_what_gets_and_loses_a_reference_is_a_conflict(shared: Tracker) -> None:
         ({"title": {"ignoreCase": True}}, "where.title"),
         ({"labels": {"some": {}}}, "where.labels.some"),
         ({"points": {"notIn": []}}, "where.points.notIn"),
-        ({"points": {"in": []}}, "where.points.in"),
+        ({"not": {"points": {"in": []}}}, "where.not.points.in"),
+        ({"labels": {"every": {"name": {"in": []}}}}, "where.labels.every.name.in"),
+        ({"points": {"gt": 1}, "or": []}, "where.or"),
         ({"assignee": {"name": {}}, "points": {"eq": 5}}, "where.assignee.name"),
     ],
 )
@@ -231,6 +233,15 @@ def test_a_bulk_change_takes_no_empty_filter(shared: Tracker, where: Any, place:
         code, message = refusal(shared, root, "Issue", where=where, expected=5, **more)
         assert code is Code.ARG_INVALID
         assert message.startswith(f"{place} is empty")
+
+
+def test_a_bulk_change_of_nothing_that_a_list_names_changes_nothing(own: Tracker) -> None:
+    for root, more in (("delete_many", {}), ("update_many", {"set": {"title": "x"}})):
+        report = mutate(own, root, "Issue", where={"id": {"in": []}}, expected=0, **more)  # type: ignore[arg-type]
+        assert report.datoms[1:] == []
+        code, message = refusal(own, root, "Issue", where={"id": {"in": []}}, expected=1, **more)
+        assert code is Code.TX_INVALID
+        assert message.startswith("where selects 0 issues, not 1")
 
 
 def test_a_bulk_change_is_refused_unless_it_reaches_as_many_as_expected(own: Tracker) -> None:

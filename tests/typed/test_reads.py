@@ -125,6 +125,9 @@ def test_a_variable_that_is_not_given_leaves_its_filter_out(tracker: Tracker) ->
             "forward, with `first` and `after`, or backward",
         ),
         ("{ issuesConnection { groupBy(by: []) { key } } }", "groupBy.by is empty"),
+        ("{ issues(orderBy: [{title: ASC, number: ASC}]) { id } }", "IssueOrderBy has id, key, number, title, "),
+        ("{ issues(orderBy: [{}]) { id } }", "several orders are several elements of the list"),
+        ("mutation { deleteIssue(by: {}) { t } }", "IssueUnique has id, key, number"),
     ],
 )
 def test_refusals_name_the_argument(tracker: Tracker, document: str, message: str) -> None:
@@ -285,6 +288,48 @@ def test_aggregates_and_groups(tracker: Tracker) -> None:
     assert found["none"] == {"totalCount": 0, "aggregate": {"count": 0, "points": {"count": 0, "sum": None}}}
 
 
+def test_a_sum_of_longs_may_have_more_than_64_bits() -> None:
+    most = 2**63 - 1
+    with Tracker.opened(*tracker_texts()) as own:
+        own.transact(f"[[:db/add [:issue/number 1] :issue/points {most}]]")
+        found = own.data("{ issuesConnection { aggregate { count points { count sum avg max } } } }")
+        points = {"count": 4, "sum": str(most + 6), "avg": (most + 6) / 4, "max": str(most)}
+        assert found == {"issuesConnection": {"aggregate": {"count": 5, "points": points}}}
+        nested = "{ users(orderBy: [{email: ASC}]) { issuesConnection { aggregate { points { sum } } } } }"
+        sums = [each["issuesConnection"]["aggregate"]["points"]["sum"] for each in own.data(nested)["users"]]
+        assert sums == [str(most + 5), 3, None]
+        grouped = "{ issuesConnection { groupBy(by: [URGENT]) { key aggregate { points { sum } } } } }"
+        groups = own.data(grouped)["issuesConnection"]["groupBy"]
+        assert {each["key"]["urgent"]: each["aggregate"]["points"]["sum"] for each in groups} == {
+            None: 8,
+            False: -2,
+            True: str(most),
+        }
+
+
+@pytest.mark.parametrize(
+    ("literal", "kind", "value"),
+    [
+        ('{points: {eq: "x"}}', "IssueWhere", {"points": {"eq": "x"}}),
+        ('{budget: {eq: "x"}}', "IssueWhere", {"budget": {"eq": "x"}}),
+        ("{status: {eq: NOPE}}", "IssueWhere", {"status": {"eq": "NOPE"}}),
+        ("{title: {eq: 5}}", "IssueWhere", {"title": {"eq": 5}}),
+        ("{title: 5}", "IssueWhere", {"title": 5}),
+        ("{urgent: {eq: 1}}", "IssueWhere", {"urgent": {"eq": 1}}),
+        ("{title: {eq: null}}", "IssueWhere", {"title": {"eq": None}}),
+        ("{nope: {}}", "IssueWhere", {"nope": {}}),
+    ],
+)
+def test_a_wrong_value_has_one_code_as_a_literal_and_as_a_variable(
+    tracker: Tracker, literal: str, kind: str, value: Any
+) -> None:
+    answers = (
+        tracker.ask(f"{{ issues(where: {literal}) {{ id }} }}"),
+        tracker.ask(f"query ($given: {kind}) {{ issues(where: $given) {{ id }} }}", given=value),
+    )
+    assert [each["errors"][0]["extensions"]["code"] for each in answers] == ["ARG_INVALID"] * 2
+
+
 def test_equal_roots_and_lists_are_read_once(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = []
     run = Pool.arun
@@ -329,6 +374,23 @@ def test_a_past_without_the_type_has_none_of_it_in_the_strict_schema() -> None:
 
 def test_a_cursor_and_another_basis(tracker: Tracker) -> None:
     document = """query ($at: String, $basis: BasisInput) { issue(number: 1, basis: $basis) {
-                    commentsConnection(first: 1, after: $at) { pageInfo { endCursor } } } }"""
-    at = tracker.data(document)["issue"]["commentsConnection"]["pageInfo"]["endCursor"]
-    assert "leave one of them out" in tracker.error(document, at=at, basis={"t": 1})
+                    commentsConnection(first: 1, after: $at) { nodes { body } pageInfo { endCursor } } } }"""
+    found = tracker.data(document)["issue"]["commentsConnection"]
+    at, t = found["pageInfo"]["endCursor"], tracker.database.snapshot().t
+    for basis in ({"t": 1}, {"asOf": "1999-01-01T00:00:00Z"}):
+        assert "leave one of them out" in tracker.error(document, at=at, basis=basis)
+    second = [{"body": "Fixed?"}]
+    for same in (None, {}, {"t": None}, {"t": t}, {"asOf": "2999-01-01T00:00:00Z"}):
+        assert tracker.data(document, at=at, basis=same)["issue"]["commentsConnection"]["nodes"] == second
+
+
+def test_pages_of_an_instant_to_come_are_of_one_snapshot(tracker: Tracker) -> None:
+    document = """query ($at: String, $basis: BasisInput) { issuesConnection(basis: $basis, first: 3, after: $at) {
+                    totalCount pageInfo { endCursor } } }"""
+    basis = {"asOf": "2999-01-01T00:00:00Z"}
+    found = tracker.data(document, basis=basis)["issuesConnection"]
+    tracker.transact('[{:issue/id #uuid "00000000-0000-4000-8000-000000000998"}]')
+    at = found["pageInfo"]["endCursor"]
+    assert tracker.data(document, basis=basis, at=at)["issuesConnection"]["totalCount"] == found["totalCount"]
+    assert "`after`" in tracker.error(document, basis={"t": 2}, at=at)
+    tracker.transact('[[:db/retractEntity [:issue/id #uuid "00000000-0000-4000-8000-000000000998"]]]')

@@ -20,6 +20,7 @@ from adalog.store.transact.resolve import Transaction, digest_of
 # About the characters of a form around its value.
 _FORM: Final = 30
 _ENTITY: Final = "?e"
+_DENYING: Final = frozenset(("not", "none", "every"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,11 @@ class TypedMutation:
         return {name: value for name, value in self.arguments.items() if name not in about}
 
     def digest(self) -> str:
-        return digest_of([self.root, self.kind.name, self._input])
+        """The same whether attributes have one value or many: a repeated request is known after such a change."""
+        given = self._input
+        for name in given.keys() & {"input", "set"}:
+            given[name] = _with_lists(self.model, self.kind, given[name])
+        return digest_of([self.root, self.kind.name, given])
 
     def transaction(self, state: DatabaseState, evaluation: Evaluation) -> Transaction:
         forms = InputForms(self.model, state)
@@ -105,23 +110,39 @@ class TypedMutation:
         return found
 
 
-def _check_filter(given: Any, place: str) -> None:
-    """Refuses what a bulk change could reach every entity by: a filter, or a part of one, without conditions."""
+def _with_lists(model: Model, kind: TypeModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """An input as it would be if all attributes had many values."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        field = kind.fields[name]
+        if value is None or not field.refers:
+            found[name] = value if value is None or field.many else [value]
+            continue
+        ways = {way: each if isinstance(each, list | tuple) else [each] for way, each in value.items()}
+        target = model.types.get(field.target or "")
+        if target is not None and value.get("create") is not None:
+            ways["create"] = [_with_lists(model, target, each) for each in ways["create"]]
+        found[name] = ways
+    return found
+
+
+def _check_filter(given: Any, place: str, *, denied: bool = False) -> None:
+    """Refuses what a bulk change could reach every entity by: a filter, or a part of one, without conditions.
+    denied: within a condition that holds for what the filter does not select."""
     if isinstance(given, Mapping):
         if not given.keys() - {"ignoreCase"}:
             raise _empty(place)
         for name, value in given.items():
-            _check_filter(value, f"{place}.{name}")
+            _check_filter(value, f"{place}.{name}", denied=denied or name in _DENYING)
     elif isinstance(given, list | tuple):
-        if not given:
+        # No value is in an empty list: of the entities that a client has collected there may be none.
+        if not given and (denied or not place.endswith(".in")):
             raise _empty(place)
         for number, value in enumerate(given):
-            _check_filter(value, f"{place}[{number}]")
+            _check_filter(value, f"{place}[{number}]", denied=denied)
 
 
 def _empty(place: str) -> AdalogError:
-    if place.endswith(".in"):
-        return invalid_argument(f"{place} is empty, so nothing is to be changed; send no mutation then")
     return invalid_argument(
         f"{place} is empty, and a bulk change takes no empty filter: give a condition. A variable that is not "
         "given leaves its condition out; a condition that all entities satisfy is, say, `id: {isNull: false}`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -23,6 +23,9 @@ from adalog.schema.writing.columnar import FieldShape
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.scalars import write_long
 from adalog.store.values.datom import TxReport
+
+# The tempid of what a `create` or `upsert` created.
+_INPUT: Final = "input"
 
 
 async def mutated(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> JsonChunks:
@@ -92,6 +95,8 @@ async def _entities(services: Services, mutation: TypedMutation, report: TxRepor
     they are found as it found them."""
     database = services.database
     known = mutation.entities.get(report.t)
+    if known is None and _INPUT in report.tempids:
+        known = (_INPUT,)
     if known is None:
 
         def again(cancel: Cancel) -> None:

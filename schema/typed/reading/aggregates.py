@@ -12,6 +12,8 @@ from adalog.schema.typed.reading.writer import Constant, Json, JsonWriter, Shape
 from adalog.schema.typed.selection import Selected
 
 _COUNT: Final = "count"
+# Aggregates of another name than their fields: a sum of longs may have more than 64 bits.
+_NAMES: Final = {"sum": "sum'"}
 Row = Sequence[Any]
 
 
@@ -143,7 +145,7 @@ class AggregateCompiler:
             part, value = self._variable(shown)
             empty = 0 if each.field == _COUNT else None
             show = _float if each.field == "avg" and shown.scalar == "BigInt" else json_value
-            fields[each.key] = self._value(part, f"({each.field} {value})", empty, show)
+            fields[each.key] = self._value(part, f"({_NAMES.get(each.field, each.field)} {value})", empty, show)
         return AggregateShape(fields)
 
     def _variable(self, shown: FieldModel) -> tuple[int, str]:

@@ -42,7 +42,7 @@ _VALUE_COST: Final = 8.0
 class TypedRead:
     """A root field as queries. parts: by the key under which the answer is found. kind: of the root. ids: the
     entities of `nodes`, in the order in which they are shown. anchors: one of which the entities have; in a past
-    without these there are none."""
+    without these there are none. paged: the root itself has a cursor, which names the basis."""
 
     shape: Shape
     parameters: Parameters
@@ -51,6 +51,7 @@ class TypedRead:
     kind: str = "list"
     ids: Sequence[int] = ()
     anchors: Sequence[Keyword] = ()
+    paged: bool = False
 
 
 def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> TypedRead:
@@ -60,6 +61,7 @@ def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) 
     compiler = SelectionCompiler(model, parameters, cursors, limits.rows)
     asked = _COMPILERS[root.kind](compiler, root.model, chosen)
     asked.anchors = () if root.model is None else root.model.anchors
+    asked.paged = any(chosen.arguments.get(name) is not None for name in ("after", "before"))
     return asked
 
 
@@ -177,7 +179,7 @@ async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected
 async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any] | None) -> JsonChunks:
     services = context.services
     within = Cancel.after(services.limits.timeout_ms)
-    snapshot = await _snapshot(context, asked.cursors, basis, within)
+    snapshot = await _snapshot(context, asked, basis, within)
     if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
         return await _written(context, asked, dict.fromkeys(asked.parts), within)
     found: dict[str, Any] = {}
@@ -204,24 +206,26 @@ async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any]
 
 
 async def _snapshot(
-    context: Context, cursors: PageCursors, basis: Mapping[str, Any] | None, within: Cancel
+    context: Context, asked: TypedRead, basis: Mapping[str, Any] | None, within: Cancel
 ) -> Snapshot:
     """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request."""
+    cursors = asked.cursors
     given = {name: value for name, value in (basis or {}).items() if value is not None and value is not False}
     if unknown := given.keys() - {"t", "asOf"}:
         raise invalid_argument(f"basis.{min(unknown)} is not for typed fields; their basis takes t and asOf")
-    if cursors.t is not None:
-        if given.get("t", cursors.t) != cursors.t:
-            message = (
-                f"basis.t is {given['t']}, but the cursor is of transaction {cursors.t}; leave one of them out"
-            )
-            raise invalid_argument(message)
+    if cursors.t is not None and (asked.paged or not given):
+        # A cursor of the root itself belongs to this very basis.
         given = {"t": cursors.t}
     if not given:
         snapshot = context.present()
     else:
-        asked = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
-        snapshot = await BasisReading(context.services, asked, None, within.deadline).snapshot()
+        wanted = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
+        snapshot = await BasisReading(context.services, wanted, None, within.deadline).snapshot()
+    if cursors.t not in (None, snapshot.t):
+        raise invalid_argument(
+            f"basis is of transaction {snapshot.t}, but the cursor is of transaction {cursors.t}; leave one of "
+            "them out"
+        )
     cursors.t = snapshot.t
     return snapshot
 

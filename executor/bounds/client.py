@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from adalog.executor.bounds.meter import Meter, Tab
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An authenticated principal, with the roles as its token says them. `expires`: in seconds since 1970."""
+    """An authenticated principal, with the roles as its token says them; `admin` is among them for those that the
+    door takes for one, and for no other. `expires`: in seconds since 1970. `claims`: all that its token says."""
 
     name: str
     roles: tuple[str, ...]
     expires: float | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

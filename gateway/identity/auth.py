@@ -1,4 +1,5 @@
-"""Authentication: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens.
+"""Authentication: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens. Of several roles,
+separated by commas, one is for the door and the others are for policies.
 
 Of a file only hashes are kept, and they are compared in constant time.
 """
@@ -140,15 +141,26 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
     parts = line.split(":")
     if len(parts) != 3 or not parts[0]:
         raise SettingError(f"{path}, line {number}: a line is `name:role:sha256hex`")
-    name, role, digest = parts
-    if role not in ROLES:
-        raise SettingError(f"{path}, line {number}: the role {role!r} of {name!r} is not read, write or admin")
+    name, listed, digest = parts
+    roles = tuple(each.strip() for each in listed.split(","))
+    given = [each for each in roles if each in ROLES]
+    if not given:
+        what = f"the role {listed!r} of {name!r} is not"
+        if len(roles) > 1:
+            what = f"none of the roles {listed!r} of {name!r} is"
+        raise SettingError(f"{path}, line {number}: {what} read, write or admin")
+    if "" in roles or any(letter.isspace() for each in roles for letter in each):
+        raise SettingError(
+            f"{path}, line {number}: the roles {listed!r} of {name!r} are no names separated by commas, such as "
+            "read,member"
+        )
     if len(digest) != 64 or not set(digest) <= set(string.hexdigits):
         raise SettingError(
             f"{path}, line {number}: the last part for {name!r} must be the SHA-256 of the token, 64 hexadecimal "
             "digits (printf %s TOKEN | sha256sum)"
         )
-    return Principal(name, role), bytes.fromhex(digest)
+    role = max(given, key=ROLES.index)
+    return Principal(name, role, roles=roles, claims={"sub": name, "roles": list(roles)}), bytes.fromhex(digest)
 
 
 def sender(scope: Scope) -> str:

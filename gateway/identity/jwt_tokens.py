@@ -178,7 +178,7 @@ class JsonWebTokens:
                 f"{PREFIX}JWT_ROLES lists",
                 Code.FORBIDDEN,
             )
-        return Principal(name, max(given, key=ROLES.index), float(claims["exp"]), named, self._skew)
+        return Principal(name, max(given, key=ROLES.index), float(claims["exp"]), named, self._skew, claims)
 
 
 def _keys(settings: Settings, algorithms: tuple[str, ...]) -> Keys:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from time import time
-from typing import Final
+from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Identity
 
 # The clock on the wall may be set, or the machine sleep, so it is looked at that often.
 _LONGEST_WAIT: Final = 60.0
+_ADMIN: Final = "admin"
 
 
 def now() -> float:
@@ -22,18 +23,24 @@ def now() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A client with a name and a role. `expires`: when its token does, in seconds since 1970; it is taken for
-    `skew_seconds` more, as clocks differ. `roles`: as its token says them."""
+    """A client with a name and a role, which is checked at the door. `expires`: when its token does, in seconds
+    since 1970; it is taken for `skew_seconds` more, as clocks differ. `roles` and `claims`: as its token says them,
+    for policies."""
 
     name: str
     role: str
     expires: float | None = None
     roles: tuple[str, ...] = ()
     skew_seconds: float = 0.0
+    claims: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def identity(self) -> Identity:
-        return Identity(self.name, self.roles or (self.role,), self.expires)
+        # Who is admin is decided at the door: a claim of that name may be mapped to another role, or to none.
+        named = [each for each in self.roles or (self.role,) if each != _ADMIN or self.role == _ADMIN]
+        if self.role == _ADMIN and _ADMIN not in named:
+            named.append(_ADMIN)
+        return Identity(self.name, tuple(named), self.expires, self.claims)
 
     @property
     def has_expired(self) -> bool:

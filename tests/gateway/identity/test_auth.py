@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adalog.executor.bounds.client import Identity
 from adalog.gateway.identity.auth import Tokens
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
@@ -66,6 +68,20 @@ def test_a_client_learns_who_it_is(guarded: Gateway) -> None:
     assert answer == {"data": {"whoami": {"principal": "ann", "roles": ["read"], "expires": None}}}
     with gateway() as opened:
         assert opened.data(WHOAMI) == {"whoami": {"principal": None, "roles": ["admin"], "expires": None}}
+
+
+def test_a_token_of_the_file_has_roles_for_policies(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(f"ann:member,read:{digest('red')}\nbob:read,guest,write:{digest('blue')}\n")
+    tokens = Tokens.load(str(path))
+    ann, bob = (asyncio.run(tokens.principal(f"Bearer {each}")) for each in ("red", "blue"))
+    assert (ann.role, bob.role) == ("read", "write")
+    assert ann.identity == Identity("ann", ("member", "read"), None, {"sub": "ann", "roles": ["member", "read"]})
+    with gateway(Settings(data=":memory:", auth=str(path))) as opened:
+        answer = opened.post(WHOAMI, {"Authorization": "Bearer red"}).json()
+        assert answer["data"]["whoami"]["roles"] == ["member", "read"]
+        assert opened.post(WRITE, {"Authorization": "Bearer red"}).status_code == 403
+        assert opened.post(WRITE, {"Authorization": "Bearer blue"}).status_code == 200
 
 
 def test_a_transaction_has_its_principal(guarded: Gateway) -> None:
@@ -138,6 +154,9 @@ def test_loopback_needs_none(host: str) -> None:
         ("", "no token"),
         ("ann:read", "line 1"),
         (f"ann:owner:{digest('x')}", "the role .owner. of .ann. is not read, write or admin"),
+        (f"ann:owner,member:{digest('x')}", "none of the roles .owner,member. of .ann. is read, write or admin"),
+        (f"ann:read,,member:{digest('x')}", "the roles .read,,member. of .ann. are no names separated by commas"),
+        (f"ann:read,a b:{digest('x')}", "the roles .read,a b. of .ann. are no names separated by commas"),
         ("ann:read:abc", "64 hexadecimal"),
         (f"ann:read:{digest('x')}:y", "line 1"),
         (f":read:{digest('x')}", "line 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -16,6 +17,8 @@ import jwt
 import pytest
 from pydantic import SecretStr
 
+from adalog.executor.bounds.client import Identity
+from adalog.gateway.identity.jwt_tokens import JsonWebTokens
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
 from tests.gateway.clock import Clock
@@ -319,3 +322,18 @@ def test_whoami_has_the_roles_and_the_expiry_of_the_token(opened: Gateway) -> No
     found = answer["data"]["whoami"]
     assert (found["principal"], found["roles"]) == ("ann", ["read", "adalog:write", "other"])
     assert datetime.fromisoformat(found["expires"]).timestamp() == until
+
+
+def test_an_identity_has_all_claims_and_is_admin_by_the_door_alone(tmp_path: Path) -> None:
+    """Policies go by the values of the roles claim; who is admin, by the mapping."""
+    signed = JsonWebTokens(settings_for(tmp_path, jwt_roles="dba=admin,staff=write"))
+
+    def identity(*roles: str) -> Identity:
+        text = token(roles=list(roles), org={"id": 7, "teams": ["a", "b"]})
+        return asyncio.run(signed.principal(text)).identity
+
+    assert identity("staff", "member").roles == ("staff", "member")
+    assert identity("staff", "admin", "member").roles == ("staff", "member")
+    assert identity("dba").roles == ("dba", "admin")
+    assert identity("staff").claims["org"] == {"id": 7, "teams": ["a", "b"]}
+    assert identity("staff").claims["sub"] == "ada"

@@ -198,10 +198,7 @@ class Puller:
         attribute = step.attribute
         if attribute is None or not len(entities):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        trie = self._snapshot.ve(attribute) if step.asked.reverse else self._snapshot.ev(attribute)
-        if not trie.rows:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        keys, codes = trie.pairs_of(entities)
+        keys, codes = self._snapshot.pairs_of(attribute, entities, inverse=step.asked.reverse)
         self._read += len(codes)
         self._check(self._read)
         self._held.grow(VALUE * len(codes))

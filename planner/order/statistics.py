@@ -84,15 +84,15 @@ class Statistics:
         attribute = attribute_of(snapshot, atom.attribute)
         if attribute is None:
             return PatternSize(0.0, 1.0, 1.0, 0.0)
-        counts = snapshot.statistics(attribute)
+        counts = snapshot.estimates(attribute)
         fixed: float | None = None
         try:
             if isinstance(atom.value, Const | LookupRef):
                 code = value_code(snapshot, attribute, atom.value)
-                fixed = 0.0 if code is None else float(snapshot.ve(attribute).count(code))
+                fixed = 0.0 if code is None else float(snapshot.row_estimate(attribute, code, inverse=True))
             elif isinstance(atom.entity, Const | LookupRef):
                 entity = entity_code(snapshot, atom.entity)
-                fixed = 0.0 if entity is None else float(snapshot.ev(attribute).count(entity))
+                fixed = 0.0 if entity is None else float(snapshot.row_estimate(attribute, entity, inverse=False))
         except AdalogError:
             fixed = 0.0  # binding the plan reports what is wrong with the constant
         return PatternSize(

@@ -212,6 +212,11 @@ class Snapshot:
     def ve(self, attribute: Attribute) -> Trie:
         return self.trie(attribute.id, inverse=True)
 
+    def pairs_of(self, attribute: Attribute, keys: CodeColumn, *, inverse: bool) -> tuple[CodeColumn, CodeColumn]:
+        """(entities, values) of some entities, or with `inverse` (values, entities) of some values, both int64[n].
+        keys: sorted and distinct; what is found is in their order."""
+        return self.trie(attribute.id, inverse=inverse).pairs_of(keys)
+
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of this view, sorted by (e, v, t)."""
         return self.columns_of(attribute.id)
@@ -279,6 +284,14 @@ class Snapshot:
         if self.plain is self and not self._forgets(attribute.id):
             return self.data_of(attribute.id).statistics(self.t)
         return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
+
+    def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
+        """About how many values an entity has, or with `inverse` how many entities a value."""
+        return self.trie(attribute.id, inverse=inverse).count(key)
+
+    def estimates(self, attribute: Attribute) -> AttributeStatistics:
+        """The same to choose between plans by, and never to decide."""
+        return self.statistics(attribute)
 
     @cached_property
     def totals(self) -> tuple[int, int, int]:

@@ -1,0 +1,200 @@
+"""Runs the rules of policies: which of many entities or datoms one policy allows, at one state of the database.
+
+The rules see the whole database. They run for the entities that are asked for, whose number is pushed into them by
+magic sets, or once for all that they allow where many are asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.datalog import ast
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource, PolicyRules
+from adalog.datalog.values import Keyword, identity
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.local import run_join
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.permissions.claims import claim_rows
+from adalog.executor.question.arguments import GivenArgument, matched, settled
+from adalog.executor.question.inputs import bind_inputs, sizes_of
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import plan_query
+from adalog.planner.scope.outline import Outline, outline_of
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import distinct
+from adalog.store.values.codes import Scratch
+
+_SUBJECTS: Final = "$subjects"
+_ENTITY, _VALUE = ast.Var("?e"), ast.Var("?v")
+# So many entities are asked about one by one before all that the policy allows are found instead.
+_MANY: Final = 4_096
+_TIMEOUT_MS: Final = 30_000
+_NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
+"""What is no failure of a guard."""
+
+
+@dataclass(frozen=True)
+class PolicyQuestion:
+    """The rules of a policy as a query. `subjects`: it asks about given ones, else for all that are allowed.
+    `attribute`: of `(allow ?e ?a ?v)`, the attribute asked about."""
+
+    rules: PolicyRules
+    subjects: bool
+    attribute: Keyword | None
+    query: ast.Query
+    outline: Outline
+
+    @staticmethod
+    def of(rules: PolicyRules, attribute: Keyword | None, *, subjects: bool) -> PolicyQuestion:
+        pair = rules.places == 3
+        found = (_ENTITY, _VALUE) if pair else (_ENTITY,)
+        named: tuple[ast.Term, ...] = (_ENTITY,)
+        if attribute is not None and pair:
+            named = (_ENTITY, ast.Const(attribute, identity(attribute)), _VALUE)
+        sources = [each.source for each in rules.claims]
+        where: list[ast.Clause] = [ast.RuleCall(ALLOW, named, ast.Source())]
+        if subjects:
+            sources.append(_SUBJECTS)
+            where.insert(0, ast.Pattern(ast.Source(_SUBJECTS), found))
+        query = ast.Query(
+            find=ast.Find(tuple(map(ast.FindVar, found))),
+            with_=(),
+            inputs=(ast.SourceInput("$"), *map(ast.SourceInput, sources)),
+            where=tuple(where),
+            rules=rules.rules,
+        )
+        return PolicyQuestion(rules, subjects, attribute, query, outline_of(query, frozenset(sources)))
+
+    def arguments(self, claims: Mapping[str, Any], state: Snapshot) -> tuple[Any, ...]:
+        """The values of claims as their places want them, and nothing for the subjects."""
+        given: list[Any] = [_argument(each, claims) for each in self.rules.claims]
+        if self.subjects:
+            given.append(())
+        return settled(self.outline, matched(self.query, given), state).args
+
+
+def _argument(source: ClaimSource, claims: Mapping[str, Any]) -> GivenArgument:
+    return GivenArgument(claim_rows(source, claims), json=True)
+
+
+@dataclass
+class PolicyAnswers:
+    """What a policy allows at one state, to an identity with some claims; remembers it. Thread-safe."""
+
+    rules: PolicyRules
+    claims: Mapping[str, Any]
+    state: Snapshot
+    memory: Memory
+    _all: Column | None = None
+    _enumerable: bool = field(init=False)
+    _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
+    _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
+    _plans: dict[tuple[bool, Keyword | None, int], tuple[Plan, tuple[Any, ...]]] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self._enumerable = self.rules.enumerable and self.rules.places == 1
+
+    @property
+    def nbytes(self) -> int:
+        everything = 0 if self._all is None else self._all.nbytes
+        return 10_000 + everything + self._known.nbytes + self._allowed.nbytes
+
+    def entities(self, asked: Column) -> Mask:
+        """bool[n]: which of the entities, distinct and sorted, it allows. For `(allow ?e)`."""
+        with self._lock:
+            if self._all is None and self._enumerable and len(asked) + len(self._known) > _MANY:
+                self._find_all()
+            if self._all is not None:
+                return _among(asked, self._all)
+            new = asked[~_among(asked, self._known)]
+            if len(new):
+                self._remember(new, self._checked(None, [new]))
+            return self._allowed[np.searchsorted(self._known, asked)]
+
+    def datoms(self, attribute: Keyword, e: Column, v: Column) -> Mask:
+        """bool[n]: which of the datoms it allows. For `(allow ?e ?a ?v)`."""
+        return self._checked(attribute, [e, v])
+
+    def _find_all(self) -> None:
+        try:
+            self._all = distinct(self._rows(None, None).columns[_ENTITY.name])
+        except AdalogError as error:
+            if error.code in _NOT_THE_GUARDS:
+                raise
+            # Some entity's guard fails: those that do not are found one by one.
+            self._enumerable = False
+
+    def _remember(self, entities: Column, allowed: Mask) -> None:
+        known = np.concatenate((self._known, entities))
+        order = np.argsort(known, kind="stable")
+        self._known, self._allowed = known[order], np.concatenate((self._allowed, allowed))[order]
+
+    def _checked(self, attribute: Keyword | None, columns: Sequence[Column]) -> Mask:
+        """Which rows are allowed; a row whose guard fails is not."""
+        if not len(columns[0]):
+            return np.zeros(0, np.bool_)
+        try:
+            found = self._rows(attribute, columns)
+        except AdalogError as error:
+            if error.code in _NOT_THE_GUARDS:
+                raise
+            size = len(columns[0])
+            if size == 1 or error.code is Code.TIMEOUT:
+                return np.zeros(size, np.bool_)
+            half = size // 2
+            halves = ([each[:half] for each in columns], [each[half:] for each in columns])
+            return np.concatenate([self._checked(attribute, each) for each in halves])
+        own = found.columns[_ENTITY.name]
+        if len(columns) == 1:
+            return _among(columns[0], distinct(own))
+        return _pairs_among(columns, [own, found.columns[_VALUE.name]])
+
+    def _rows(self, attribute: Keyword | None, subjects: Sequence[Column] | None) -> Batch:
+        size = 0 if subjects is None else len(subjects[0])
+        plan, args = self._planned(attribute, None if subjects is None else size)
+        cancel = Cancel.after(_TIMEOUT_MS)
+        with self.memory.lent(cancel):
+            values = Scratch(self.state.codes, take=cancel.budget.take)
+            inputs = bind_inputs(plan, args, self.state, values, cancel.check)
+            if subjects is not None:
+                inputs.relations[_SUBJECTS] = list(subjects)
+            return run_join(plan, inputs, QueryRun(values, cancel), most=None).rows
+
+    def _planned(self, attribute: Keyword | None, size: int | None) -> tuple[Plan, tuple[Any, ...]]:
+        key = (size is None, attribute, 0 if size is None else size.bit_length())
+        known = self._plans.get(key)
+        if known is None:
+            asked = PolicyQuestion.of(self.rules, attribute, subjects=size is not None)
+            args = asked.arguments(self.claims, self.state)
+            sizes = {**sizes_of(asked.query, args), **({} if size is None else {_SUBJECTS: size})}
+            statistics = Statistics({"$": self.state}, sizes)
+            plan = plan_query(asked.query, statistics, asked.outline.relations, Options())
+            known = self._plans[key] = plan, args
+        return known
+
+
+def _among(values: Column, known: Column) -> Mask:
+    """Which values are among the known ones, which are sorted and distinct."""
+    if not len(known):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return known[at] == values
+
+
+def _pairs_among(rows: Sequence[Column], found: Sequence[Column]) -> Mask:
+    """Which pairs are among those found."""
+    both = [np.concatenate(each) for each in zip(rows, found, strict=True)]
+    _, number = np.unique(np.stack(both), axis=1, return_inverse=True)
+    number = number.reshape(-1)
+    size = len(rows[0])
+    return np.isin(number[:size], number[size:])

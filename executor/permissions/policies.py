@@ -1,0 +1,144 @@
+"""Policies as a snapshot has them: entities with `:policy/…` attributes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
+from adalog.datalog.values import Keyword
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import Attribute
+
+READ: Final = Keyword("read")
+REQUIRE: Final = Keyword("require")
+EVERYBODY: Final = Keyword("*")
+EVERYTHING: Final = Keyword("*")
+
+_NAME: Final = Keyword("policy/name")
+_ENFORCED: Final = Keyword("policy/enforced")
+_PARTS: Final = tuple(Keyword(f"policy/{name}") for name in ("roles", "ops", "on", "rules", "effect"))
+_READ: Final = (_NAME, *_PARTS, _ENFORCED)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`roles`, `ops`, `on`: as they are asserted. `rules`: None where it is for all entities. `required`: it grants
+    nothing, and must hold as well. `broken`: its rules cannot be read, so that it never holds. `key`: equal for
+    policies that say the same."""
+
+    entity: int
+    name: str
+    roles: frozenset[Keyword]
+    ops: frozenset[Keyword]
+    on: frozenset[Keyword]
+    rules: PolicyRules | None
+    text: str | None
+    required: bool
+    broken: bool
+    key: str
+
+    def is_for(self, roles: frozenset[str]) -> bool:
+        return EVERYBODY in self.roles or any(each.name in roles for each in self.roles)
+
+    def names(self, attribute: Attribute) -> bool:
+        """Whether the attribute is among what it is on."""
+        ident = attribute.ident
+        if ident in self.on:
+            return True
+        namespace = ident.namespace
+        if namespace is not None and Keyword(namespace) in self.on:
+            return True
+        return EVERYTHING in self.on and namespace not in ("policy", "db")
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.broken or self.rules is not None
+
+
+@dataclass(frozen=True)
+class Policies:
+    """All policies of a moment. `enforced`: only what they grant is visible."""
+
+    enforced: bool
+    all: tuple[Policy, ...]
+
+    def of(self, roles: frozenset[str], op: Keyword = READ) -> tuple[Policy, ...]:
+        return tuple(each for each in self.all if op in each.ops and each.is_for(roles))
+
+
+_KNOWN: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
+_NONE: Final = Policies(enforced=False, all=())
+
+
+def policies_of(snapshot: Snapshot) -> Policies:
+    """The policies of a raw snapshot, which is plain."""
+    name = snapshot.attribute(_NAME)
+    if name is None or not _ever_asserted(snapshot, name):
+        return _NONE
+    found = _KNOWN.get(snapshot)
+    if found is None:
+        found = _KNOWN[snapshot] = _read(snapshot, name)
+    return found
+
+
+def _ever_asserted(snapshot: Snapshot, name: Attribute) -> bool:
+    return snapshot.data_of(name.id).last_touched(snapshot.t) > 0
+
+
+def touched(snapshot: Snapshot) -> int:
+    """The last transaction that changed policies."""
+    found = (snapshot.attribute(each) for each in _READ)
+    return max(snapshot.data_of(each.id).last_touched(snapshot.t) for each in found if each is not None)
+
+
+def _read(snapshot: Snapshot, name: Attribute) -> Policies:
+    entities, names = snapshot.pairs_of(name, snapshot.ev(name).keys, inverse=False)
+    parts = [dict(_values(snapshot, entities, each)) for each in _PARTS]
+    enforced = snapshot.attribute(_ENFORCED)
+    off = enforced is not None and any(
+        False in snapshot.codes.decode_many(snapshot.ev(enforced).row(e)) for e in snapshot.ev(enforced).keys.tolist()
+    )
+    made = (
+        _policy(e, text, *(each.get(e, ()) for each in parts))
+        for e, text in zip(entities.tolist(), snapshot.codes.decode_many(names), strict=True)
+    )
+    return Policies(not off, tuple(sorted(made, key=lambda each: each.name)))
+
+
+def _values(snapshot: Snapshot, entities: Any, ident: Keyword) -> Iterator[tuple[int, list[Any]]]:
+    attribute = snapshot.attribute(ident)
+    if attribute is None:
+        return
+    found, codes = snapshot.pairs_of(attribute, entities, inverse=False)
+    for e in np.unique(found).tolist():
+        yield e, snapshot.codes.decode_many(codes[found == e])
+
+
+def _policy(
+    entity: int,
+    name: str,
+    roles: Iterable[Keyword],
+    ops: Iterable[Keyword],
+    on: Iterable[Keyword],
+    rules: Iterable[str],
+    effect: Iterable[Keyword],
+) -> Policy:
+    text = next(iter(rules), None)
+    required = REQUIRE in effect
+    read, broken = None, False
+    if text is not None:
+        try:
+            read = read_policy_rules(text)
+        except AdalogError:
+            broken = True
+    named = frozenset(on)
+    said = (sorted(each.name for each in named), text, required)
+    key = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+    return Policy(entity, name, frozenset(roles), frozenset(ops), named, read, text, required, broken, key)

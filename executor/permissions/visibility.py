@@ -1,0 +1,248 @@
+"""What a guard shows of one snapshot: the schema, and which datoms of each attribute.
+
+A datom is visible if it is granted now and, where something past is read, on the state at its upper bound. What is
+built in follows rules of its own: the description of an attribute, idents, and the entities of transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from adalog.datalog.values import Keyword
+from adalog.executor.join.batch import Column, Mask
+from adalog.executor.permissions.policies import READ, Policy
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import distinct
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import TX_BASE, Attribute
+from adalog.store.values.schema import Schema
+
+if TYPE_CHECKING:
+    from adalog.executor.permissions.guards import Guard
+
+_NOWHERE: Final = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Which policies decide on an attribute: one of `grants` and all of `requires`. `all`: nothing depends on
+    entities; `by_entity`: nothing depends on values."""
+
+    grants: tuple[Policy, ...]
+    requires: tuple[Policy, ...]
+
+    @staticmethod
+    def of(policies: tuple[Policy, ...], attribute: Attribute) -> _Access:
+        named = [each for each in policies if each.names(attribute)]
+        grants = tuple(each for each in named if not each.required)
+        requires = tuple(each for each in named if each.required and each.is_conditional)
+        return _Access(grants, requires)
+
+    @property
+    def shows_all(self) -> bool:
+        return not self.requires and any(not each.is_conditional for each in self.grants)
+
+    @property
+    def is_by_entity(self) -> bool:
+        return all(each.rules is None or each.rules.places == 1 for each in (*self.grants, *self.requires))
+
+
+@dataclass(eq=False)
+class VisibleDatoms:
+    """`store.snapshot.guarded.DatomFilter` of a guard."""
+
+    guard: Guard
+    snapshot: Snapshot
+    _access: dict[int, _Access] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return self.guard.key
+
+    def of(self, snapshot: Snapshot) -> VisibleDatoms:
+        return self if snapshot is self.snapshot else VisibleDatoms(self.guard, snapshot)
+
+    @cached_property
+    def states(self) -> tuple[Snapshot, ...]:
+        """The raw states at which something must be granted: the upper bound of what is read, and now if that is
+        another one."""
+        at, now = self.snapshot.plain, self.guard.now
+        # What a transaction was tried on is the present of what follows.
+        if at is now or at.origin.applied or at.t >= now.t:
+            return (at,)
+        return (at, now)
+
+    # Schema
+
+    @cached_property
+    def schema(self) -> Schema:
+        schema = self.snapshot.schema
+        shown = {each.id: each for each in schema.all() if self._is_named(each)}
+        for each in schema.composites:
+            parts = each.kind.tuple_attrs or ()
+            if all((part := schema.get(name)) is not None and part.id in shown for name in parts):
+                shown[each.id] = each
+        return Schema(shown.values())
+
+    def _is_named(self, attribute: Attribute) -> bool:
+        if attribute.kind.tuple_attrs:
+            return False
+        if bootstrap.is_built_in(attribute.id) and attribute.ident.namespace != "policy":
+            return True
+        return bool(self._access_of(attribute).grants)
+
+    def _attribute(self, attribute: int) -> Attribute | None:
+        return self.schema.get(attribute)
+
+    def _access_of(self, attribute: Attribute) -> _Access:
+        found = self._access.get(attribute.id)
+        if found is None:
+            found = self._access[attribute.id] = _Access.of(self.guard.reading, attribute)
+        return found
+
+    # Datoms
+
+    def shows_all(self, attribute: int) -> bool:
+        found = self._attribute(attribute)
+        if found is None or _is_special(found) or found.kind.tuple_attrs:
+            return False
+        return self._access_of(found).shows_all
+
+    def is_by_entity(self, attribute: int) -> bool:
+        found = self._attribute(attribute)
+        if found is None:
+            return True
+        if found.kind.tuple_attrs:
+            return all(self.is_by_entity(each.id) for each in self._parts(found))
+        return self._access_of(found).is_by_entity
+
+    def entities(self, attribute: int, e: Column) -> Mask:
+        return self.datoms(attribute, e, np.zeros(len(e), np.int64))
+
+    def datoms(self, attribute: int, e: Column, v: Column) -> Mask:
+        found = self._attribute(attribute)
+        if found is None or not len(e):
+            return np.zeros(len(e), np.bool_)
+        if found.kind.tuple_attrs:
+            return self._composite(found, e)
+        shown = self._granted(found, e, v)
+        if _is_special(found):
+            shown |= self._built_in(found, e)
+        of_transactions = e >= TX_BASE
+        if of_transactions.any():
+            shown[of_transactions] |= self._transactions(e[of_transactions])
+        return shown
+
+    def _granted(self, attribute: Attribute, e: Column, v: Column) -> Mask:
+        access = self._access_of(attribute)
+        if access.shows_all:
+            return np.ones(len(e), np.bool_)
+        if not access.grants:
+            return np.zeros(len(e), np.bool_)
+        shown = np.ones(len(e), np.bool_)
+        for state in self.states:
+            # What is hidden already is not asked about again.
+            rows = np.flatnonzero(shown)
+            shown[rows] = self.guard.allows(READ, attribute, e[rows], v[rows], state)
+        return shown
+
+    def _parts(self, composite: Attribute) -> list[Attribute]:
+        found = (self.snapshot.schema.get(name) for name in composite.kind.tuple_attrs or ())
+        return [each for each in found if each is not None]
+
+    def _composite(self, composite: Attribute, e: Column) -> Mask:
+        """A tuple is visible if its parts are."""
+        entities, place = np.unique(e, return_inverse=True)
+        shown = np.ones(len(entities), np.bool_)
+        for part in self._parts(composite):
+            if self.is_by_entity(part.id):
+                shown &= self.entities(part.id, entities)
+                continue
+            own, values = self.snapshot.plain.pairs_of(part, entities, inverse=False)
+            hidden = own[~self.datoms(part.id, own, values)]
+            shown &= ~np.isin(entities, hidden)
+        return shown[place]
+
+    # What is built in
+
+    def _built_in(self, attribute: Attribute, e: Column) -> Mask:
+        """What describes visible attributes, and idents."""
+        if attribute.id in (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL) or attribute.ident.namespace == "policy":
+            return np.zeros(len(e), np.bool_)
+        is_attribute = np.isin(e, self._all_attributes)
+        shown = np.where(is_attribute, np.isin(e, self._shown_attributes), _built_in_entities(e))
+        if attribute.id == bootstrap.IDENT:
+            shown |= ~is_attribute & ~np.isin(e, self._hidden_members)
+        return shown
+
+    @cached_property
+    def _all_attributes(self) -> Column:
+        return _ids(self.snapshot.schema)
+
+    @cached_property
+    def _shown_attributes(self) -> Column:
+        return _ids(self.schema)
+
+    @cached_property
+    def _hidden_members(self) -> Column:
+        """The entities of idents that are members of enums, none of whose attributes is visible."""
+        raw = self.snapshot.plain
+        enum = raw.attribute(bootstrap.GRAPHQL_ENUM)
+        if enum is None or not raw.ev(enum).rows:
+            return _NOWHERE
+        attributes, codes = raw.pairs_of(enum, raw.ev(enum).keys, inverse=False)
+        spaces: dict[str, bool] = {}
+        shown = np.isin(attributes, self._shown_attributes)
+        for name, is_shown in zip(raw.codes.decode_many(codes), shown.tolist(), strict=True):
+            spaces[name.name] = spaces.get(name.name, False) or is_shown
+        hidden = {name for name, is_shown in spaces.items() if not is_shown}
+        if not hidden:
+            return _NOWHERE
+        ident = raw.attribute(bootstrap.IDENT)
+        assert ident is not None
+        entities, idents = raw.pairs_of(ident, raw.ev(ident).keys, inverse=False)
+        names = raw.codes.decode_many(idents)
+        members = [e for e, name in zip(entities.tolist(), names, strict=True) if _namespace(name) in hidden]
+        return distinct(np.array(members, np.int64))
+
+    # Transactions
+
+    def _transactions(self, e: Column) -> Mask:
+        """Which transactions have another visible datom."""
+        return np.isin(e - TX_BASE, self._shown_transactions)
+
+    @cached_property
+    def _shown_transactions(self) -> Column:
+        past = self.snapshot.plain.history()
+        found = []
+        for attribute in self.schema.all():
+            rows = past.columns_of(attribute.id)
+            rows = rows.take(rows.e < TX_BASE)
+            shown = rows.t if self.shows_all(attribute.id) else rows.t[self.datoms(attribute.id, rows.e, rows.v)]
+            found.append(distinct(shown) if len(shown) else _NOWHERE)
+        every = np.concatenate(found) if found else _NOWHERE
+        return distinct(every) if len(every) else _NOWHERE
+
+
+def _is_special(attribute: Attribute) -> bool:
+    return bootstrap.is_built_in(attribute.id)
+
+
+_is_built_in: Final[Callable[[int], bool]] = bootstrap.is_built_in
+
+
+def _built_in_entities(e: Column) -> Mask:
+    return np.array([_is_built_in(each) for each in e.tolist()], np.bool_)
+
+
+def _ids(schema: Schema) -> Column:
+    return np.array(sorted(each.id for each in schema.all()), np.int64)
+
+
+def _namespace(name: object) -> str | None:
+    return name.namespace if isinstance(name, Keyword) else None

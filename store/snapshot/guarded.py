@@ -1,0 +1,197 @@
+"""A snapshot of which only some datoms are visible: the database that an identity may see, as a value.
+
+It is a `Snapshot`, so that whatever reads one reads no more than is visible. Look-ups cost what they read; whole
+tries and columns of an attribute whose datoms are visible in part are made when first asked for.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from typing import Final, NoReturn, Protocol
+
+import numpy as np
+
+from adalog.datalog.values import Keyword
+from adalog.store.snapshot.manifest import Manifest
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.attribute_data import AttributeData, AttributeStatistics, statistics_of
+from adalog.store.tries.columns import Columns
+from adalog.store.tries.trie import Csr, Trie, distinct
+from adalog.store.values import bootstrap
+from adalog.store.values.arrays import Bools, CodeColumn
+from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
+from adalog.store.values.schema import Schema
+
+_OWN: Final = ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BASE))
+"""The ids of entities that are not built in."""
+
+
+class DatomFilter(Protocol):
+    """What is visible of one snapshot. Attributes are named by their entities; `e` and `v` are int64 columns of one
+    length. `key`: equal for filters of the same snapshot that show the same. `schema`: the attributes that there
+    are for the viewer."""
+
+    key: str
+    schema: Schema
+
+    def of(self, snapshot: Snapshot) -> DatomFilter:
+        """The filter of another snapshot of the same database."""
+
+    def shows_all(self, attribute: int) -> bool:
+        """Whether all datoms of the attribute are visible."""
+
+    def is_by_entity(self, attribute: int) -> bool:
+        """Whether the datoms of one entity are visible together, so that `entities` says which."""
+
+    def entities(self, attribute: int, e: CodeColumn) -> Bools:
+        """Whose datoms of an attribute are visible."""
+
+    def datoms(self, attribute: int, e: CodeColumn, v: CodeColumn) -> Bools:
+        """Which datoms of an attribute are visible."""
+
+
+class GuardedSnapshot(Snapshot):
+    """The visible datoms of the snapshot `raw`."""
+
+    def __init__(self, raw: Snapshot, visible: DatomFilter) -> None:
+        data = raw.data()
+        super().__init__(
+            data, raw.codes, visible.schema, raw.t, raw.since_t, raw.is_history, raw.origin, raw.mentions
+        )
+        self.raw = raw
+        self.visible = visible
+
+    def _guarded(self, raw: Snapshot) -> GuardedSnapshot:
+        return self if raw is self.raw else GuardedSnapshot(raw, self.visible.of(raw))
+
+    # Other moments
+
+    def as_of(self, t: int) -> Snapshot:
+        return self._guarded(self.raw.as_of(t))
+
+    def since(self, t: int) -> Snapshot:
+        return self._guarded(self.raw.since(t))
+
+    def history(self) -> Snapshot:
+        return self._guarded(self.raw.history())
+
+    @cached_property
+    def _plain(self) -> Snapshot:
+        return self._guarded(self.raw.plain)
+
+    # Tries and columns
+
+    def data(self) -> NoReturn:
+        raise AssertionError("a guarded snapshot does not hand out its data")
+
+    def manifest(self) -> Manifest:
+        raise AssertionError("a guarded snapshot is not shipped")
+
+    def has_data(self, attribute: object) -> bool:
+        found = self.schema.get(attribute) if isinstance(attribute, int) else None
+        return found is not None and self.count(found) > 0
+
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
+        found = (self.schema.get(each.id) for each in self.raw.attributes_of(entities))
+        return tuple(each for each in found if each is not None)
+
+    def pairs_of(self, attribute: Attribute, keys: CodeColumn, *, inverse: bool) -> tuple[CodeColumn, CodeColumn]:
+        own, others = self.raw.pairs_of(attribute, keys, inverse=inverse)
+        if self.visible.shows_all(attribute.id) or not len(own):
+            return own, others
+        e, v = (others, own) if inverse else (own, others)
+        shown = self.visible.datoms(attribute.id, e, v)
+        return own[shown], others[shown]
+
+    def _make_trie(self, attribute: int, *, inverse: bool) -> Trie:
+        if self.visible.shows_all(attribute):
+            return self.raw.trie(attribute, inverse=inverse)
+        rows = self.columns_of(attribute)
+        return Trie(Csr.from_pairs(rows.v, rows.e) if inverse else Csr.from_pairs(rows.e, rows.v))
+
+    def _make_columns(self, attribute: int) -> Columns:
+        return self._shown(attribute, self.raw.columns_of(attribute))
+
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
+        return self._shown(attribute, self.raw.columns_of_entities(attribute, entities))
+
+    def columns_between(self, attribute: int, low: int, high: int) -> Columns:
+        return self._shown(attribute, self.raw.columns_between(attribute, low, high))
+
+    def _shown(self, attribute: int, columns: Columns) -> Columns:
+        if self.visible.shows_all(attribute) or not len(columns):
+            return columns
+        return columns.take(self.visible.datoms(attribute, columns.e, columns.v))
+
+    def prepare(self) -> None:
+        """Nothing: what is visible is found when it is asked for."""
+
+    # Counts
+
+    def data_of(self, attribute: int) -> AttributeData:
+        """For when the attribute was last touched; what it holds is not visible as a whole."""
+        return super().data_of(attribute)
+
+    def statistics(self, attribute: Attribute) -> AttributeStatistics:
+        if self.visible.shows_all(attribute.id):
+            return self.raw.statistics(attribute)
+        return statistics_of(self.ev(attribute), self.ve(attribute))
+
+    def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
+        return self.raw.row_estimate(attribute, key, inverse=inverse)
+
+    def estimates(self, attribute: Attribute) -> AttributeStatistics:
+        return self.raw.statistics(attribute)
+
+    def count(self, attribute: Attribute) -> int:
+        if self.visible.shows_all(attribute.id):
+            return self.raw.count(attribute)
+        return len(self.columns(attribute))
+
+    @cached_property
+    def totals(self) -> tuple[int, int, int]:
+        return self.raw.totals
+
+    @cached_property
+    def datom_count(self) -> int:
+        total = 0
+        for attribute in self.attributes():
+            rows = self.columns(attribute)
+            total += len(rows) - int((rows.t == 0).sum()) - int(np.isin(rows.e, _LATER).sum())
+        return total
+
+    @cached_property
+    def entity_count(self) -> int:
+        found = [self.columns(attribute).e for attribute in self.attributes()]
+        entities = distinct(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return sum(int(entities.searchsorted(high) - entities.searchsorted(low)) for low, high in _OWN)
+
+    # Entities
+
+    def as_of_instant(self, moment: datetime) -> int:
+        return self.raw.as_of_instant(moment)
+
+    def is_older_than(self, moment: datetime) -> bool:
+        return self.raw.is_older_than(moment)
+
+    def _only(self, attribute: int, code: int | None) -> int | None:
+        if code is None:
+            return None
+        row = self.raw.trie(attribute, inverse=True).row(code)
+        shown = row[self.visible.datoms(attribute, row, np.full(len(row), code, np.int64))]
+        return int(shown[0]) if len(shown) else None
+
+    def ident(self, e: int) -> Keyword | None:
+        plain = self.plain
+        _, codes = plain.pairs_of(_ident_of(plain), np.array([e], np.int64), inverse=False)
+        return self.codes.decode(int(codes[0])) if len(codes) else None
+
+
+def _ident_of(snapshot: Snapshot) -> Attribute:
+    found = snapshot.attribute(bootstrap.IDENT)
+    assert found is not None
+    return found
+
+
+_LATER: Final = np.array(sorted(bootstrap.LATER), np.int64)

@@ -126,7 +126,7 @@ class QueryEngine:
         """The plan of a question; with `analyze` what running it did, level by level."""
         if not analyze:
             plan = self._plan(question, cancel)
-            place, reason = self.choose(question.request, plan)
+            place, reason = self.choose(question, plan)
             plan, late = without_late_calls(plan) if place is Place.LOCAL else (plan, {})
             return {**explain_plan(plan, str(place), reason), **_after_join(late)}
         with self.memory.lent(cancel):
@@ -149,9 +149,11 @@ class QueryEngine:
     def _plan(self, question: Question, cancel: Cancel, *, share: bool = False) -> Plan:
         return limited(self.compiler.compile(question, share=share, cancel=cancel), question.args)
 
-    def choose(self, request: QueryRequest, plan: Plan) -> tuple[Place, str]:
+    def choose(self, question: Question, plan: Plan) -> tuple[Place, str]:
         """(where to run a plan, why)."""
-        spark = self.means.spark
+        request, spark = question.request, self.means.spark
+        if question.is_guarded:
+            return Place.LOCAL, "permissions are checked in this process"
         if request.engine == "LOCAL":
             return Place.LOCAL, "asked for"
         if request.engine == "SPARK":
@@ -274,7 +276,7 @@ class QueryEngine:
         request, snapshot = question.request, question.snapshot
         plan = self._plan(question, cancel)
         cancel.check()
-        place, reason = self.choose(request, plan)
+        place, reason = self.choose(question, plan)
         work = _work(request, plan)
         cancel.will_cost(self.prediction.units(work))
         if place is Place.SPARK and plan.program.strata:
@@ -296,7 +298,7 @@ class QueryEngine:
                     span.set("adalog.tasks", len(ran.tasks))
             else:
                 with tracing.span("adalog.join"):
-                    ran = run_join(plan, inputs, run, most=request.max_rows)
+                    ran = run_join(plan, inputs, run, most=request.max_rows, whole=question.is_guarded)
         except AdalogError as error:
             if error.code is Code.TIMEOUT:
                 # It takes this long at least.
@@ -316,7 +318,7 @@ class QueryEngine:
             t=t,
             engine=place,
             started=ran.started,
-            ordered=request.ordered,
+            ordered=request.ordered or question.is_guarded,
             late=ran.late,
         )
         result.question, result.dropped = question, ran.ran.dropped

@@ -19,6 +19,7 @@ from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
+from adalog.executor.permissions.guards import Permissions
 from adalog.executor.pull.find import given_patterns, takes_patterns
 from adalog.executor.question.question import Question, Questions
 from adalog.executor.question.request import QueryRequest
@@ -124,6 +125,7 @@ class Pool:
         self.settings = own = settings or PoolSettings()
         self.spark = spark
         self.memory = Memory(own.memory_bytes)
+        self.permissions = Permissions(self.memory)
         slow = SlowQueries(own.slow_seconds) if own.slow_seconds else None
         means = Means(own.threads, spark, database.schema == "strict", slow)
         self.questions = Questions(own.plan_bytes // 2, database.schema == "strict")

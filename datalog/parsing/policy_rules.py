@@ -1,7 +1,7 @@
 """The rules of a policy: `(allow ?e)` or `(allow ?e ?a ?v)` over the database and the relation `claim`.
 
-Each call `(claim :name ?value)` becomes a pattern over a source of its own, whose rows are the values of that claim.
-So values are read as the place of `?value` wants them, like arguments, and a source says which claim is read.
+Each call `(claim :name ?value)` becomes a pattern over a source of its own, whose rows are the values of that
+claim: they are read as the place of `?value` wants them, like arguments.
 """
 
 from __future__ import annotations
@@ -59,14 +59,17 @@ def read_policy_rules(text: str) -> PolicyRules:
     heads = [rule for rule in rules if rule.name == ALLOW]
     defined = next((rule for rule in rules if rule.name == CLAIM), None)
     if defined is not None:
-        raise _refused("claim is the relation of the identity's claims, and no rule of a policy's own", defined.position)
+        raise _refused(
+            "claim is the relation of the identity's claims; give the rule another name", defined.position
+        )
     if not heads:
         raise _refused(f"the rules of a policy define {_SHAPES}", own[0].position if own else None)
     if len(heads[0].places) not in (1, 3):
         raise _refused(f"a policy allows entities or datoms: {_SHAPES}", heads[0].position)
     for rule in heads:
         if any(isinstance(each, ast.FindAggregate) for each in rule.args) or rule.with_:
-            raise _refused(f"{_SHAPES} has no aggregates in its head; compute them in a rule that it calls", rule.position)
+            message = f"{_SHAPES} has no aggregates in its head; compute them in a rule that it calls"
+            raise _refused(message, rule.position)
     reader = _ClaimReader()
     rules = tuple(replace(rule, clauses=reader.clauses(rule.clauses)) for rule in rules)
     enumerable = all(

@@ -20,6 +20,7 @@ from adalog.executor.pull.queries import bindings_taken, patterns_in
 from adalog.planner.model.lookups import LOOKUPS, WITH_DEFAULT
 from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
@@ -282,6 +283,9 @@ class Token:
 
 def token_of(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = ()) -> Token:
     """`more`: attributes that arguments name."""
+    if isinstance(snapshot, GuardedSnapshot):
+        raw, visible = token_of(snapshot.raw, reads, more), snapshot.visible
+        return Token(f"{raw.text} as {visible.key}", max(raw.newest, visible.newest))
     touched = _touched_of(snapshot)
     ids = None if reads.whole or snapshot.plain is not snapshot else touched.ids(snapshot, reads, more)
     # What keeps no history is shown as it is now even in the past.

@@ -125,9 +125,10 @@ class JoinOutcome:
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
-def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None) -> JoinOutcome:
-    """Derives what the plan's rules say, then runs its join over that."""
-    collector = collector_for(plan, most, run.cancel)
+def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, whole: bool = False) -> JoinOutcome:
+    """Derives what the plan's rules say, then runs its join over that. `whole`: also what a limit leaves out, so
+    that which rows it keeps does not depend on the plan."""
+    collector = collector_for(plan, most, run.cancel, whole=whole)
     if inputs.start is None:
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
     relations: Relations = inputs.relations
@@ -146,13 +147,13 @@ def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None) -> 
     return JoinOutcome(collector.rows(), join.counts, strata, dropped=fallen)
 
 
-def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
-    """The sink that suits a plan: early stop for a limit without an order, a bound on rows otherwise; what an
-    aggregate needs is bounded by the budget alone."""
+def collector_for(plan: Plan, most: int | None, cancel: Cancel, *, whole: bool = False) -> Collector:
+    """The sink that suits a plan: early stop for a limit without an order unless `whole`, a bound on rows
+    otherwise; what an aggregate needs is bounded by the budget alone."""
     query = plan.query
     aggregates = query.find.has_aggregates
     enough = None
-    if not aggregates and not query.order_by and not query.with_:
+    if not aggregates and not query.order_by and not query.with_ and not whole:
         enough = query.window[1]
     return Collector(plan.answer, plan.distinct, plan.weighted, enough, None if aggregates else most, cancel)
 

@@ -26,8 +26,7 @@ class SnapshotAccess:
         entity = None if entity is None else self.snapshot.entid(entity)
         if found is None or entity is None:
             return ()
-        _, codes = self.snapshot.pairs_of(found, np.array([entity], np.int64), inverse=False)
-        return tuple(self.snapshot.codes.decode_many(codes))
+        return tuple(self.snapshot.codes.decode_many(self.snapshot.values_of(found, entity)))
 
     def entid(self, entity: Any) -> int | None:
         """The id of the entity that a number, an ident or a lookup ref names; None where there is none."""

@@ -7,7 +7,7 @@ decided.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -18,12 +18,14 @@ from adalog.executor.extenders.attributes import AttributesExtender
 from adalog.executor.extenders.functions import FunctionExtender
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.extenders.visible_entities import VisibleEntities
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.protocol import Extender
 from adalog.executor.kernels import range_kernels
 from adalog.planner.model.logical import DatomAtom, Term
 from adalog.planner.scope.resolve import attribute_of, entity_code, unknown_attribute, value_code
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
@@ -89,6 +91,8 @@ class Patterns:
             columns = self._columns(attribute, first, second)
             places = columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)
             return rows_extender((first, second, _transaction(atom.tx), _added(atom.added)), places, self.rank)
+        if isinstance(self.snapshot, GuardedSnapshot):
+            return self._visible_pair(self.snapshot, attribute, first, second)
         return self._pair(attribute, first, second)
 
     def _named(self, ident: Const) -> Attribute | None:
@@ -110,6 +114,21 @@ class Patterns:
             return None
         stamps = Stamps(self.snapshot, attribute, first, second)
         return Conjunction([self.named_pair(attribute, first, second), FunctionExtender(stamps, tx, self.rank)])
+
+    def _visible_pair(
+        self, snapshot: GuardedSnapshot, attribute: Attribute, first: str | int | None, second: str | int | None
+    ) -> Bound:
+        """The pair without what is hidden. Where entities decide, only those that the join meets are looked at."""
+        visible = snapshot.visible
+        if isinstance(first, int):
+            e, v = snapshot.pairs_of(attribute, np.array([first], np.int64), inverse=False)
+            return rows_extender((first, second), (e, v), self.rank)
+        if first is None or visible.shows_all(attribute.id) or not visible.is_by_entity(attribute.id):
+            return self._pair(attribute, first, second)
+        pair = replace(self, snapshot=snapshot.raw)._pair(attribute, first, second)
+        if isinstance(pair, bool):
+            return pair
+        return Conjunction([pair, VisibleEntities(snapshot, attribute.id, first, self.rank)])
 
     def _columns(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> Columns:
         """The attribute's datoms, those of a constant's entities where there is one."""

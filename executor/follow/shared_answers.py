@@ -39,7 +39,7 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
     request, snapshot = first.request, first.snapshot
     planned = engine.compiler.compile_together(first, _sizes(questions), cancel)
     plan, scalars = planned.plan, planned.scalars
-    place, reason = engine.choose(request, plan)
+    place, reason = engine.choose(first, plan)
     if place is not Place.LOCAL:
         raise unavailable(f"each has to be asked by itself: {reason}")
     values = Scratch(snapshot.codes, take=cancel.budget.take)

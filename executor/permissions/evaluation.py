@@ -188,7 +188,8 @@ def _among(values: Column, known: Column) -> Mask:
     if not len(known):
         return np.zeros(len(values), np.bool_)
     at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return known[at] == values
+    mask: Mask = known[at] == values
+    return mask
 
 
 def _pairs_among(rows: Sequence[Column], found: Sequence[Column]) -> Mask:
@@ -197,4 +198,5 @@ def _pairs_among(rows: Sequence[Column], found: Sequence[Column]) -> Mask:
     _, number = np.unique(np.stack(both), axis=1, return_inverse=True)
     number = number.reshape(-1)
     size = len(rows[0])
-    return np.isin(number[:size], number[size:])
+    mask: Mask = np.isin(number[:size], number[size:])
+    return mask

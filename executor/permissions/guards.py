@@ -1,168 +1,41 @@
-"""Guards: what one identity may see and change, by the policies and facts of now."""
+"""Guards: the database as one identity may see it."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
-from adalog.datalog.values import Keyword
 from adalog.executor.bounds.budget import Memory
-from adalog.executor.bounds.client import Identity
-from adalog.executor.bounds.lru_cache import LruCache
-from adalog.executor.cache.reads import Reads, reads_of, token_of
-from adalog.executor.join.batch import Column, Mask
-from adalog.executor.permissions.claims import claim_rows
-from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyQuestion
-from adalog.executor.permissions.policies import READ, Policies, Policy, policies_of, touched
+from adalog.executor.permissions.grants import Grants, PolicyMemory, Viewer
+from adalog.executor.permissions.policies import policies_of
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.attribute import Attribute
 
 ADMIN: Final = "admin"
-# Of what is remembered of guards: which entities policies allow.
-_ANSWER_BYTES: Final = 64 << 20
 
 
-@dataclass(frozen=True)
-class Viewer:
-    """For whom a guard is made: all values of the roles claim, and all claims."""
+class Guard(Grants):
+    """Shows snapshots as its viewer may see them."""
 
-    roles: frozenset[str]
-    claims: Mapping[str, Any]
-
-    @staticmethod
-    def of(identity: Identity) -> Viewer:
-        return Viewer(frozenset(identity.roles), identity.claims)
+    def view(self, snapshot: Snapshot) -> GuardedSnapshot:
+        if isinstance(snapshot, GuardedSnapshot):
+            snapshot = snapshot.raw
+        return GuardedSnapshot(snapshot, VisibleDatoms(self, snapshot))
 
 
 class Permissions:
-    """Makes guards, and remembers what policies allow. Thread-safe."""
+    """Makes guards. Thread-safe."""
 
     def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.answers: LruCache[Any, PolicyAnswers] = LruCache(_ANSWER_BYTES)
+        self._memory = PolicyMemory(memory)
 
     def enforced(self, snapshot: Snapshot) -> bool:
         """Whether only what policies grant is visible, to all but admins."""
         return policies_of(snapshot).enforced
 
     def guard(self, viewer: Viewer | None, now: Snapshot) -> Guard | None:
-        """The guard of a viewer by the policies and facts of a raw snapshot; None for who sees everything."""
+        """The guard of a viewer by the policies and facts of a raw snapshot; None for one that sees everything."""
         if viewer is None or ADMIN in viewer.roles:
             return None
         policies = policies_of(now)
-        return Guard(self, viewer, now, policies) if policies.enforced else None
-
-    def allowed(self, policy: Policy, claims: Mapping[str, Any], state: Snapshot) -> PolicyAnswers | None:
-        """What a policy allows at a state; None for one whose rules cannot be read."""
-        rules = policy.rules
-        if rules is None:
-            return None
-        if state.origin.applied:
-            return PolicyAnswers(rules, claims, state, self.memory)
-        given = repr([claim_rows(each, claims) for each in rules.claims])
-        key = (policy.key, given, token_of(state, _reads(policy)).text)
-        found = self.answers.get(key)
-        if found is None:
-            found = PolicyAnswers(rules, claims, state, self.memory)
-            self.answers.put(key, found, found.nbytes)
-        return found
-
-
-def _reads(policy: Policy) -> Reads:
-    """What the rules of a policy read of the database."""
-    assert policy.rules is not None
-    asked = PolicyQuestion.of(policy.rules, None, subjects=True)
-    return reads_of(asked.query).sources.get("$", Reads())
-
-
-@dataclass(eq=False)
-class Guard:
-    """`now`: the raw snapshot whose policies and facts decide."""
-
-    permissions: Permissions
-    viewer: Viewer
-    now: Snapshot
-    policies: Policies
-    _answers: dict[tuple[str, Snapshot], PolicyAnswers | None] = field(default_factory=dict)
-
-    @cached_property
-    def reading(self) -> tuple[Policy, ...]:
-        """The policies that say what it sees."""
-        return self.policies.of(self.viewer.roles)
-
-    @cached_property
-    def key(self) -> str:
-        """Equal for guards whose policies are the same and read the same claims."""
-        said = []
-        for each in self.reading:
-            sources = () if each.rules is None else each.rules.claims
-            said.append((each.key, [claim_rows(source, self.viewer.claims) for source in sources]))
-        return hashlib.blake2b(repr(sorted(said, key=repr)).encode(), digest_size=16).hexdigest()
-
-    @cached_property
-    def reads(self) -> Reads:
-        """What its policies read of the database, besides the policies."""
-        reads = Reads()
-        for each in self.reading:
-            if each.rules is not None:
-                own = _reads(each)
-                reads.named |= own.named
-                reads.unique |= own.unique
-                reads.whole |= own.whole
-        return reads
-
-    @property
-    def touched(self) -> int:
-        """The last transaction that changed policies."""
-        return touched(self.now)
-
-    def view(self, snapshot: Snapshot) -> GuardedSnapshot:
-        """What it shows of a snapshot."""
-        if isinstance(snapshot, GuardedSnapshot):
-            snapshot = snapshot.raw
-        return GuardedSnapshot(snapshot, VisibleDatoms(self, snapshot))
-
-    def names(self, op: Keyword, attribute: Attribute) -> bool:
-        """Whether a policy grants the operation on the attribute, for some entities at least."""
-        return any(not each.required and each.names(attribute) for each in self.policies.of(self.viewer.roles, op))
-
-    def allows(self, op: Keyword, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
-        """bool[n]: which operations on datoms are granted at a raw plain state."""
-        named = [each for each in self.policies.of(self.viewer.roles, op) if each.names(attribute)]
-        granted = np.zeros(len(e), np.bool_)
-        for each in named:
-            if not each.required and not granted.all():
-                granted |= self._allowed(each, attribute, e, v, state)
-        for each in named:
-            if each.required and granted.any():
-                granted &= self._allowed(each, attribute, e, v, state)
-        return granted
-
-    def _allowed(self, policy: Policy, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
-        if policy.broken:
-            return np.zeros(len(e), np.bool_)
-        if policy.rules is None:
-            return np.ones(len(e), np.bool_)
-        answers = self._answers_of(policy, state)
-        if policy.rules.places == 3:
-            return answers.datoms(attribute.ident, e, v)
-        entities, place = np.unique(e, return_inverse=True)
-        return answers.entities(entities)[place]
-
-    def _answers_of(self, policy: Policy, state: Snapshot) -> PolicyAnswers:
-        key = (policy.key, state)
-        found = self._answers.get(key)
-        if found is None:
-            found = self._answers[key] = self.permissions.allowed(policy, self.viewer.claims, state)
-        assert found is not None
-        return found
-
-
-__all__ = ["ADMIN", "READ", "Guard", "Permissions", "Viewer"]
+        return Guard(self._memory, viewer, now, policies) if policies.enforced else None

@@ -15,6 +15,7 @@ from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.layout import FALSE
 
 READ: Final = Keyword("read")
 REQUIRE: Final = Keyword("require")
@@ -102,9 +103,7 @@ def _read(snapshot: Snapshot, name: Attribute) -> Policies:
     entities, names = snapshot.pairs_of(name, snapshot.ev(name).keys, inverse=False)
     parts = [dict(_values(snapshot, entities, each)) for each in _PARTS]
     enforced = snapshot.attribute(_ENFORCED)
-    off = enforced is not None and any(
-        False in snapshot.codes.decode_many(snapshot.ev(enforced).row(e)) for e in snapshot.ev(enforced).keys.tolist()
-    )
+    off = enforced is not None and snapshot.ve(enforced).count(FALSE) > 0
     made = (
         _policy(e, text, *(each.get(e, ()) for each in parts))
         for e, text in zip(entities.tolist(), snapshot.codes.decode_many(names), strict=True)

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from adalog.datalog.values import Keyword
+from adalog.executor.cache.reads import Token, token_of
 from adalog.executor.join.batch import Column, Mask
+from adalog.executor.permissions.grants import Grants
 from adalog.executor.permissions.policies import READ, Policy
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.schema import Schema
-
-if TYPE_CHECKING:
-    from adalog.executor.permissions.guards import Guard
 
 _NOWHERE: Final = np.empty(0, np.int64)
 
@@ -56,13 +55,21 @@ class _Access:
 class VisibleDatoms:
     """`store.snapshot.guarded.DatomFilter` of a guard."""
 
-    guard: Guard
+    guard: Grants
     snapshot: Snapshot
     _access: dict[int, _Access] = field(default_factory=dict)
 
+    @cached_property
+    def _tokens(self) -> tuple[Token, ...]:
+        return tuple(token_of(each, self.guard.reads) for each in self.states)
+
     @property
     def key(self) -> str:
-        return self.guard.key
+        return f"{self.guard.key} {[each.text for each in self._tokens]}"
+
+    @property
+    def newest(self) -> int:
+        return max(self.guard.touched, *(each.newest for each in self._tokens))
 
     def of(self, snapshot: Snapshot) -> VisibleDatoms:
         return self if snapshot is self.snapshot else VisibleDatoms(self.guard, snapshot)

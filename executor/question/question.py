@@ -31,6 +31,7 @@ from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import check_symbols, suspicions
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
 
@@ -70,6 +71,11 @@ class Question:
     @property
     def query(self) -> ast.Query:
         return self.outline.query
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it reads a database of which only some datoms are visible."""
+        return any(isinstance(each, GuardedSnapshot) for each in self.databases.values())
 
     @property
     def relations(self) -> frozenset[str]:

@@ -29,11 +29,17 @@ _OWN: Final = ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BA
 
 class DatomFilter(Protocol):
     """What is visible of one snapshot. Attributes are named by their entities; `e` and `v` are int64 columns of one
-    length. `key`: equal for filters of the same snapshot that show the same. `schema`: the attributes that there
-    are for the viewer."""
+    length. `key`: equal for filters of the same snapshot that show the same. `newest`: the last transaction that
+    what is visible depends on. `schema`: the attributes that there are for the viewer."""
 
-    key: str
-    schema: Schema
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def newest(self) -> int: ...
+
+    @property
+    def schema(self) -> Schema: ...
 
     def of(self, snapshot: Snapshot) -> DatomFilter:
         """The filter of another snapshot of the same database."""
@@ -103,6 +109,9 @@ class GuardedSnapshot(Snapshot):
         e, v = (others, own) if inverse else (own, others)
         shown = self.visible.datoms(attribute.id, e, v)
         return own[shown], others[shown]
+
+    def values_of(self, attribute: Attribute, entity: int) -> CodeColumn:
+        return self.pairs_of(attribute, np.array([entity], np.int64), inverse=False)[1]
 
     def _make_trie(self, attribute: int, *, inverse: bool) -> Trie:
         if self.visible.shows_all(attribute):

@@ -26,7 +26,7 @@ from adalog.store.snapshot.manifest import Manifest, manifest_of, received
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import runs
-from adalog.store.tries.trie import Csr, Trie, distinct
+from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
@@ -215,7 +215,12 @@ class Snapshot:
     def pairs_of(self, attribute: Attribute, keys: CodeColumn, *, inverse: bool) -> tuple[CodeColumn, CodeColumn]:
         """(entities, values) of some entities, or with `inverse` (values, entities) of some values, both int64[n].
         keys: sorted and distinct; what is found is in their order."""
-        return self.trie(attribute.id, inverse=inverse).pairs_of(keys)
+        trie = self.trie(attribute.id, inverse=inverse)
+        return trie.pairs_of(keys) if trie.rows else (EMPTY.keys, EMPTY.values)
+
+    def values_of(self, attribute: Attribute, entity: int) -> CodeColumn:
+        """The values of one entity, sorted."""
+        return self.ev(attribute).row(entity)
 
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of this view, sorted by (e, v, t)."""

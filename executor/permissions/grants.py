@@ -1,0 +1,145 @@
+"""What policies grant an identity, by the policies and facts of now."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.datalog.values import Keyword
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.client import Identity
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.cache.reads import Reads, reads_of, token_of
+from adalog.executor.join.batch import Column, Mask
+from adalog.executor.permissions.claims import claim_rows
+from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyQuestion
+from adalog.executor.permissions.policies import Policies, Policy, touched
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import Attribute
+
+# Of what is remembered of policies: which entities they allow.
+_ANSWER_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """For whom a guard is made: all values of the roles claim, and all claims."""
+
+    roles: frozenset[str]
+    claims: Mapping[str, Any]
+
+    @staticmethod
+    def of(identity: Identity) -> Viewer:
+        return Viewer(frozenset(identity.roles), identity.claims)
+
+
+class PolicyMemory:
+    """What policies allow, remembered. Thread-safe."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._answers: LruCache[Any, PolicyAnswers] = LruCache(_ANSWER_BYTES)
+
+    def allowed(self, policy: Policy, claims: Mapping[str, Any], state: Snapshot) -> PolicyAnswers | None:
+        """What a policy allows at a state; None for one whose rules cannot be read."""
+        rules = policy.rules
+        if rules is None:
+            return None
+        if state.origin.applied:
+            return PolicyAnswers(rules, claims, state, self.memory)
+        given = repr([claim_rows(each, claims) for each in rules.claims])
+        key = (policy.key, given, token_of(state, _reads(policy)).text)
+        found = self._answers.get(key)
+        if found is None:
+            found = PolicyAnswers(rules, claims, state, self.memory)
+            self._answers.put(key, found, found.nbytes)
+        return found
+
+
+def _reads(policy: Policy) -> Reads:
+    """What the rules of a policy read of the database."""
+    assert policy.rules is not None
+    asked = PolicyQuestion.of(policy.rules, None, subjects=True)
+    return reads_of(asked.query).sources.get("$", Reads())
+
+
+@dataclass(eq=False)
+class Grants:
+    """What a viewer may see and do. `now`: the raw snapshot whose policies and facts decide."""
+
+    memory: PolicyMemory
+    viewer: Viewer
+    now: Snapshot
+    policies: Policies
+    _answers: dict[tuple[str, Snapshot], PolicyAnswers | None] = field(default_factory=dict)
+
+    @cached_property
+    def reading(self) -> tuple[Policy, ...]:
+        """The policies that say what it sees."""
+        return self.policies.of(self.viewer.roles)
+
+    @cached_property
+    def key(self) -> str:
+        """Equal for guards whose policies are the same and read the same claims."""
+        said = []
+        for each in self.reading:
+            sources = () if each.rules is None else each.rules.claims
+            said.append((each.key, [claim_rows(source, self.viewer.claims) for source in sources]))
+        return hashlib.blake2b(repr(sorted(said, key=repr)).encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def reads(self) -> Reads:
+        """What its policies read of the database, besides the policies."""
+        reads = Reads()
+        for each in self.reading:
+            if each.rules is not None:
+                own = _reads(each)
+                reads.named |= own.named
+                reads.unique |= own.unique
+                reads.whole |= own.whole
+        return reads
+
+    @property
+    def touched(self) -> int:
+        """The last transaction that changed policies."""
+        return touched(self.now)
+
+    def names(self, op: Keyword, attribute: Attribute) -> bool:
+        """Whether a policy grants the operation on the attribute, for some entities at least."""
+        return any(not each.required and each.names(attribute) for each in self.policies.of(self.viewer.roles, op))
+
+    def allows(self, op: Keyword, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
+        """bool[n]: which operations on datoms are granted at a raw plain state."""
+        named = [each for each in self.policies.of(self.viewer.roles, op) if each.names(attribute)]
+        granted = np.zeros(len(e), np.bool_)
+        for each in named:
+            if not each.required and not granted.all():
+                granted |= self._allowed(each, attribute, e, v, state)
+        for each in named:
+            if each.required and granted.any():
+                granted &= self._allowed(each, attribute, e, v, state)
+        return granted
+
+    def _allowed(self, policy: Policy, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
+        if policy.broken:
+            return np.zeros(len(e), np.bool_)
+        if policy.rules is None:
+            return np.ones(len(e), np.bool_)
+        answers = self._answers_of(policy, state)
+        if policy.rules.places == 3:
+            return answers.datoms(attribute.ident, e, v)
+        entities, place = np.unique(e, return_inverse=True)
+        return answers.entities(entities)[place]
+
+    def _answers_of(self, policy: Policy, state: Snapshot) -> PolicyAnswers:
+        key = (policy.key, state)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = self.memory.allowed(policy, self.viewer.claims, state)
+        assert found is not None
+        return found

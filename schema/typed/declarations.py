@@ -17,6 +17,7 @@ from adalog.schema.typed.model import EnumModel, FieldModel, Model, SurfaceWarni
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.schema import item_types
 
 SCALARS: Final = {
     **dict.fromkeys(("double", "float"), "Float"),
@@ -382,7 +383,8 @@ def _field(
     enums: Mapping[str, EnumModel],
 ) -> FieldModel:
     kind = attribute.kind
-    shown = FieldModel(name, attribute.ident, kind, many=attribute.is_many, doc=attribute.doc)
+    composite = () if kind.tuple_attrs is None else item_types(attribute, 0, reading.snapshot.schema.by_ident) or ()
+    shown = FieldModel(name, attribute.ident, kind, many=attribute.is_many, doc=attribute.doc, composite=composite)
     target, enum = reading.declared.types.get(attribute.id), reading.declared.enums.get(attribute.id)
     if not attribute.is_ref:
         if target is not None:

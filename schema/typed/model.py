@@ -35,6 +35,7 @@ class FieldModel:
     target: the name of the type of these; None where any entity may be meant (`Entity`).
     enum: the name of the enum of a ref's idents; where there is no such enum, `scalar` is "Keyword".
     many: shows a list, and a connection. A component's reverse field shows its one owner.
+    composite: of a composite tuple, the types of its items.
     """
 
     name: str
@@ -46,6 +47,13 @@ class FieldModel:
     target: str | None = None
     enum: str | None = None
     doc: str | None = None
+    composite: tuple[str, ...] = ()
+
+    def item_types(self, length: int) -> tuple[str, ...] | None:
+        """The types of the items of its tuples of this length."""
+        if self.composite:
+            return self.composite
+        return self.kind.tuple_types or (self.kind.tuple_type and (self.kind.tuple_type,) * length) or None
 
     @property
     def refers(self) -> bool:

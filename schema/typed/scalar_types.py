@@ -21,7 +21,7 @@ from adalog.datalog.errors import quoted
 from adalog.store.values.scalars import WRITTEN, from_json
 
 _TYPES: Final = {
-    "BigInt": ("bigint", "An integer of any size, as text; a JSON number below 2^53 is read, too."),
+    "BigInt": ("bigint", "An integer of any size: a JSON number while |x| < 2^53, else a string."),
     "Decimal": ("bigdec", "An exact decimal, as text. A JSON number is read as the shortest decimal that it is."),
     "DateTime": ("instant", "A moment in milliseconds: ISO 8601, in UTC where it has no offset."),
     "Duration": ("duration", "An ISO 8601 duration, such as `P1M2DT3H`."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model
-from adalog.schema.typed.reading.filters import entity_id
+from adalog.schema.typed.reading.json_values import tuple_of
 from adalog.schema.writing.encoding import TagError, decode
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.scalars import WRITTEN, from_json
@@ -49,10 +50,11 @@ class InputValues:
             return self._model.enums[field.enum].members[given]
         attribute = self.attribute(field, place)
         kind = "keyword" if attribute.is_ref else attribute.kind.value_type
-        if kind == "tuple":
-            return self._tuple(attribute, given, place)
-        if kind is None:
-            return _decoded(given, place)
+        if kind is None or kind == "tuple":
+            try:
+                return decode(given) if kind is None else tuple_of(self._item_types(attribute, given), given)
+            except TagError as error:
+                raise refused(place, str(error)) from None
         found = from_json(kind, given)
         if found is None:
             example = WRITTEN[kind][1]
@@ -61,27 +63,5 @@ class InputValues:
             )
         return found
 
-    def _tuple(self, attribute: Attribute, given: Any, place: str) -> Any:
-        if not isinstance(given, list | tuple):
-            raise refused(place, f"{attribute.ident} is a tuple, written as a list, not {quoted(given)}")
-        types = item_types(attribute, len(given), self._schema.by_ident)
-        if types is None or len(types) != len(given):
-            return tuple(_decoded(each, place) for each in given)
-        return tuple(_item(kind, each, place) for kind, each in zip(types, given, strict=True))
-
-
-def _item(kind: str, given: Any, place: str) -> Any:
-    if given is None:
-        return None
-    if kind == "ref" and not str(given).startswith(":"):
-        return entity_id(given, place)
-    found = from_json("keyword" if kind == "ref" else kind, given)
-    return _decoded(given, place) if found is None else found
-
-
-def _decoded(given: Any, place: str) -> Any:
-    """JSON as a value, tagged where it is no plain one."""
-    try:
-        return decode(given)
-    except TagError as error:
-        raise refused(place, str(error)) from None
+    def _item_types(self, attribute: Attribute, given: Any) -> Sequence[str] | None:
+        return item_types(attribute, len(given) if isinstance(given, list | tuple) else 0, self._schema.by_ident)

@@ -16,6 +16,8 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
+from adalog.schema.typed.reading.json_values import tuple_of
+from adalog.schema.writing.encoding import TagError, decode
 
 Filter = Mapping[str, Any]
 
@@ -24,6 +26,7 @@ _COMPARED: Final = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _IN_TEXT: Final = {"contains": "includes?", "startsWith": "starts-with?", "endsWith": "ends-with?"}
 _DENIED: Final = {"ne": "eq", "notIn": "in"}
 _IS_NULL: Final = "IsNull"
+_NO_VALUE: Final = frozenset(("isNull", "ignoreCase", "matches"))
 _NULL_ADVICE: Final = {
     "eq": "isNull: true selects the entities without a value",
     "ne": "isNull: false selects the entities with a value",
@@ -265,15 +268,20 @@ class FilterCompiler:
         folds = bool(given.get("ignoreCase"))
         affirmed: dict[str, Any] = {}
         for name, value in given.items():
+            at = f"{place}.{name}"
             if value is None:
-                raise _null(f"{place}.{name}", _NULL_ADVICE.get(name, _NULL_ADVICE["eq"]))
+                raise _null(at, _NULL_ADVICE.get(name, _NULL_ADVICE["eq"]))
+            if name in ("in", "notIn"):
+                value = [self.value(shown, each, f"{at}[{number}]") for number, each in enumerate(value)]
+            elif name not in _NO_VALUE:
+                value = self.value(shown, value, at)
             if name == "isNull":
                 self._absent(found, pattern(shown, entity, "_"), entity, value)
             elif name in _DENIED:
                 self._deny(found, entity, self._having(shown, entity, {_DENIED[name]: value}, folds))
             elif name != "ignoreCase":
                 if name == "matches":
-                    _check_pattern(value, f"{place}.{name}")
+                    _check_pattern(value, at)
                 affirmed[name] = value
         if affirmed:
             found.extend((self._having(shown, entity, affirmed, folds),))
@@ -283,7 +291,7 @@ class FilterCompiler:
         found = Clauses()
         named = shown.enum is not None or names_idents(shown)
         if set(conditions) == {"eq"} and not folds:
-            parameter = self.parameters.add(self._value(shown, conditions["eq"]))
+            parameter = self.parameters.add(conditions["eq"])
             found.add(pattern(shown, entity, parameter), parameter)
             return found
         value = self.parameters.variable("v")
@@ -304,7 +312,7 @@ class FilterCompiler:
         if name == "matches":
             parameter = self.parameters.add(f"(?i){given}" if folds else given)
             return f"[(re-matches {parameter} {subject})]", parameter
-        values = [self._value(shown, each) for each in (given if name == "in" else [given])]
+        values = list(given) if name == "in" else [given]
         if folds:
             values = [each.lower() if isinstance(each, str) else each for each in values]
         parameter = self.parameters.add(tuple(values) if name == "in" else values[0])
@@ -313,9 +321,23 @@ class FilterCompiler:
         operator = {"eq": "=", "in": "in"}.get(name) or _COMPARED[name]
         return f"[({operator} {subject} {parameter})]", parameter
 
-    def _value(self, shown: FieldModel, value: Any) -> Any:
-        members = self.model.enums[shown.enum].members if shown.enum is not None else {}
-        return members.get(value, value) if isinstance(value, str) else value
+    def value(self, shown: FieldModel, given: Any, place: str) -> Any:
+        """A value of a field as a parameter of a query. Raises ARG_INVALID."""
+        if shown.enum is not None and isinstance(given, str):
+            return self.model.enums[shown.enum].members.get(given, given)
+        if shown.scalar != "JSON":
+            return given
+        try:
+            if shown.kind.value_type != "tuple":
+                return decode(given)
+            types = shown.item_types(len(given) if isinstance(given, list | tuple) else 0)
+            found = tuple_of(types, given)
+            for kind, each in zip(types or (), found, strict=False):
+                if kind == "ref" and isinstance(each, Keyword):
+                    raise TagError(f"{each} is the ident of an entity; write its id")
+            return found
+        except TagError as error:
+            raise invalid_argument(f"{place}: {error}") from None
 
     def order(self, kind: TypeModel, entity: str, given: Sequence[Filter] | None) -> tuple[Clauses, list[str]]:
         """(clauses, terms of `:order-by`). Absent values come last, ties go by the entity's id."""

@@ -105,7 +105,7 @@ def named_entity(compiler: SelectionCompiler, kind: TypeModel, entity: str, give
         parameter = compiler.parameters.add(entity_id(value, "id"))
         found.add(f"[(= {entity} {parameter})]", parameter)
     else:
-        parameter = compiler.parameters.add(value)
+        parameter = compiler.parameters.add(compiler.filters.value(kind.fields[name], value, name))
         found.add(pattern(kind.fields[name], entity, parameter), parameter)
     return found
 

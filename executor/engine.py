@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from adalog.datalog import tracing
 from adalog.datalog.ast import Binding, FindAggregate, FindPull, Var
@@ -25,6 +25,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Sources, nested_call
+from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
@@ -78,6 +79,9 @@ class _Ran:
     late: LateCalls
 
 
+Pulled = TypeVar("Pulled")
+
+
 class QueryEngine:
     """Thread-safe."""
 
@@ -102,12 +106,12 @@ class QueryEngine:
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
         with self.memory.lent(cancel):
-            return self._pulls(question, self._plan(question, cancel), cancel).column(result, place, cancel)
+            return self._pulling(question, None, lambda pulls: pulls.column(result, place, cancel), cancel)
 
     def pulls(self, question: Question, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
         """What all pulls of a question show of the entities in some rows, by the numbers of their columns."""
         with self.memory.lent(cancel):
-            return self._pulls(question, self._plan(question, cancel), cancel).columns(result, cancel)
+            return self._pulling(question, None, lambda pulls: pulls.columns(result, cancel), cancel)
 
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
@@ -116,11 +120,15 @@ class QueryEngine:
         with self.memory.lent(cancel):
             parsed = read_pull(pattern)
             databases = {"$": snapshot}
-            queries = self.compiler.compile_queries(parsed, "$", databases, {}, Options(), cancel)
-            call = self._calling((databases, {}), Scratch(snapshot.codes, take=cancel.budget.take), cancel)
-            answers = PullQueries(by_pattern(queries), _no_argument, call).of("$")
-            puller = Puller(snapshot, cancel, strict=self.means.strict, queries=answers)
-            return *puller.pull_named(parsed, entities), parsed
+
+            def pulled(options: Options) -> tuple[list[EdnMap | None], int]:
+                queries = self.compiler.compile_queries(parsed, "$", databases, {}, options, cancel)
+                call = self._calling((databases, {}), Scratch(snapshot.codes, take=cancel.budget.take), cancel)
+                answers = PullQueries(by_pattern(queries), _no_argument, call).of("$")
+                puller = Puller(snapshot, cancel, strict=self.means.strict, queries=answers)
+                return puller.pull_named(parsed, entities)
+
+            return *cautiously(Options(), pulled, cancel), parsed
 
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
         """The plan of a question; with `analyze` what running it did, level by level."""
@@ -182,9 +190,21 @@ class QueryEngine:
         result, ran = self._joined(question, cancel)
         query = ran.plan.query
         if any(isinstance(element, FindPull) for element in query.find.elements):
-            result.pulled = self._pulls(question, ran.plan, cancel).columns(result, cancel)
+            result.pulled = self._pulling(question, ran.plan, lambda pulls: pulls.columns(result, cancel), cancel)
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return result, ran
+
+    def _pulling(
+        self, question: Question, plan: Plan | None, work: Callable[[FindPulls], Pulled], cancel: Cancel
+    ) -> Pulled:
+        """What some work makes of a question's pulls. `plan`: with which it was answered, if that is at hand."""
+
+        def pulled(options: Options) -> Pulled:
+            asked = question.with_options(options)
+            at_hand = plan if plan is not None and plan.options == options else self._plan(asked, cancel)
+            return work(self._pulls(asked, at_hand, cancel))
+
+        return cautiously(question.request.options, pulled, cancel)
 
     def _pulls(self, question: Question, plan: Plan, cancel: Cancel) -> FindPulls:
         query, args, databases = question.query, question.args, question.databases
@@ -273,8 +293,22 @@ class QueryEngine:
 
     def _ran(self, question: Question, cancel: Cancel, output: Output | None = None) -> _Ran:
         started = time.perf_counter()
-        request, snapshot = question.request, question.snapshot
         plan = self._plan(question, cancel)
+
+        def ran(options: Options) -> _Ran:
+            asked = question.with_options(options)
+            if asked is question:
+                return self._ran_by(plan, asked, started, cancel, output)
+            if output is not None:
+                output.discard()
+            return self._ran_by(self._plan(asked, cancel), asked, started, cancel, output)
+
+        return cautiously(question.request.options, ran, cancel)
+
+    def _ran_by(
+        self, plan: Plan, question: Question, started: float, cancel: Cancel, output: Output | None
+    ) -> _Ran:
+        request, snapshot = question.request, question.snapshot
         cancel.check()
         place, reason = self.choose(question, plan)
         work = _work(request, plan)

@@ -21,7 +21,8 @@ class Builtin:
     `call` takes EDN values, after a `DatabaseAccess` where `needs_database`, and gives one, None being nil. It
     raises `AdalogError(QUERY_INVALID, …)` without a position. `min_args` and `max_args` (None: any number) do not
     count the database. As in Datomic every function may stand as a predicate (true unless nil or false), and every
-    predicate's answer may be bound. `nil_gives_nil`: engines do not call it with nil, which gives nil.
+    predicate's answer may be bound. `nil_gives_nil`: engines do not call it with nil, which gives nil. `is_total`:
+    it refuses no arguments.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Builtin:
     call: Callable[..., Value]
     needs_database: bool = False
     nil_gives_nil: bool = False
+    is_total: bool = False
 
 
 class DatabaseAccess(Protocol):
@@ -51,6 +53,11 @@ class DatabaseAccess(Protocol):
 def passing_nil(*builtins: Builtin) -> tuple[Builtin, ...]:
     """The same built-ins, each of which gives nil for nil."""
     return tuple(replace(each, nil_gives_nil=True) for each in builtins)
+
+
+def total(*builtins: Builtin) -> tuple[Builtin, ...]:
+    """The same built-ins, which refuse nothing."""
+    return tuple(replace(each, is_total=True) for each in builtins)
 
 
 def refuse(message: str) -> NoReturn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, refuse_type, total
 from adalog.datalog.values import NUMERIC, Value, compare, identity, type_name
 
 
@@ -47,12 +47,14 @@ def _compare(left: Value, right: Value) -> int:
 
 
 COMPARISONS = (
-    _equality("=", equal),
-    _equality("==", lambda first, *others: all(same_value(first, other) for other in others)),
-    *(_equality(name, lambda *values: not equal(*values)) for name in ("not=", "!=")),
-    _ordered("<", -1),
-    _ordered(">", 1),
-    _ordered("<=", -1, 0),
-    _ordered(">=", 0, 1),
+    *total(
+        _equality("=", equal),
+        _equality("==", lambda first, *others: all(same_value(first, other) for other in others)),
+        *(_equality(name, lambda *values: not equal(*values)) for name in ("not=", "!=")),
+        _ordered("<", -1),
+        _ordered(">", 1),
+        _ordered("<=", -1, 0),
+        _ordered(">=", 0, 1),
+    ),
     Builtin("compare", 2, 2, _compare),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, refuse_type, total
 from adalog.datalog.values import EdnMap, EdnSet, Value, type_name
 
 _COUNTED = frozenset({"string", "tuple", "list", "map", "set", "bytes"})
@@ -80,19 +80,23 @@ COMPOSITES = (
     Builtin("count", 1, 1, _count),
     Builtin("empty?", 1, 1, _is_empty),
     Builtin("not-empty", 1, 1, lambda value: None if _is_empty(value) else value),
-    Builtin("identity", 1, 1, lambda value: value),
-    Builtin("and", 0, None, _and),
-    Builtin("or", 0, None, _or),
-    Builtin("not", 1, 1, lambda value: not _truthy(value)),
-    Builtin("vector", 0, None, lambda *values: values),
+    *total(
+        Builtin("identity", 1, 1, lambda value: value),
+        Builtin("and", 0, None, _and),
+        Builtin("or", 0, None, _or),
+        Builtin("not", 1, 1, lambda value: not _truthy(value)),
+        Builtin("vector", 0, None, lambda *values: values),
+    ),
     Builtin("set", 1, 1, _set),
     Builtin("contains?", 2, 2, _contains),
     Builtin("get", 2, 3, _get),
 )
 
 TUPLES = (
-    Builtin("ground", 1, 1, lambda value: value),
-    Builtin("tuple", 1, None, lambda *values: values),
+    *total(
+        Builtin("ground", 1, 1, lambda value: value),
+        Builtin("tuple", 1, None, lambda *values: values),
+    ),
     Builtin("untuple", 1, 1, _untuple),
 )
 """Datomic's own."""

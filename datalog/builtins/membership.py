@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, refuse_type, total
 from adalog.datalog.builtins.comparison import same_value
 from adalog.datalog.values import Value, compare, type_name
 
@@ -26,5 +26,5 @@ MEMBERSHIP = (
     # Comparisons with nil are false, of either sense.
     Builtin("in", 2, 2, lambda value, among: _is_member("in", value, among) and value is not None),
     Builtin("not-in", 2, 2, lambda value, among: not _is_member("not-in", value, among) and value is not None),
-    Builtin("between", 3, 3, _between),
+    *total(Builtin("between", 3, 3, _between)),
 )

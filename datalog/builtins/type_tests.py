@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adalog.datalog.builtins.arithmetic import of_number
-from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse_type
+from adalog.datalog.builtins.builtin import Builtin, passing_nil, refuse_type, total
 from adalog.datalog.values import NUMERIC, Value, type_name
 
 _NAMED = (
@@ -52,11 +52,13 @@ def _of_integer(name: str, remainder: int) -> Builtin:
 
 
 TYPE_TESTS = (
-    *(_of_type(name, types) for name, types in _TYPES.items()),
-    Builtin("any?", 1, 1, lambda value: True),
-    Builtin("some?", 1, 1, lambda value: value is not None),
-    Builtin("true?", 1, 1, lambda value: value is True),
-    Builtin("false?", 1, 1, lambda value: value is False),
+    *total(
+        *(_of_type(name, types) for name, types in _TYPES.items()),
+        Builtin("any?", 1, 1, lambda value: True),
+        Builtin("some?", 1, 1, lambda value: value is not None),
+        Builtin("true?", 1, 1, lambda value: value is True),
+        Builtin("false?", 1, 1, lambda value: value is False),
+    ),
     *passing_nil(
         of_number("zero?", lambda value: bool(value == 0)),
         of_number("pos?", lambda value: bool(value > 0)),

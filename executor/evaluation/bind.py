@@ -150,15 +150,19 @@ class Binding:
             case logical.PredicateAtom():
                 return self._predicate(node)
             case logical.FunctionAtom(subquery=logical.Subquery() as inner):
-                return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
+                call: Results = self._nested(inner, node.args, node.position)
+                return FunctionExtender(call, node.out, self.rank, after=node.after)
             case logical.FunctionAtom():
                 terms = equated(node)
                 if terms is not None and all(isinstance(term, str) for term in terms):
                     return self._equality(terms, nil_fits=node.keeps_nil)
-                return FunctionExtender(self._call(node), node.out, self.rank, keeps_nil=node.keeps_nil)
+                call, keeps_nil = self._call(node), node.keeps_nil
+                return FunctionExtender(call, node.out, self.rank, keeps_nil=keeps_nil, after=node.after)
             case logical.UnnestAtom():
                 self.lasting = False
-                return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
+                return UnnestExtender(
+                    node.collection, node.out, self.run.values, node.position, self.rank, after=node.after
+                )
             case logical.AndNode():
                 return self._conjunction(node.items)
             case logical.OrNode():
@@ -239,12 +243,12 @@ class Binding:
         if terms is not None and any(isinstance(term, str) for term in terms):
             return self._equality(terms, nil_fits=False)
         call = self._call(node)
-        if not call.variables:
+        if not call.variables and not node.after:
             self.lasting = False
             return FilterExtender(call, self.rank).intersect(Batch(1, {}), START).size == 1
         if isinstance(call, Call) and node.name in NARROWING and len(call.arguments) == 2:
             return ComparisonExtender(call, self.rank)
-        return FilterExtender(call, self.rank)
+        return FilterExtender(call, self.rank, after=node.after)
 
     def _equality(self, terms: tuple[logical.Term, logical.Term], *, nil_fits: bool) -> EqualityExtender:
         left, right = self._values(terms)
@@ -329,7 +333,7 @@ class Binding:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
         if inner is None:
             return HOLDS
-        if not node.shared:
+        if not node.shared and not node.after:
             self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
         apart = self._tied(node)
@@ -337,7 +341,8 @@ class Binding:
         def matches(batch: Batch) -> Mask:
             return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
 
-        return NotExtender(node.shared, matches, self.rank, self._check_under_way(), distinct=bool(inner.levels))
+        check, distinct = self._check_under_way(), bool(inner.levels and node.shared)
+        return NotExtender(node.shared, matches, self.rank, check, distinct=distinct, after=node.after)
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,12 @@ from adalog.store.values.layout import NIL
 
 
 class FilterExtender(AtLevel, Check):
-    """`[(pred …)]`: keeps the rows whose result is neither nil nor false."""
+    """`[(pred …)]`: keeps the rows whose result is neither nil nor false. `after`: variables that are bound first,
+    besides its own."""
 
-    def __init__(self, call: Results, rank: dict[str, int]) -> None:
+    def __init__(self, call: Results, rank: dict[str, int], *, after: Iterable[str] = ()) -> None:
         self.call = call
-        self.level = level_of(call.variables, rank)
+        self.level = level_of(call.variables.union(after), rank)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         return batch.keep(truthy(self.call.results(batch)))
@@ -31,13 +34,21 @@ class FilterExtender(AtLevel, Check):
 class FunctionExtender(AtLevel):
     """`[(f …) ?out]`: proposes its one value where the arguments are bound first, else compares.
 
-    `keeps_nil`: nil is a value like others."""
+    `keeps_nil`: nil is a value like others. `after`: as of a filter."""
 
-    def __init__(self, call: Results, out: str, rank: dict[str, int], *, keeps_nil: bool = False) -> None:
+    def __init__(
+        self,
+        call: Results,
+        out: str,
+        rank: dict[str, int],
+        *,
+        keeps_nil: bool = False,
+        after: Iterable[str] = (),
+    ) -> None:
         self.call = call
         self.out = out
         self.keeps_nil = keeps_nil
-        self.level = level_of(call.variables | {out}, rank)
+        self.level = level_of(call.variables.union((out,), after), rank)
         self.proposes = self.level == out and out not in call.variables
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
@@ -55,16 +66,24 @@ class FunctionExtender(AtLevel):
 
 
 class UnnestExtender(AtLevel):
-    """One row for each element of a collection value: the bindings `[?x ...]` and `[[?a ?b]]`."""
+    """One row for each element of a collection value: the bindings `[?x ...]` and `[[?a ?b]]`. `after`: as of a
+    filter."""
 
     def __init__(
-        self, collection: str, out: str, values: Scratch, position: Position | None, rank: dict[str, int]
+        self,
+        collection: str,
+        out: str,
+        values: Scratch,
+        position: Position | None,
+        rank: dict[str, int],
+        *,
+        after: Iterable[str] = (),
     ) -> None:
         self.collection = collection
         self.out = out
         self.values = values
         self.position = position
-        self.level = level_of(frozenset((collection, out)), rank)
+        self.level = level_of(frozenset((collection, out, *after)), rank)
         self.proposes = self.level == out
         self._known: dict[int, Column] = {}
 

@@ -17,6 +17,7 @@ class NotExtender(AtLevel, Check):
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
     a batch of shared bindings and returns a mask of those that have a match. `distinct`: it gets each binding
     once, which pays if the inner join has variables of its own, and costs more than it saves if it only looks up.
+    `after`: the variables that are bound before it acts, besides the shared ones.
     """
 
     shared: Sequence[str]
@@ -24,9 +25,10 @@ class NotExtender(AtLevel, Check):
     rank: InitVar[dict[str, int]]
     check: Callable[[], None]
     distinct: bool = field(kw_only=True)
+    after: InitVar[Sequence[str]] = field(default=(), kw_only=True)
 
-    def __post_init__(self, rank: dict[str, int]) -> None:
-        self.level = level_of(frozenset(self.shared), rank)
+    def __post_init__(self, rank: dict[str, int], after: Sequence[str]) -> None:
+        self.level = level_of(frozenset((*self.shared, *after)), rank)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         shared = Batch(batch.size, {name: batch.columns[name] for name in self.shared})

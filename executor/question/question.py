@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
@@ -28,6 +28,7 @@ from adalog.executor.question.arguments import (
 )
 from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
+from adalog.planner.model.plan import Options
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import check_symbols, suspicions
@@ -80,6 +81,12 @@ class Question:
     @property
     def relations(self) -> frozenset[str]:
         return self.outline.relations
+
+    def with_options(self, options: Options) -> Question:
+        """The same question, evaluated in another way."""
+        if options == self.request.options:
+            return self
+        return replace(self, request=replace(self.request, options=options))
 
 
 @dataclass

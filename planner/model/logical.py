@@ -228,7 +228,8 @@ _SELECTIVITY: Final = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
 @dataclass(frozen=True, slots=True)
 class PredicateAtom(LeafNode):
     """`version`: of the database that it looks into, if it does. `tree`: the call, where it has calls within it;
-    its name is then TREE, and its arguments are the terms at the leaves."""
+    its name is then TREE, and its arguments are the terms at the leaves. `after`: variables that are bound first,
+    besides its own (`planner.order.caution`)."""
 
     kind = "predicate"
     name: str
@@ -236,10 +237,11 @@ class PredicateAtom(LeafNode):
     position: Position | None = field(default=None, compare=False)
     version: Version = Version.ALL
     tree: CallTree | None = None
+    after: tuple[str, ...] = ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        return names_of(self.args)
+        return (*names_of(self.args), *self.after)
 
     @property
     def called(self) -> str:
@@ -259,14 +261,14 @@ class PredicateAtom(LeafNode):
         return _SELECTIVITY.get(self.name, 0.4)
 
     def with_terms(self, change: Change) -> Self:
-        return replace(self, args=new_args(change, self.args))
+        return replace(self, args=new_args(change, self.args), after=names_of(map(change, self.after)))
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionAtom(LeafNode):
     """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`. `version`: of
-    the database that it looks into, if it does. `tree`: as of a predicate. `keeps_nil`: a row is kept whose result
-    is nil."""
+    the database that it looks into, if it does. `tree` and `after`: as of a predicate. `keeps_nil`: a row is kept
+    whose result is nil."""
 
     kind = "function"
     selectivity = 1.0
@@ -278,10 +280,11 @@ class FunctionAtom(LeafNode):
     version: Version = Version.ALL
     tree: CallTree | None = None
     keeps_nil: bool = False
+    after: tuple[str, ...] = ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        return (*names_of(self.args), self.out)
+        return (*names_of(self.args), self.out, *self.after)
 
     @property
     def called(self) -> str:
@@ -294,7 +297,7 @@ class FunctionAtom(LeafNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset(names_of(self.args))
+        return frozenset((*names_of(self.args), *self.after))
 
     @property
     def reads(self) -> frozenset[str]:
@@ -306,12 +309,13 @@ class FunctionAtom(LeafNode):
         return f"[{called} {self.out}]"
 
     def with_terms(self, change: Change) -> Self:
-        return replace(self, args=new_args(change, self.args), out=new_name(change, self.out))
+        args, after = new_args(change, self.args), names_of(map(change, self.after))
+        return replace(self, args=args, out=new_name(change, self.out), after=after)
 
 
 @dataclass(frozen=True, slots=True)
 class UnnestAtom(LeafNode):
-    """One row of `out` for each element of the value of `collection`."""
+    """One row of `out` for each element of the value of `collection`. `after`: as of a predicate."""
 
     kind = "unnest"
     reads = NOTHING
@@ -320,10 +324,11 @@ class UnnestAtom(LeafNode):
     collection: str
     out: str
     position: Position | None = field(default=None, compare=False)
+    after: tuple[str, ...] = ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        return (self.collection, self.out)
+        return (self.collection, self.out, *self.after)
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -334,7 +339,8 @@ class UnnestAtom(LeafNode):
         return f"[(unnest {self.collection}) {self.out}]"
 
     def with_terms(self, change: Change) -> Self:
-        return replace(self, collection=new_name(change, self.collection), out=new_name(change, self.out))
+        collection, out = new_name(change, self.collection), new_name(change, self.out)
+        return replace(self, collection=collection, out=out, after=names_of(map(change, self.after)))
 
 
 def _shown_call(call: PredicateAtom | FunctionAtom) -> str:
@@ -384,7 +390,8 @@ class OrNode:
 @dataclass(frozen=True, slots=True)
 class NotNode(LeafNode):
     """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned. So is
-    `apart`: the levels of the inside by itself, where only comparisons tie it to what is shared."""
+    `apart`: the levels of the inside by itself, where only comparisons tie it to what is shared. `after`: as of a
+    predicate."""
 
     kind = "not"
     reads = NOTHING
@@ -393,17 +400,19 @@ class NotNode(LeafNode):
     levels: tuple[LevelPlan, ...] = ()
     apart: tuple[LevelPlan, ...] = ()
     position: Position | None = field(default=None, compare=False)
+    after: tuple[str, ...] = ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        return self.shared
+        return (*self.shared, *self.after)
 
     @property
     def clause(self) -> str:
         return f"(not {' '.join(map(describe, self.items))})"
 
     def with_terms(self, change: Change) -> Self:
-        return replace(self, shared=tuple(new_name(change, each) for each in self.shared))
+        shared = tuple(new_name(change, each) for each in self.shared)
+        return replace(self, shared=shared, after=names_of(map(change, self.after)))
 
 
 Leaf = DatomAtom | RelationAtom | RuleAtom | PredicateAtom | FunctionAtom | UnnestAtom | NotNode

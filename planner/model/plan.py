@@ -24,13 +24,15 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Switches that change how a query is evaluated, never what it answers: the tests compare them."""
+    """Switches that change how a query is evaluated, never what it answers: the tests compare them. `cautious`:
+    calls that may refuse their arguments come last (`planner.order.caution`)."""
 
     reorder: bool = True
     project: bool = True
     magic: bool = True
     semi_naive: bool = True
     budget: int = 1 << 19
+    cautious: bool = False
 
 
 @dataclass(frozen=True, slots=True)

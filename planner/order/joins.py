@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from adalog.planner.model.logical import AndNode, Leaf, LevelPlan, Node, NotNode, in_body, leaves
 from adalog.planner.model.plan import Options
+from adalog.planner.order.caution import cautious
 from adalog.planner.order.dependencies import dependencies_of
 from adalog.planner.order.ordering import order_variables
 from adalog.planner.order.projection import blank_singletons, project
@@ -32,6 +33,8 @@ def plan_join(
     counted: frozenset[str] = frozenset(),
 ) -> JoinPlan:
     """The plan of a safe body. `counted`: those of `needed` that the answer only counts."""
+    if options.cautious:
+        body = cautious(body, frozenset(given))
     found = order_variables(body, frozenset(given), needed - counted, statistics, reorder=options.reorder)
     assert found is not None, "a safe body has an order"
     body = _plan_negations(body, statistics, options)
@@ -59,6 +62,8 @@ def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> 
             return leaf
         shared = frozenset(leaf.shared)
         inner = AndNode(leaf.items)
+        if options.cautious:
+            inner = cautious(inner, shared)
         if options.project:
             inner = blank_singletons(inner, shared)
         found = order_variables(inner, shared, shared, statistics, reorder=options.reorder)

@@ -31,6 +31,7 @@ SWITCHES = (
     Options(reorder=False),
     Options(project=False),
     Options(budget=1),
+    Options(cautious=True),
     Options(reorder=False, project=False, budget=3),
 )
 REFUSED = (Code.QUERY_INVALID, Code.ARG_INVALID)

@@ -23,6 +23,7 @@ SWITCHES = (
     Options(reorder=False),
     Options(project=False),
     Options(budget=1),
+    Options(cautious=True),
     Options(magic=False, semi_naive=False, reorder=False, project=False, budget=3),
 )
 SEEDS = st.integers(0, 2**48)

@@ -27,7 +27,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from bench.server import free_port, serving, until_ready
 from tests.chromium import chromium
 
-_WITHOUT_SKEW: Final = (
+WITHOUT_SKEW: Final = (
     "import adalog.gateway.identity.jwt_tokens as tokens; tokens.CLOCK_SKEW_SECONDS = 0.0;"
     "from adalog.gateway.cli import main; main()"
 )
@@ -108,7 +108,7 @@ class Server:
     @contextmanager
     def running(self) -> Iterator[None]:
         settings = {"ADALOG_JWT_ALGORITHMS": "HS256", "ADALOG_JWT_SECRET": SECRET, "ADALOG_SPARK": "off"}
-        command = ("-c", _WITHOUT_SKEW, "serve", "--data", str(self.data), "--port", str(self.port))
+        command = ("-c", WITHOUT_SKEW, "serve", "--data", str(self.data), "--port", str(self.port))
         with serving(*command, ADALOG_DRAIN_SECONDS="0", **settings):
             self._wait()
             yield

@@ -6,7 +6,7 @@ import contextlib
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,9 @@ subscription ($resume: String) {
 class Server:
     """A served folder; `start` again after `stop` serves at the same address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
+        self.settings = settings
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
 
@@ -40,8 +41,8 @@ class Server:
     def start(self) -> None:
         serve = ("serve", "--data", str(self.folder), "--port", str(self.port))
         self.process = subprocess.Popen(
-            command(*serve),
-            env=environ(ADALOG_SPARK="off", PYTHONPATH=str(Path(__file__).parents[2])),
+            self.command(*serve),
+            env=environ(ADALOG_SPARK="off", PYTHONPATH=str(Path(__file__).parents[2]), **self.settings),
             stdout=subprocess.PIPE,
             encoding="utf-8",
         )
@@ -61,8 +62,16 @@ class Server:
 
     def transact(self, tx: str) -> None:
         body = {"query": "mutation ($tx: EDN!) { transact(tx: $tx) { t } }", "variables": {"tx": tx}}
-        answer = httpx.post(self.address, json=body, timeout=SECONDS).json()
+        answer = httpx.post(self.address, json=body, headers=self.headers(), timeout=SECONDS).json()
         assert "errors" not in answer, answer
+
+    def headers(self) -> dict[str, str]:
+        """Of requests to it."""
+        return {}
+
+    def command(self, *arguments: str) -> Sequence[str]:
+        """The words of its process."""
+        return command(*arguments)
 
 
 @pytest.fixture

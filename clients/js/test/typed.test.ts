@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { parse, type DocumentNode } from "graphql";
 
 import { createClient, type Client, type LiveChange, type LiveQuery } from "@adalog/client";
-import { applied, liveList, request, updateList, type EntityOf, type ListEvent, type TypedDocument } from "@adalog/client/typed";
+import { applied, liveList, request, resubscribing, updateList, type EntityOf, type ListEvent, type Sink, type TypedDocument } from "@adalog/client/typed";
 import { FakeServer, until, type Exchange } from "./server.js";
 
 interface Issue {
@@ -158,6 +158,25 @@ test("lists in caches with updateQuery", () => {
   const cache = { updateQuery: (_: { query: string }, update: (data: never) => unknown) => (data = update(data as never)) };
   updateList(cache, { query: "q" }, { ...NOTHING, added: [issue("2")], order: ["2", "1"] }, { field: "issues" });
   assert.deepEqual(data, { __typename: "Query", issues: [issue("2"), issue("1")] });
+});
+
+test("streams of other clients: another one is opened when the token has expired, and for no other error", () => {
+  const expired = { errors: [{ message: "expired", extensions: { code: "UNAUTHENTICATED" } }] };
+  const wrong = { errors: [{ message: "wrong", extensions: { code: "QUERY_INVALID" } }] };
+  const sinks: Sink[] = [];
+  let closed = 0;
+  const client = { subscribe: (_: unknown, sink: Sink) => (sinks.push(sink), () => void (closed += 1)) };
+  const seen: unknown[] = [];
+  const close = resubscribing(client).subscribe({ query: "q" }, { next: (each) => seen.push(each), error: (error) => seen.push(error), complete: () => seen.push("complete") });
+  sinks[0]!.next({ data: 1 });
+  sinks[0]!.next(expired);
+  sinks[0]!.complete();
+  sinks[1]!.next({ data: 2 });
+  sinks[1]!.next(wrong);
+  sinks[1]!.complete();
+  assert.deepEqual([seen, sinks.length], [[{ data: 1 }, { data: 2 }, wrong, "complete"], 2]);
+  close();
+  assert.equal(closed, 1);
 });
 
 // Types that have to fit.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from adalog.datalog import tracing
@@ -31,6 +31,7 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.join.batch import Column
+from adalog.executor.permissions.rewriting import rewritten
 from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
@@ -160,8 +161,8 @@ class QueryEngine:
     def choose(self, question: Question, plan: Plan) -> tuple[Place, str]:
         """(where to run a plan, why)."""
         request, spark = question.request, self.means.spark
-        if question.is_guarded:
-            return Place.LOCAL, "permissions are checked in this process"
+        if question.sees_part:
+            return Place.LOCAL, "only some datoms are visible, which are found in this process"
         if request.engine == "LOCAL":
             return Place.LOCAL, "asked for"
         if request.engine == "SPARK":
@@ -176,6 +177,15 @@ class QueryEngine:
             why = "there is no Spark" if spark is None else f"Spark is {spark.state}"
             return Place.LOCAL, f"about {self.prediction.here(work):,.2f} s here, and {why}"
         return self.prediction.choose(work, spark.cluster)
+
+    def _with_guards(self, question: Question, plan: Plan) -> Question | None:
+        """The question with its guards among its clauses, where it may be work for Spark."""
+        request, spark = question.request, self.means.spark
+        if spark is None or request.engine == "LOCAL":
+            return None
+        if request.engine != "SPARK" and self.prediction.small(_work(request, plan)) is not None:
+            return None
+        return rewritten(question)
 
     def _learn(self, place: Place, work: EstimatedWork, seconds: float, tasks: Sequence[TaskCounts] = ()) -> None:
         spark = self.means.spark
@@ -311,16 +321,26 @@ class QueryEngine:
         request, snapshot = question.request, question.snapshot
         cancel.check()
         place, reason = self.choose(question, plan)
+        joined = self._with_guards(question, plan) if question.sees_part else None
+        if joined is not None:
+            own = self._plan(joined, cancel)
+            there, why = self.choose(joined, own)
+            if there is Place.SPARK:
+                # Values that fall together are counted by what the whole database has.
+                place, reason, plan = there, why, replace(own, multiplicity=None)
         work = _work(request, plan)
         cancel.will_cost(self.prediction.units(work))
         if place is Place.SPARK and plan.program.strata:
-            plan = self._plan(question, cancel, share=True)
+            plan = replace(self._plan(joined or question, cancel, share=True), multiplicity=plan.multiplicity)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
         late: LateCalls = {}
+        asked = joined if place is Place.SPARK and joined is not None else question
         if place is Place.LOCAL:
             plan, late = without_late_calls(plan)
             cancel.expect(plan.cost + question.arguments_cost)
-        inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
+        inputs = bind_inputs(plan, asked.args, snapshot, values, cancel.check)
+        # What arguments name was found among what is visible.
+        inputs.databases = {**inputs.databases, **asked.databases}
         run = QueryRun(values, cancel, self.means.strict, self.means.threads)
         began, waited = time.perf_counter(), cancel.waited
         try:

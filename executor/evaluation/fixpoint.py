@@ -22,6 +22,7 @@ from adalog.executor.evaluation.bind import Binding, RecentReader
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD
 from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.extenders.visible_entities import VisibleEntities
 from adalog.executor.facts.facts import (
     DerivedRelation,
     FactRows,
@@ -34,6 +35,7 @@ from adalog.executor.facts.facts import (
 )
 from adalog.executor.facts.grouped import GroupFacts, aggregated_head
 from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.level import LevelCounts
@@ -225,6 +227,8 @@ class Fixpoint:
                 return bound.forward() if bound.first == closure.start else bound.backward()
             case RelationExtender():
                 return Trie(bound.levels.csr())
+            case Conjunction(parts=[PairExtender() as pair, VisibleEntities() as guard]):
+                return guard.snapshot.trie(guard.attribute, inverse=pair.first != closure.start)
             case _:
                 assert bound is DEAD, "two variables, one relation"
                 return Trie(EMPTY)

@@ -11,10 +11,10 @@ class VisibleEntities(AtLevel, Check):
     """Looks at the entities that a join meets, and at no others."""
 
     def __init__(self, snapshot: GuardedSnapshot, attribute: int, entity: str, rank: dict[str, int]) -> None:
-        self.visible = snapshot.visible
+        self.snapshot = snapshot
         self.attribute = attribute
         self.entity = entity
         self.level = level_of(frozenset((entity,)), rank)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        return batch.keep(self.visible.entities(self.attribute, batch.columns[self.entity]))
+        return batch.keep(self.snapshot.visible.entities(self.attribute, batch.columns[self.entity]))

@@ -20,6 +20,7 @@ from adalog.datalog.values import Keyword, identity
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.local import run_join
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.permissions.claims import claim_rows
@@ -98,7 +99,7 @@ class PolicyAnswers:
     _enumerable: bool = field(init=False)
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
     _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
-    _plans: dict[tuple[bool, Keyword | None, int], tuple[Plan, tuple[Any, ...]]] = field(default_factory=dict)
+    _plans: dict[tuple[bool, Keyword | None, int, Options], tuple[Plan, tuple[Any, ...]]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -160,25 +161,30 @@ class PolicyAnswers:
         return _pairs_among(columns, [own, found.columns[_VALUE.name]])
 
     def _rows(self, attribute: Keyword | None, subjects: Sequence[Column] | None) -> Batch:
-        size = 0 if subjects is None else len(subjects[0])
-        plan, args = self._planned(attribute, None if subjects is None else size)
         cancel = Cancel.after(_TIMEOUT_MS)
-        with self.memory.lent(cancel):
+
+        def rows(options: Options) -> Batch:
+            plan, args = self._planned(attribute, None if subjects is None else len(subjects[0]), options)
             values = Scratch(self.state.codes, take=cancel.budget.take)
             inputs = bind_inputs(plan, args, self.state, values, cancel.check)
             if subjects is not None:
                 inputs.relations[_SUBJECTS] = list(subjects)
             return run_join(plan, inputs, QueryRun(values, cancel), most=None).rows
 
-    def _planned(self, attribute: Keyword | None, size: int | None) -> tuple[Plan, tuple[Any, ...]]:
-        key = (size is None, attribute, 0 if size is None else size.bit_length())
+        with self.memory.lent(cancel):
+            return cautiously(Options(), rows, cancel)
+
+    def _planned(
+        self, attribute: Keyword | None, size: int | None, options: Options
+    ) -> tuple[Plan, tuple[Any, ...]]:
+        key = (size is None, attribute, 0 if size is None else size.bit_length(), options)
         known = self._plans.get(key)
         if known is None:
             asked = PolicyQuestion.of(self.rules, attribute, subjects=size is not None)
             args = asked.arguments(self.claims, self.state)
             sizes = {**sizes_of(asked.query, args), **({} if size is None else {_SUBJECTS: size})}
             statistics = Statistics({"$": self.state}, sizes)
-            plan = plan_query(asked.query, statistics, asked.outline.relations, Options())
+            plan = plan_query(asked.query, statistics, asked.outline.relations, options)
             known = self._plans[key] = plan, args
         return known
 

@@ -101,12 +101,12 @@ class VisibleDatoms:
             return False
         if bootstrap.is_built_in(attribute.id) and attribute.ident.namespace != "policy":
             return True
-        return bool(self._access_of(attribute).grants)
+        return bool(self.access_of(attribute).grants)
 
     def _attribute(self, attribute: int) -> Attribute | None:
         return self.schema.get(attribute)
 
-    def _access_of(self, attribute: Attribute) -> _Access:
+    def access_of(self, attribute: Attribute) -> _Access:
         found = self._access.get(attribute.id)
         if found is None:
             found = self._access[attribute.id] = _Access.of(self.guard.reading, attribute)
@@ -118,7 +118,7 @@ class VisibleDatoms:
         found = self._attribute(attribute)
         if found is None or _is_special(found) or found.kind.tuple_attrs:
             return False
-        return self._access_of(found).shows_all
+        return self.access_of(found).shows_all
 
     def is_by_entity(self, attribute: int) -> bool:
         found = self._attribute(attribute)
@@ -126,7 +126,7 @@ class VisibleDatoms:
             return True
         if found.kind.tuple_attrs:
             return all(self.is_by_entity(each.id) for each in self._parts(found))
-        return self._access_of(found).is_by_entity
+        return self.access_of(found).is_by_entity
 
     def entities(self, attribute: int, e: Column) -> Mask:
         return self.datoms(attribute, e, np.zeros(len(e), np.int64))
@@ -146,7 +146,7 @@ class VisibleDatoms:
         return shown
 
     def _granted(self, attribute: Attribute, e: Column, v: Column) -> Mask:
-        access = self._access_of(attribute)
+        access = self.access_of(attribute)
         if access.shows_all:
             return np.ones(len(e), np.bool_)
         if not access.grants:
@@ -182,10 +182,9 @@ class VisibleDatoms:
         if attribute.id in (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL) or attribute.ident.namespace == "policy":
             return np.zeros(len(e), np.bool_)
         is_attribute = np.isin(e, self._all_attributes)
-        shown = np.where(is_attribute, np.isin(e, self._shown_attributes), _built_in_entities(e))
         if attribute.id == bootstrap.IDENT:
-            shown |= ~is_attribute & ~np.isin(e, self._hidden_members)
-        return shown
+            return ~np.isin(e, self.hidden_idents)
+        return np.where(is_attribute, np.isin(e, self._shown_attributes), _built_in_entities(e))
 
     @cached_property
     def _all_attributes(self) -> Column:
@@ -194,6 +193,12 @@ class VisibleDatoms:
     @cached_property
     def _shown_attributes(self) -> Column:
         return _ids(self.schema)
+
+    @cached_property
+    def hidden_idents(self) -> Column:
+        """The entities whose idents are hidden."""
+        attributes = np.setdiff1d(self._all_attributes, self._shown_attributes)
+        return np.union1d(attributes, self._hidden_members)
 
     @cached_property
     def _hidden_members(self) -> Column:

@@ -48,7 +48,8 @@ _CHARACTER_COST: Final = 20.0
 class Question:
     """`outline` and `query` are those with the rules given for `%`, whose text is `rules`. `args` are values of the
     language, snapshots for database sources, and None for rules. `databases`: by the names of their sources.
-    `arguments_cost`: about what reading the arguments costs, in the planner's unit.
+    `arguments_cost`: about what reading the arguments costs, in the planner's unit. `guarded`: guards are among its
+    clauses, so that databases are whole.
 
     `started`: when the request came, in seconds of `time.perf_counter()`; `deadline`: in those of
     `time.monotonic()`.
@@ -64,6 +65,7 @@ class Question:
     started: float
     deadline: float | None
     arguments_cost: float
+    guarded: bool = False
 
     @property
     def text(self) -> str:
@@ -74,9 +76,14 @@ class Question:
         return self.outline.query
 
     @property
-    def is_guarded(self) -> bool:
+    def sees_part(self) -> bool:
         """Whether it reads a database of which only some datoms are visible."""
         return any(isinstance(each, GuardedSnapshot) for each in self.databases.values())
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it is answered for somebody who does not see everything."""
+        return self.guarded or self.sees_part
 
     @property
     def relations(self) -> frozenset[str]:

@@ -99,7 +99,9 @@ class PolicyAnswers:
     _enumerable: bool = field(init=False)
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
     _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
-    _plans: dict[tuple[bool, Keyword | None, int, Options], tuple[Plan, tuple[Any, ...]]] = field(default_factory=dict)
+    _plans: dict[tuple[bool, Keyword | None, int, Options], tuple[Plan, tuple[Any, ...]]] = field(
+        default_factory=dict
+    )
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:

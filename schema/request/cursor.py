@@ -54,20 +54,22 @@ class Cursors:
         body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
         return packed(self._sign(body), body)
 
-    def read(self, text: str, question: str, *, owned: bool = False) -> Cursor:
-        """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question; owned: one that
-        is asked of many entities, after which the question of a cursor names one: `question.entity`."""
+    def read(self, text: str, question: str, *, owned: bool = False, argument: str = "after") -> Cursor:
+        """The cursor in `text`, which is an argument. Raises ARG_INVALID unless it was made here for the same
+        question; owned: one that is asked of many entities, after which the question of a cursor names one:
+        `question.entity`."""
         raw = unpacked(text, _MOST_CHARACTERS)
         if raw is None:
-            raise _refused("is not a cursor")
+            raise _refused(argument, "is not a cursor")
         signature, body = raw[:SIGNATURE_BYTES], raw[SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._sign(body)):
-            raise _refused("was not made by this database and this release of adalog, or was changed on the way")
+            why = "was not made by this database and this release of adalog, or was changed on the way"
+            raise _refused(argument, why)
         asked, offset, t, since, history, start = orjson.loads(body)
         cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
         asked = cursor.question.partition(".")[0] if owned else cursor.question
         if asked != question:
-            raise _refused("belongs to another query, other arguments or another basis")
+            raise _refused(argument, "belongs to another query, other arguments or another basis")
         return cursor
 
     def _sign(self, body: bytes) -> bytes:
@@ -80,6 +82,6 @@ def question(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _refused(why: str) -> AdalogError:
-    message = f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
-    return invalid_argument(message)
+def _refused(argument: str, why: str) -> AdalogError:
+    edge = "startCursor" if argument.endswith("before") else "endCursor"
+    return invalid_argument(f"`{argument}` {why}; hand back pageInfo.{edge} with the same query and arguments")

@@ -231,14 +231,16 @@ class ConnectionCompiler:
     ) -> tuple[PageSlice, AskedList]:
         """(the page, the name of its list for cursors)"""
         of, given = self._of, chosen.arguments
-        ways = [_canonical(given.get(name)) for name in ("where", "orderBy", "attributes")]
+        # An empty filter and an empty order are none.
+        ways = [_canonical(given.get(name) or None) for name in ("where", "orderBy")]
+        ways.append(_canonical(given.get("attributes")))
         asked, owners = question("typed", path, *ways, _canonical(basis)), [""]
 
-        def place(text: str) -> int:
-            found, owners[0] = of.cursors.place(text, asked, owned=owned)
+        def place(text: str, argument: str) -> int:
+            found, owners[0] = of.cursors.place(text, asked, argument, owned=owned)
             return found
 
-        page = page_slice(given, place, of.most)
+        page = page_slice(given, place, of.most, f"{chosen.key}." if owned else "")
         return page, AskedList(asked, owned, owners[0])
 
     def _connection(self, connection: SelectedConnection, chosen: Selected) -> Shape:

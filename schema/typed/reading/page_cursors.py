@@ -15,10 +15,10 @@ class PageCursors:
     cursors: Cursors
     t: int | None = None
 
-    def place(self, text: str, asked: str, *, owned: bool) -> tuple[int, str]:
-        """The place that a cursor names in the list `asked` is the name of, and the entity whose list it is where
-        lists are `owned`. Raises ARG_INVALID."""
-        cursor = self.cursors.read(text, asked, owned=owned)
+    def place(self, text: str, asked: str, argument: str, *, owned: bool) -> tuple[int, str]:
+        """The place that a cursor, given as an argument, names in the list `asked` is the name of, and the entity
+        whose list it is where lists are `owned`. Raises ARG_INVALID."""
+        cursor = self.cursors.read(text, asked, owned=owned, argument=argument)
         if self.t is not None and self.t != cursor.t:
             raise invalid_argument(
                 f"one cursor is of transaction {self.t} and another of {cursor.t}; the cursors of one root field "

@@ -61,8 +61,11 @@ def size_of(given: int | None, name: str, most: int, default: int = DEFAULT_FIRS
     return given
 
 
-def page_slice(arguments: Mapping[str, Any], place: Callable[[str], int], most: int) -> PageSlice:
-    """The page that `first`, `after`, `last` and `before` ask for. `place` reads the place in a cursor."""
+def page_slice(
+    arguments: Mapping[str, Any], place: Callable[[str, str], int], most: int, within: str = ""
+) -> PageSlice:
+    """The page that `first`, `after`, `last` and `before` ask for. `place` reads the place in a cursor, by its
+    argument. within: the list's path before the names of arguments."""
     first, last = arguments.get("first"), arguments.get("last")
     after, before = arguments.get("after"), arguments.get("before")
     if (first is not None or after is not None) and (last is not None or before is not None):
@@ -70,16 +73,16 @@ def page_slice(arguments: Mapping[str, Any], place: Callable[[str], int], most: 
             "a page is read forward, with `first` and `after`, or backward, with `last` and `before`"
         )
     if last is not None or before is not None:
-        size = size_of(last, "last", most)
-        number = None if before is None else place(before)
+        size = size_of(last, f"{within}last", most)
+        number = None if before is None else place(before, f"{within}before")
         if number is None:
             return PageSlice(0, size, reversed=True)
         if number < 0:
             return PageSlice(-number, size, reversed=True, after=True)
         start = max(0, number - 1 - size)
         return PageSlice(start, number - 1 - start, more=False, before=start > 0, after=True)
-    size = size_of(first, "first", most)
-    number = 0 if after is None else place(after)
+    size = size_of(first, f"{within}first", most)
+    number = 0 if after is None else place(after, f"{within}after")
     if number >= 0:
         return PageSlice(number, size, before=number > 0)
     left = -number - 1

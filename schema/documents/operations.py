@@ -24,6 +24,8 @@ from graphql import (
     GraphQLObjectType,
     OperationDefinitionNode,
     OperationType,
+    SchemaMetaFieldDef,
+    TypeMetaFieldDef,
     get_named_type,
 )
 from graphql.execution import Executor
@@ -36,6 +38,7 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
+from adalog.schema.documents.introspection import IntrospectionWriter
 from adalog.schema.documents.measure import only_introspects
 from adalog.schema.documents.mistakes import advised
 from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
@@ -212,19 +215,26 @@ class IntrospectingExecutor(PreparingExecutor):
     def execute_field(
         self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
     ) -> Any:
-        if field_details_list[0].node.name.value in ("__schema", "__type"):
-            ask = super().execute_field
-
-            def introspect(_: Cancel) -> JsonChunks | None:
-                found = ask(parent_type, source, field_details_list, path, position_context)
-                if found is None:
-                    return None
-                text = orjson.dumps(found)
-                self.context_value.budget.take(len(text))
-                return JsonChunks((text,))
-
-            return owned(elsewhere(introspect))
+        field = self.schema.get_field(parent_type, field_details_list[0].node.name.value)
+        if field in (SchemaMetaFieldDef, TypeMetaFieldDef):
+            return owned(self._introspected(parent_type, field, field_details_list, path))
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
+
+    async def _introspected(
+        self, parent_type: GraphQLObjectType, field: GraphQLField, details: Any, path: Any
+    ) -> Any:
+        def introspect(cancel: Cancel) -> JsonChunks:
+            chosen = selected(self, parent_type, details)
+            with uncollected():
+                text = IntrospectionWriter(self.schema, cancel).text(field, chosen)
+            self.context_value.budget.take(len(text))
+            return JsonChunks((text,))
+
+        try:
+            return await elsewhere(introspect)
+        except Exception as raw_error:  # noqa: BLE001 (as graphql-core does with what a resolver raises)
+            self.handle_field_error(raw_error, field.type, details, path)
+            return None
 
 
 def _is_long(node: FieldNode) -> bool:

@@ -6,9 +6,12 @@ import type { Headers } from "./http.js";
 /** What gives the current token; `stale`: the one that expires soon. */
 export type TokenSource = (stale?: string) => string | undefined | Promise<string | undefined>;
 
+const UNAUTHORIZED = 4401;
+const FORBIDDEN = 4403;
+
 /**
- * Options of `createClient` of `graphql-ws`. A connection goes on under a token that is sent in a `ping` before the last one expires,
- * as far as tokens are JSON Web Tokens.
+ * Options of `createClient` of `graphql-ws`. A connection goes on under a JSON Web Token that is sent in a `ping` before the last one
+ * expires. Where that was not possible, as while the computer slept, the client connects again.
  */
 export function socketTokens(token: TokenSource) {
   let current: Headers = {};
@@ -18,13 +21,15 @@ export function socketTokens(token: TokenSource) {
     on: {
       connected(opened: unknown) {
         const socket = opened as WebSocket;
+        const { onclose } = socket;
+        // After 4401 the client gives up; after 4403 it connects with other parameters.
+        socket.onclose = (event) => onclose?.call(socket, event.code === UNAUTHORIZED ? closed(FORBIDDEN, event.reason) : event);
         let timer: ReturnType<typeof setTimeout>;
         const plan = () => {
           const delay = renewalDelay(current);
           if (delay !== undefined) timer = setTimeout(() => void renew(), delay);
         };
         const renew = async () => {
-          // Without another token the server closes the connection, and says why.
           const payload = await next().catch(() => undefined);
           if (payload === undefined || socket.readyState !== socket.OPEN) return;
           socket.send(JSON.stringify({ type: "ping", payload }));
@@ -35,6 +40,11 @@ export function socketTokens(token: TokenSource) {
       },
     },
   };
+}
+
+/** As much of a CloseEvent as the client reads; Node.js 20 has none. */
+function closed(code: number, reason: string): CloseEvent {
+  return { code, reason, wasClean: true } as CloseEvent;
 }
 
 /** As much of a client of `graphql-sse` or `graphql-ws` as is used here. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { parse, type DocumentNode } from "graphql";
 
 import { createClient, type Client, type LiveChange, type LiveQuery } from "@adalog/client";
-import { applied, liveList, request, resubscribing, updateList, type EntityOf, type ListEvent, type Sink, type TypedDocument } from "@adalog/client/typed";
+import { applied, liveList, request, resubscribing, socketTokens, updateList, type EntityOf, type ListEvent, type Sink, type TypedDocument } from "@adalog/client/typed";
 import { FakeServer, until, type Exchange } from "./server.js";
 
 interface Issue {
@@ -158,6 +158,32 @@ test("lists in caches with updateQuery", () => {
   const cache = { updateQuery: (_: { query: string }, update: (data: never) => unknown) => (data = update(data as never)) };
   updateList(cache, { query: "q" }, { ...NOTHING, added: [issue("2")], order: ["2", "1"] }, { field: "issues" });
   assert.deepEqual(data, { __typename: "Query", issues: [issue("2"), issue("1")] });
+});
+
+test("connections of other clients: the token is renewed in time, and connected again with where it was not", async () => {
+  const at = Date.now() / 1000;
+  const signed = (exp: number) => `e30.${btoa(JSON.stringify({ iat: exp - 1, exp }))}.x`;
+  const asked: (string | undefined)[] = [];
+  const options = socketTokens((stale) => (asked.push(stale), signed(at + asked.length)));
+  assert.deepEqual(await options.connectionParams(), { authorization: `Bearer ${signed(at + 1)}` });
+  const codes: number[] = [];
+  let close = () => {};
+  const sent = await new Promise<string>((resolve) => {
+    const socket = {
+      OPEN: 1,
+      readyState: 1,
+      send: resolve,
+      onclose: ({ code }: { code: number }) => codes.push(code),
+      addEventListener: (_: string, listener: () => void) => (close = listener),
+    };
+    options.on.connected(socket);
+    socket.onclose({ code: 4401 });
+    socket.onclose({ code: 1006 });
+  });
+  close();
+  assert.deepEqual(codes, [4403, 1006]);
+  assert.deepEqual(JSON.parse(sent), { type: "ping", payload: { authorization: `Bearer ${signed(at + 2)}` } });
+  assert.deepEqual(asked, [undefined, signed(at + 1)]);
 });
 
 test("streams of other clients: another one is opened when the token has expired, and for no other error", () => {

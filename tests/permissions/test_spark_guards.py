@@ -18,13 +18,13 @@ from tests.support import World, pool_on
 pytestmark = pytest.mark.spark
 
 _TITLES = "[:find ?title ?name :where [?i :issue/title ?title] [?i :issue/project ?p] [?p :project/name ?name]]"
+_UP = "[(up ?a ?b) [?a :project/parent ?b]] [(up ?a ?b) [?a :project/parent ?c] (up ?c ?b)]"
 _QUERIES = [
     _TITLES,
     "[:find ?name :where [?p :project/name ?name] (not [_ :project/parent ?p])]",
     "[:find (count ?i) ?p :where [?i :issue/project ?p]]",
     "[:find ?x :where (or [_ :project/name ?x] [_ :user/name ?x] [_ :user/salary ?x])]",
-    "[:find ?a ?b :rules [[(up ?a ?b) [?a :project/parent ?b]] [(up ?a ?b) [?a :project/parent ?c] (up ?c ?b)]]"
-    " :where (up ?a ?b)]",
+    f"[:find ?a ?b :rules [{_UP}] :where (up ?a ?b)]",
     "[:find ?p (pull ?p [:project/name {:project/parent [*]}]) :where [?p :project/name]]",
     "[:find ?ident :where [?e :db/ident ?ident] [?e :db/valueType]]",
 ]

@@ -13,6 +13,7 @@ from adalog.executor.pool import Pool
 from tests.typed.tracker import Tracker, tracker_texts
 
 SIZES = (1, 300)
+_NINE = "blockedBy(first: 9"
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -75,7 +76,7 @@ COMMENTS = 'comments(where: {body: {gte: "1"}}, first: 1) { body author { name }
         (f"issues {{ {LABELS} {COMMENTS} }}", 1, 3),
         (f"issues {{ assignee {{ issues(offset: 1) {{ {LABELS} {COMMENTS} }} }} project {{ key }} }}", 1, 4),
         (
-            f"issues {{ blockedBy(first: 9) {{ blockedBy(first: 9, offset: 0) {{ blockedBy(first: 9) {{ {LABELS} }} }} }} }}",
+            f"issues {{ {_NINE}) {{ {_NINE}, offset: 0) {{ {_NINE}) {{ {LABELS} }} }} }} }}",
             1,
             2,
         ),

@@ -22,7 +22,6 @@ from adalog.executor.permissions.policies import Policy
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.question import Question
-from adalog.planner.model.logical import COMPARISONS
 from adalog.planner.scope.outline import outline_of
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.values import bootstrap
@@ -274,8 +273,9 @@ def _with_sources(clause: ast.Clause, sources: dict[str, str]) -> ast.Clause:
             return clause
 
 
-def _can_fail(call: ast.Predicate | ast.Function) -> bool:
-    """Whether an error of a call could end the query: all but comparisons and constants can."""
-    if isinstance(call, ast.Function):
-        return call.name != "ground"
-    return call.name not in COMPARISONS or any(isinstance(each, ast.Expression) for each in call.args)
+def _can_fail(call: ast.Predicate | ast.Function | ast.Expression) -> bool:
+    """Whether an error of a call could end the query."""
+    known = BUILTINS.get(call.name)
+    if known is None or not known.is_total or known.needs_database:
+        return True
+    return any(_can_fail(each) for each in call.args if isinstance(each, ast.Expression))

@@ -1,5 +1,6 @@
 """A question at another moment: its arguments settled again, since idents, lookup refs and bases among them may
-mean something else by then. And the keys of questions that can share a view."""
+mean something else by then. The question for its rows, and the keys of
+arguments."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from adalog.executor.question.arguments import UNBOUND, BasisArgument, GivenArgu
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline
+from adalog.planner.windows import outline_of_rows
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.scalars import keyword
 
@@ -82,20 +84,18 @@ class UndatedQuestion:
         return [name for value in self.values() for name in lookups_in(value)]
 
 
-def view_key(question: Question) -> Hashable:
-    """Equal for questions that one view can keep up to date: all but the values given for variables."""
-    request = question.request
-    inputs = matched(question.query, (*request.args, *question.query.args))
-    given = (_key(value) for each, value in inputs if isinstance(each, ast.SourceInput) and value is not None)
-    options = request.options, request.engine, request.max_rows, request.shown
-    ordered = request.ordered or question.query.is_limited
-    at = question.snapshot.since_t, question.snapshot.is_history
-    return (question.text, question.rules, question.relations, *options, ordered, *at, *given)
-
-
-def feed_key(question: Question, shared: Hashable) -> Hashable:
-    """Equal for questions with the same answer at every moment, so with equal values. `shared`: the view's key."""
-    return (shared, *(_key(value) for value in question.request.args))
+def question_of_rows(question: Question) -> Question:
+    """The question for the rows that one shows, whatever it pulls of them; the same one where its rows cannot be
+    told from what it shows."""
+    rows = outline_of_rows(question.outline)
+    if rows is question.outline:
+        return question
+    pairs = UndatedQuestion.of(question).matched()[1:]
+    kept = [place for place, (each, _) in enumerate(pairs) if each in rows.query.inputs]
+    given, args = [pairs[place][1] for place in kept], tuple(question.args[place] for place in kept)
+    # Plans are kept by the text, which a comment tells apart.
+    request = replace(question.request, query=f"{question.text} ;rows", args=given)
+    return replace(question, request=request, outline=rows, args=args)
 
 
 def _with_names(value: Any, *, json: bool) -> Any:
@@ -107,7 +107,7 @@ def _with_names(value: Any, *, json: bool) -> Any:
     return keyword(value) or value if json and type(value) is str else value
 
 
-def _key(value: Any) -> Hashable:
+def argument_key(value: Any) -> Hashable:
     """What tells an argument from others, as it was given."""
     if isinstance(value, GivenArgument | BasisArgument):
         return value.key

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 from adalog.datalog import ast
 from adalog.executor.engine import QueryEngine
 from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
-from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of, keeps_rows
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
-from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
 from adalog.executor.follow.view import LiveView
 from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
 from adalog.planner.maintenance import Maintenance
-from adalog.planner.windows import refusal_of_window
+from adalog.planner.windows import keeps_rows, refusal_of_window, rows_key
 
 MAINTAINED: Final = "maintained"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.
 _MOST_LEAVES: Final = 4_000
+
+
+def view_key(question: Question) -> Hashable:
+    """Equal for questions that one view can keep up to date: all but the values given for variables, and of those
+    that show the same rows what they pull of them."""
+    request = question.request
+    rows = rows_key(question.outline) if keeps_rows(question.query) else None
+    # A text and a key of rows are never equal.
+    shows = question.text if rows is None else rows
+    inputs = matched(question.query, (*request.args, *question.query.args))
+    given = (
+        argument_key(value) for each, value in inputs if isinstance(each, ast.SourceInput) and value is not None
+    )
+    options = request.options, request.engine, request.max_rows, request.shown
+    ordered = request.ordered or question.query.is_limited
+    at = question.snapshot.since_t, question.snapshot.is_history
+    return (shows, question.rules, question.relations, *options, ordered, *at, *given)
+
+
+def feed_key(question: Question, shared: Hashable) -> Hashable:
+    """Equal for questions with the same answer at every moment, so with equal values. `shared`: the view's key."""
+    return (shared, question.text, *map(argument_key, question.request.args))
 
 
 def view_of(question: Question, engine: QueryEngine) -> LiveView:
@@ -51,7 +74,7 @@ def chosen_for(question: Question) -> Maintenance | str:
         why = refusal_of_window(question.query) if question.query.is_limited else None
         if why is not None:
             return why
-        question = all_rows_of(question)
+        question = all_rows_of(question_of_rows(question))
     made = maintenance_at(question, moving_source(question))
     if not isinstance(made, Maintenance):
         return made.why

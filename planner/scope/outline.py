@@ -18,7 +18,7 @@ from adalog.planner.scope.variable_places import places_of
 from adalog.store.snapshot.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Outline:
     """`relations`: the sources that are lists of tuples. `inner`: the queries within, each with what its sources
     are called in this one. `has_plain_symbols`: some variables have no question mark."""

@@ -11,8 +11,9 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.recomputed import RecomputedView
-from adalog.executor.follow.undated import UndatedQuestion, feed_key, view_key
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest
+from adalog.executor.follow.view_choice import feed_key, view_key
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.request import QueryRequest
 from adalog.store.values.bootstrap import IDENT

@@ -14,7 +14,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
-from adalog.executor.follow.view_choice import view_of
+from adalog.executor.follow.view_choice import view_key, view_of
 from adalog.executor.question.request import QueryRequest
 from tests.support import World
 
@@ -72,6 +72,75 @@ def test_a_page_and_its_order(people: World) -> None:
     assert change.order is not None
     assert people.database.snapshot().codes.decode_many(change.order) == ["b", "c"]
     assert page.tx("[[:db/add 5 :age 6]]") == "nothing"
+
+
+def test_an_order_that_changes_alone_is_told_by_the_columns_that_order(people: World) -> None:
+    swap = "[[:db/add 1 :age 20] [:db/add 2 :age 10]]"
+    page = "[:find {} :where [?e :age ?a] :order-by [?a] :limit 2]"
+    hidden, shown = (Followed(people, page.format(find)) for find in ("(pull ?e [:name])", "(pull ?e [:name]) ?a"))
+    assert hidden.tx(swap) == "nothing"
+    assert (
+        shown.tx("[{:db/id 3 :age 31}]")
+        == '+ [{:name "a"} 20] [{:name "b"} 10] - [{:name "a"} 10] [{:name "b"} 20]'
+    )
+
+
+def same_rows(db: World, one: str, other: str, *args: str) -> bool:
+    """Whether two queries with the same arguments share a view."""
+    questions = (db.pool.question(QueryRequest(each, [read(arg) for arg in args])) for each in (one, other))
+    return len(set(map(view_key, questions))) == 1
+
+
+def test_queries_that_pull_something_else_of_the_same_rows_share_these(people: World) -> None:
+    page = "[:find {} :in $ ?least {} :where [?e :age ?a] [(>= ?a ?least)] :order-by [?a ?e] :limit 2]"
+    one = page.format("(pull ?e [:name])", "")
+    assert same_rows(people, one, page.format("(pull ?e [:name {:boss [:name]}])", ""), "1")
+    assert same_rows(people, one, page.format("?e (pull ?e [:age])", ""), "1")
+    assert same_rows(people, one, page.format("?e", ""), "1")
+    counted = '(q "n" [:find (count ?x) . :in $ ?e ?most :where [?x :boss ?e] [?x :age ?b] [(< ?b ?most)]])'
+    asked = (
+        (page.format("(pull ?e [:name])", ""), "1"),
+        (page.format(f"(pull ?e [:name {counted}])", "?most"), "1", "100"),
+        (page.format("(pull ?e ?pattern)", "?pattern"), "1", "[:age]"),
+    )
+    view, at = Followed(people, *asked[0]).view, people.database.snapshot()
+    assert isinstance(view, KeptRowsView)
+    for number, (text, *args) in enumerate(asked):
+        question = people.pool.question(QueryRequest(text, [read(arg) for arg in args]))
+        view.add(number, UndatedQuestion.of(question), at, Cancel())
+    assert len(view._shared) == 1
+    people.tx('[{:db/id 1 :age 25 :name "z"}]')
+    changes = view.step(Moments(at, people.database.snapshot()), Cancel())
+    told = {number: [write(row) for row in change.added.rows()] for number, change in changes.items()}
+    assert told == {
+        7: ['[{:name "z"}]'],
+        0: ['[{:name "z"}]'],
+        1: ['[{:name "z", "n" 1}]'],
+        2: ["[{:age 25}]"],
+    }
+    for number in (7, 0, 1):
+        view.drop(number)
+    assert len(view._shared) == 1
+    view.drop(2)
+    assert not view._shared
+
+
+def test_other_rows_are_not_shared(people: World) -> None:
+    page = "[:find (pull ?e [:name]) :in $ ?x :where [?e :age ?a] [(> ?a ?x)] :order-by [?a] :limit 2]"
+    for one, other in (
+        (":limit 2", ":limit 3"),
+        ("[?a]", "[[?a :desc]]"),
+        ("(> ?a ?x)", "(>= ?a ?x)"),
+        ("[(> ?a ?x)]", "[(> ?a ?x)] [(> ?a 1)]"),
+        ("(pull ?e [:name])", "?a (pull ?e [:name])"),
+    ):
+        assert not same_rows(people, page, page.replace(one, other), "1")
+    for one, other in (("1", "1.0"), ("1", "true"), ("0.0", "-0.0"), ("1.0M", "1.00M"), ('"a"', ":a")):
+        text = "[:find (pull ?e [:name]) :where [?e :age ?a] [(= ?a {})]]"
+        assert not same_rows(people, text.format(one), text.format(other))
+    # As JSON, what a pull takes names an entity.
+    named = "[:find {} :in $ ?v :where [?e :age _] [(ground ?v) ?x]]"
+    assert not same_rows(people, named.format("(pull ?v [:name])"), named.format("(pull ?e [:name]) ?v"), "1")
 
 
 def test_ties_go_by_the_other_columns(people: World) -> None:

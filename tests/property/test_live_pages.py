@@ -18,8 +18,9 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
-from adalog.executor.follow.view_choice import view_of
+from adalog.executor.follow.view_choice import view_key, view_of
 from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -73,18 +74,23 @@ def with_query(rng: Random, pattern: str, other: str) -> str:
     return pattern if rng.random() < 0.6 else f"{pattern[:-1]} {rng.choice(WITHIN).replace('P', other)}]"
 
 
-def text_of(rng: Random, pulls: tuple[str, str]) -> str:
-    first = with_query(rng, *pulls)
-    find = rng.choice(FINDS).replace("P", first).replace("Q", "?pattern" if rng.random() < 0.2 else pulls[1])
-    body = rng.choice(BODIES)
-    text = f"[:find {find} :in $ ?least ?limit ?pattern :where {body}"
+def texts_of(rng: Random, pulls: tuple[str, str]) -> list[str]:
+    """A query, and others that pull something else of the same rows."""
+    find = rng.choice(FINDS)
+    body, tail = rng.choice(BODIES), ""
     if "reach" in body:
-        text += f" {RULES}"
+        tail += f" {RULES}"
     if rng.random() < 0.7:
-        text += f" :order-by [{rng.choice(ORDERS)}]"
+        tail += f" :order-by [{rng.choice(ORDERS)}]"
     if rng.random() < 0.7:
-        text += f" {rng.choice(WINDOWS)}"
-    return text + "]"
+        tail += f" {rng.choice(WINDOWS)}"
+    texts = []
+    for one, other in (pulls, pulls[::-1], pulls):
+        shown = find.replace("P", with_query(rng, one, other)).replace(
+            "Q", "?pattern" if rng.random() < 0.2 else other
+        )
+        texts.append(f"[:find {shown} :in $ ?least ?limit ?pattern :where {body}{tail}]")
+    return texts
 
 
 def written(rng: Random) -> str:
@@ -104,8 +110,8 @@ def written(rng: Random) -> str:
 class Followed:
     """A view with its feeds, and the rows that each has accumulated."""
 
-    def __init__(self, database: Database, pool: Pool, text: str, pattern: str, rng: Random) -> None:
-        self.pool, self.text, self.rng = pool, text, rng
+    def __init__(self, database: Database, pool: Pool, texts: list[str], pattern: str, rng: Random) -> None:
+        self.pool, self.texts, self.text, self.rng = pool, texts, texts[0], rng
         self.at = database.snapshot()
         # Of all feeds, and of those that no error has ended.
         self.given: dict[int, list[Any]] = {}
@@ -113,15 +119,20 @@ class Followed:
         self.rows: dict[int, Rows] = {}
         for number in range(rng.choice((1, 1, 3))):
             self.given[number] = self.arguments[number] = [rng.randint(0, 3), rng.randint(1, 3), read(pattern)]
+        shared = view_key(self.question(0))
+        self.texts = [text for text in texts if view_key(self.question(0, text)) == shared]
         self.view = self.made(self.at)
         for number in self.arguments:
             rows = self.fresh(number, self.at)
             assert rows is not None, "the view was made of them"
             self.rows[number] = rows
 
+    def question(self, number: int, text: str | None = None) -> Question:
+        text = text or self.texts[number % len(self.texts)]
+        return self.pool.question(QueryRequest(text, self.given[number], ordered=True))
+
     def asked(self, number: int) -> UndatedQuestion:
-        question = self.pool.question(QueryRequest(self.text, self.given[number], ordered=True))
-        return UndatedQuestion.of(question)
+        return UndatedQuestion.of(self.question(number))
 
     def fresh(self, number: int, at: Snapshot) -> Rows | None:
         """What the query answers; None where it is refused."""
@@ -173,7 +184,7 @@ def test_changes_of_pages_and_pulls_add_up_to_the_answer(seed: int, one: str, ot
         views = []
         while len(views) < 3:
             with suppress(AdalogError):
-                views.append(Followed(database, pool, text_of(rng, (one, other)), other, rng))
+                views.append(Followed(database, pool, texts_of(rng, (one, other)), other, rng))
         begun = [(each, each.at, dict(each.rows)) for each in views]
         for _ in range(8):
             for _ in range(rng.choice((1, 1, 1, 3))):
@@ -201,6 +212,7 @@ def test_most_pages_and_pulls_are_maintained() -> None:
         views = []
         while len(views) < 40:
             with suppress(AdalogError):
-                views.append(Followed(database, pool, text_of(rng, ("[:n]", "[:s]")), "[:n]", rng))
+                views.append(Followed(database, pool, texts_of(rng, ("[:n]", "[:s]")), "[:n]", rng))
         assert sum(isinstance(each.view, KeptRowsView) for each in views) > 25
+        assert sum(len(each.texts) > 1 and len(each.given) > 1 for each in views) > 5
         pool.close()

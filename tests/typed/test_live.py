@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 from adalog.datalog.errors import AdalogError
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.live.hub.hub import Hub
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.request import QueryRequest
@@ -233,6 +234,43 @@ def test_accumulated_events_are_the_answer_at_every_moment(asking: Asking, seed:
             await manager.__aexit__(None, None, None)
         kinds = {event["kind"] for each in followers for event in each.events}
         assert "DELTA" in kinds
+
+    run(work)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_several_selections_of_one_list_share_its_rows(asking: Asking, seed: int) -> None:
+    hub = asking.services.hub
+
+    def shared() -> tuple[int, int]:
+        """The views, and the answers of which they keep rows."""
+        views = [each.view for each in hub._views.known.values()]
+        return len(views), sum(len(each._shared) for each in views if isinstance(each, KeptRowsView))
+
+    async def work() -> None:
+        rng = random.Random(seed)
+        for arguments, selections in (
+            ("orderBy: [{points: DESC}], first: 3", SELECTIONS),
+            ("where: {points: {gte: 1}}", SELECTIONS[:4]),
+        ):
+            followers = [Follower(asking, arguments, each) for _, each in selections]
+            streams = [await _opened(each) for each in followers]
+            for step in range(STEPS // 2):
+                asking.database.transact(changes(rng, asking))
+                t = asking.database.snapshot().t
+                for follower, (_, stream) in zip(followers, streams, strict=True):
+                    await follower.until(stream, t)
+                    await follower.check()
+                if not step:
+                    assert shared() == (1, 1)
+                if step % 4 == 3:
+                    # One leaves, and comes back while the others go on.
+                    at = rng.randrange(len(followers))
+                    await streams[at][0].__aexit__(None, None, None)
+                    asking.database.transact(changes(rng, asking))
+                    streams[at] = await _opened(followers[at])
+            for manager, _ in streams:
+                await manager.__aexit__(None, None, None)
 
     run(work)
 

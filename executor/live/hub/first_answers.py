@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
-from adalog.executor.follow.presentation.kept_rows_view import keeps_rows
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.live.hub.catch_up import AnswerCatchUp, snapshots_together
 from adalog.executor.live.hub.feed import Feed, FollowedView
@@ -23,6 +22,7 @@ from adalog.executor.live.hub.parts import HubParts
 from adalog.executor.live.hub.pool_jobs import PoolJob
 from adalog.executor.live.hub.principal_queue import PrincipalQueue
 from adalog.executor.live.subscribers.event import MessageForm
+from adalog.planner.windows import keeps_rows
 from adalog.store.snapshot.snapshot import Snapshot
 
 # Answers of one evaluation.

@@ -26,11 +26,11 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, stopping
 from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.key import chance_in_patterns
 from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
-from adalog.executor.follow.undated import feed_key, view_key
-from adalog.executor.follow.view_choice import view_of
+from adalog.executor.follow.view_choice import feed_key, view_key, view_of
 from adalog.executor.live.hub.feed import Feed, Subscriber
 from adalog.executor.live.hub.figures import LiveFigures
 from adalog.executor.live.hub.memory import LiveMemory
@@ -52,8 +52,9 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
-# Kinds of questions that are known to need a view for each feed.
+# Kinds of questions that are known to need a view for each feed; bytes of texts that may be followed.
 _APART: Final = 1_024
+_CHECKED_BYTES: Final = 4 << 20
 
 
 _Job = Callable[[], None]
@@ -79,6 +80,7 @@ class Hub:
         # In this process a token need not be guarded against its holder.
         self._tokens = ResumeTokens(pool.database, pool.database.log.identity.encode())
         self._apart: dict[Hashable, None] = {}
+        self._checked: LruCache[Hashable, bool] = LruCache(_CHECKED_BYTES)
         # The rest belongs to the hub's thread.
         self._pool_jobs = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)
         parts = HubParts(pool, self.settings, self.holdings, self._pool_jobs, self.figures)
@@ -104,9 +106,14 @@ class Hub:
             message = "rand and sample choose anew each time, so that no change of their answer can be followed; "
             message += "choose among the rows of a live query that shows them all"
             raise AdalogError(Code.QUERY_INVALID, message)
+        self.pool.engine.compiler.compile(question, cancel=cancel)
+        self._checked.put(_text_key(question), True, len(question.text))
+        known = self._known(question)
+        if known is not None:
+            # Its rows are followed for others, who pull something else of them.
+            return known
         shared = view_key(question)
         key = feed_key(question, shared)
-        self.pool.engine.compiler.compile(question, cancel=cancel)
         view = view_of(question, self.pool.engine)
         if isinstance(view, RecomputedView):
             # A query that is run again is run for each feed, with errors and time of its own.
@@ -120,8 +127,8 @@ class Hub:
         """The changes of a query, for the calling thread. Raises what is wrong with it, and as `follow` does."""
         asked = self.asked(QueryRequest(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
         key = feed_key(asked.question, view_key(asked.question))
-        assert isinstance(key, tuple), "the key of the view, then those of the arguments"
-        name = StreamName.of("values", query, *key[1:])
+        assert isinstance(key, tuple), "the key of the view, the text, then the keys of the arguments"
+        name = StreamName.of("values", *key[1:])
         for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
             waiting = None if t is None else self.database.reached(t)
             if waiting is not None:
@@ -173,6 +180,8 @@ class Hub:
         self.close()
 
     def _known(self, question: Question) -> LiveQuestion | None:
+        if not self._checked.get(_text_key(question)) or chance_in_patterns(question):
+            return None
         shared = view_key(question)
         if shared in self._views.known:
             return LiveQuestion(question, feed_key(question, shared), shared, None)
@@ -310,6 +319,10 @@ class Hub:
             job(*args)
         except Exception:
             _LOGGER.exception("the hub of live queries failed at something")
+
+
+def _text_key(question: Question) -> Hashable:
+    return question.text, question.rules, question.relations
 
 
 def _following(request: QueryRequest) -> QueryRequest:

@@ -292,7 +292,7 @@ class Find:
 
     @property
     def has_aggregates(self) -> bool:
-        return any(isinstance(column, FindAggregate) for column in self.columns)
+        return FindAggregate in map(type, (*self.elements, *self.hidden))
 
     @property
     def hides_keys(self) -> bool:

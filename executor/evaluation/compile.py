@@ -97,12 +97,12 @@ def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
 
 
 def _sized(sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, size.bit_length()) for name, size in sizes.items())
+    return tuple([(name, size.bit_length()) for name, size in sizes.items()]) if sizes else ()
 
 
 def _states(databases: Mapping[str, Snapshot]) -> tuple[Hashable, ...]:
     return tuple(
-        (name, each.statistics_epoch, each.schema.key, each.is_history) for name, each in databases.items()
+        [(name, each.statistics_epoch, each.schema.key, each.is_history) for name, each in databases.items()]
     )
 
 

@@ -46,14 +46,14 @@ def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
 
 def limited(plan: Plan, args: Sequence[Any]) -> Plan:
     """The plan with numbers for the variables of :limit and :offset. Raises ARG_INVALID for other values."""
-    query = numbered(plan.query, args)
-    return plan if query is plan.query else replace(plan, query=query)
+    query = plan.query
+    if not isinstance(query.limit, ast.Var) and not isinstance(query.offset, ast.Var):
+        return plan
+    return replace(plan, query=numbered(query, args))
 
 
 def numbered(query: ast.Query, args: Sequence[Any]) -> ast.Query:
     """The same for a query."""
-    if not any(isinstance(each, ast.Var) for each in (query.limit, query.offset)):
-        return query
     given: dict[str, Any] = {}
     for each, value in matched(query, args):
         binding = each.binding if isinstance(each, ast.BindingInput) else None

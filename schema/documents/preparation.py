@@ -118,6 +118,9 @@ class Documents:
     async def aprepare(self, text: str) -> PreparedDocument:
         """The same for an event loop: a document not seen before is read on another thread. One that is not valid,
         or looks at the schema, waits for the newest surface."""
+        known = self.kept.get(text)
+        if known is not None:
+            return known
         prepared = await self._prepared(text)
         if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
             return prepared

@@ -185,20 +185,29 @@ class FindVar:
 
 @dataclass(frozen=True, slots=True)
 class FindAggregate:
-    """`(sum ?x)`, `(min 3 ?x)`: `args` holds the constant arguments before the variable.
+    """`(sum ?x)`, `(min 3 ?x)`, `(min ?n ?x)`: `args` holds what stands before the variable, constants or variables
+    to which `:in` gives one value.
 
-    `may_be_nil`: values of the variable, which the aggregate skips."""
+    `may_be_nil`: values of the variable, which the aggregate skips. `written`: how it is written, where it has a
+    number in place of a variable."""
 
     name: str
-    args: tuple[Const, ...]
+    args: tuple[Const | Var, ...]
     var: Var
     may_be_nil: bool = False
+    written: str = ""
     position: Position | None = position_field()
 
     @property
     def label(self) -> str:
         """As it is written."""
-        return f"({' '.join([self.name, *(str(each.value) for each in self.args), self.var.name])})"
+        args = (each.name if isinstance(each, Var) else str(each.value) for each in self.args)
+        return self.written or f"({' '.join([self.name, *args, self.var.name])})"
+
+    @property
+    def numbers(self) -> list[Value]:
+        """The values of `args`, all of them constants."""
+        return [each.value for each in self.args if isinstance(each, Const)]
 
     @property
     def known(self) -> Aggregate:
@@ -277,12 +286,14 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Find:
     """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`).
-    `hidden`: columns that are not shown, and that expressions, `:having` or `:order-by` are computed from."""
+    `hidden`: columns that are not shown, and that expressions, `:having` or `:order-by` are computed from.
+    `takes_numbers`: `:in` gives how many values an aggregate finds, as in `(max ?n ?x)`."""
 
     elements: tuple[FindElement, ...]
     shape: str = "relation"
     keys: tuple[Any, ...] | None = None
     hidden: tuple[FindColumn, ...] = ()
+    takes_numbers: bool = False
     position: Position | None = position_field()
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from adalog.datalog.builtins.applying import APPLY, applying
 from adalog.datalog.builtins.arithmetic import ARITHMETIC
 from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess
 from adalog.datalog.builtins.comparison import COMPARISONS
@@ -37,7 +38,8 @@ def _named() -> dict[str, Builtin]:
     named |= {f"{space}/{builtin.name}": builtin for builtin in MATHEMATICS for space in ("clojure.math", "Math")}
     named |= {f"Math/{name}": named[name] for name in ("abs", "min", "max")}
     named |= {f"{space}/{builtin.name}": builtin for builtin in DATABASE for space in ("d", "datomic.api")}
-    return named | java_methods(named)
+    named |= java_methods(named)
+    return named | dict.fromkeys((APPLY, f"clojure.core/{APPLY}"), applying(named))
 
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType(_named())

@@ -76,6 +76,27 @@ def _set(value: Value) -> Value:
     return EdnSet(value)
 
 
+def _get_in(collection: Value, keys: Value, default: Value = None) -> Value:
+    """What `get` finds by the first key, in that by the next one, and so on."""
+    if type_name(keys) not in ("tuple", "list", "nil"):
+        refuse_type("get-in", (collection, keys), keys, "a vector of keys, as in (get-in ?x [:a :b])")
+    absent = object()
+    for key in keys or ():
+        collection = _get(collection, key, absent)
+        if collection is absent:
+            return default
+    return collection
+
+
+def _map(name: str) -> Builtin:
+    def call(*entries: Value) -> Value:
+        if len(entries) % 2:
+            refuse_type(name, entries, entries[-1], "pairs of a key and a value")
+        return EdnMap(zip(entries[::2], entries[1::2], strict=True))
+
+    return Builtin(name, 0, None, call)
+
+
 COMPOSITES = (
     Builtin("count", 1, 1, _count),
     Builtin("empty?", 1, 1, _is_empty),
@@ -90,6 +111,12 @@ COMPOSITES = (
     Builtin("set", 1, 1, _set),
     Builtin("contains?", 2, 2, _contains),
     Builtin("get", 2, 3, _get),
+    Builtin("get-in", 2, 3, _get_in),
+    Builtin("hash-set", 0, None, lambda *values: EdnSet(values)),
+    # The order of a set is seen by no query.
+    Builtin("sorted-set", 0, None, lambda *values: EdnSet(values)),
+    _map("hash-map"),
+    _map("array-map"),
 )
 
 TUPLES = (

@@ -51,4 +51,4 @@ def _turned(known: Builtin) -> Builtin:
 
 def java_methods(known: Mapping[str, Builtin]) -> dict[str, Builtin]:
     methods = {f".{name}": known[own] for own, names in _METHODS.items() for name in names.split()}
-    return methods | {".matches": _turned(known["re-matches"])}
+    return methods | {".matches": _turned(known["re-matches"]), "java.util.Arrays/equals": known["="]}

@@ -15,11 +15,11 @@ from typing import Any, Final, NoReturn
 # The binding's own layer below its Python classes: it gives spans, and makes no object for each match.
 from re2 import _re2  # type: ignore[import-untyped]
 
-from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, shown, shown_call, text_of
+from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
 from adalog.datalog.builtins.regex_syntax import MissingError, for_re2
 from adalog.datalog.builtins.text import check_length
 from adalog.datalog.errors import limit_exceeded
-from adalog.datalog.values import Value
+from adalog.datalog.values import EdnMap, Keyword, Value
 from adalog.datalog.watched import look
 
 MAX_PATTERN: Final = 1000
@@ -38,7 +38,7 @@ _ANYWHERE: Final = _re2.RE2.Anchor.UNANCHORED
 _WHOLE: Final = _re2.RE2.Anchor.ANCHOR_BOTH
 
 _OF_REPLACEMENT: Final = re.compile(r"([^$\\]+|\$(?![0-9]))|\$([0-9])|(\\.?)", re.DOTALL)
-_OF_LIKE: Final = re.compile(r"([^\\])|\\(.?)", re.DOTALL)
+_ESCAPE: Final = Keyword("escape")
 
 Spans = list[tuple[int, int]]
 
@@ -209,17 +209,33 @@ def _replacement(name: str, args: tuple[Value, ...]) -> list[bytes | int]:
     return parts
 
 
-def _like(name: str, value: Value, pattern: Value) -> bool:
-    args = (value, pattern)
-    compiled, text = _prepared(name, (_of_like(text_of(name, args, 1)), text_of(name, args, 0)))
-    return compiled.match(_WHOLE, text) is not None
+def _like(name: str, wanted: bool) -> Builtin:
+    """`options`: what takes the meaning from the character after it, `{:escape "!"}`."""
+
+    def call(value: Value, pattern: Value, options: Value = None) -> bool:
+        args = (value, pattern) if options is None else (value, pattern, options)
+        if value is None:
+            return False
+        escape = "\\" if options is None else _escape(name, args)
+        compiled, text = _prepared(name, (_of_like(text_of(name, args, 1), escape), text_of(name, args, 0)))
+        return (compiled.match(_WHOLE, text) is not None) is wanted
+
+    return Builtin(name, 2, 3, call)
+
+
+def _escape(name: str, args: tuple[Value, ...]) -> str:
+    options = args[2]
+    escape = options.get(_ESCAPE) if isinstance(options, EdnMap) and len(options) == 1 else None
+    if not isinstance(escape, str) or len(escape) != 1:
+        refuse_type(name, args, options, 'one character that escapes the next, as in {:escape "!"}')
+    return str(escape)
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_like(pattern: str) -> str:
+def _of_like(pattern: str, escape: str) -> str:
     """A pattern of SQL's as a regular expression."""
     meant = {"%": ".*", "_": "."}
-    found = _OF_LIKE.findall(pattern)
+    found = re.findall(f"([^{re.escape(escape)}])|{re.escape(escape)}(.?)", pattern, re.DOTALL)
     parts = [meant[plain] if plain in meant else re.escape(escaped or plain) for plain, escaped in found]
     return f"(?s){''.join(parts)}"
 
@@ -234,10 +250,10 @@ REGEXES = (
 )
 
 LIKES = (
-    Builtin("like", 2, 2, lambda value, pattern: value is not None and _like("like", value, pattern)),
-    Builtin("not-like", 2, 2, lambda value, pattern: value is not None and not _like("not-like", value, pattern)),
+    _like("like", True),
+    _like("not-like", False),
 )
-"""SQL's: % is any text, _ any character, and a backslash takes the meaning from what follows."""
+"""SQL's: % is any text, _ any character; a backslash, or another `:escape`, takes the meaning from what follows."""
 
 SPLIT = Builtin("split", 2, 3, _split)
 """Of the namespace clojure.string."""

@@ -55,6 +55,7 @@ TYPE_TESTS = (
     *total(
         *(_of_type(name, types) for name, types in _TYPES.items()),
         Builtin("any?", 1, 1, lambda value: True),
+        Builtin("boolean", 1, 1, lambda value: value is not None and value is not False),
         Builtin("some?", 1, 1, lambda value: value is not None),
         Builtin("true?", 1, 1, lambda value: value is True),
         Builtin("false?", 1, 1, lambda value: value is False),

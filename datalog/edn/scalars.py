@@ -284,7 +284,7 @@ _TAGS: Mapping[str, Callable[[str], Value]] = {
 
 
 _OTHER_TAGS: Mapping[str, str] = {
-    **dict.fromkeys(("date", "datetime", "time", "timestamp", "instant"), "inst"),
+    **dict.fromkeys(("date", "datetime", "time", "timestamp", "instant", "local-date", "zoned-date-time"), "inst"),
     **dict.fromkeys(("guid", "id"), "uuid"),
     **dict.fromkeys(("url", "iri"), "uri"),
     **dict.fromkeys(("base64", "binary", "bin"), "bytes"),
@@ -316,7 +316,9 @@ def check_tag(token: str) -> None:
             raise Malformed(
                 'nothing runs code; #db/fn is here a stored query, :db/fn "[:find … :in $ ?x :where …]"'
             )
-        meant = _OTHER_TAGS.get(name.lower())
+        if name in ("xtdb/id", "crux/id", "object"):
+            raise Malformed(f"#{name} is no value that a text can hold; write the id itself, a keyword or a string")
+        meant = _OTHER_TAGS.get(name.lower().rpartition("/")[2])
         hint = nearest(name, _TAGS, prefix="#") if meant is None else proposed(f"#{meant}")
         raise Malformed(f"unknown tag {short(token)}{hint}; there are {' '.join(f'#{tag}' for tag in _TAGS)}")
 

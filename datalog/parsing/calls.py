@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adalog.datalog import ast
 from adalog.datalog.aggregates import FIND_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.applying import APPLY, may_be_applied
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.parsing.foreign_names import GROUPS, NO_FUNCTIONS, USAGES, instead_of_builtin
 from adalog.datalog.parsing.forms import (
@@ -61,6 +62,8 @@ class CallParser:
         needs_database = name in BUILTINS and BUILTINS[name].needs_database
         if name == "case":
             args = self._case(form, given)
+        elif name.removeprefix(_CORE) == APPLY and given:
+            args = (_applied(given[0]), *(self._argument(each, name, needs_database=False) for each in given[1:]))
         else:
             args = tuple(self._argument(each, name, needs_database=needs_database) for each in given)
         count = sum(not isinstance(arg, ast.Source) for arg in args)
@@ -84,7 +87,8 @@ class CallParser:
 
     def _within(self, form: Form) -> ast.Argument:
         if form.kind in ("vector", "map", "set") and (found := _question(form)) is not None:
-            written = "" if form.kind != "vector" else f"; write (vector {shown(form)[1:-1]})"
+            made = {"vector": "vector", "set": "hash-set", "map": "hash-map"}[form.kind]
+            written = f"; write ({made} {shown(form)[2 if form.kind == 'set' else 1 : -1]})"
             message = f"{shown(form)} is a constant, in which {shown(found)} is a symbol and no variable{written}"
             raise invalid(found, message)
         form = unquoted(form)
@@ -116,6 +120,16 @@ class CallParser:
             else:
                 args.append(self._argument(each, "case", needs_database=False))
         return tuple(args)
+
+
+def _applied(form: Form) -> ast.Const:
+    """The name of the built-in that `apply` calls."""
+    name = form.value.name if is_symbol(form) else ""
+    if not may_be_applied(name, BUILTINS):
+        takes = "apply takes the name of a built-in and a collection, as in (apply + ?numbers)"
+        instead = instead_of_builtin(name) if name and name not in BUILTINS else ""
+        raise unknown(form, f"{takes}, not {shown(form)}{instead}")
+    return constant(form)
 
 
 def _question(form: Form) -> Form | None:

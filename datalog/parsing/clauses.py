@@ -15,7 +15,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import names_in
 from adalog.datalog.parsing.calls import CallParser
-from adalog.datalog.parsing.foreign_names import instead_of_builtin, instead_of_operator
+from adalog.datalog.parsing.foreign_names import instead_of_builtin, instead_of_operator, instead_of_rule
 from adalog.datalog.parsing.forms import (
     Form,
     arguments,
@@ -203,24 +203,26 @@ class ClauseParser:
         read = CallParser(self.source, self.term, self.logs, self.default).call(call)
         if read.name == "missing?" and not rest and (path := _backwards(read.args)) is not None:
             return ast.Not((path,), position=form.position)
-        binding = parse_binding(rest[0], "a binding") if rest else None
+        parts: list[ast.Function] = []
+        binding = parse_binding(rest[0], "a binding", parts) if rest else None
         if read.name == "get-attr" and (pattern := _values(read, binding, self.default)) is not None:
             return replace(pattern, position=form.position)
         if binding is None:
             return ast.Predicate(read.name, read.args, position=form.position)
-        return ast.Function(read.name, read.args, binding, position=form.position)
+        return _taken_apart(ast.Function(read.name, read.args, binding, position=form.position), parts)
 
-    def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
+    def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Clause:
         query, args = nested_call(call, self.inner, self.source, self.term, self.default)
+        parts: list[ast.Function] = []
         if rest:
-            binding = parse_binding(rest[0], "a binding")
+            binding: ast.Binding = parse_binding(rest[0], "a binding", parts)
             check_binding(query, binding, rest[0])
         elif query.find.shape == "relation":
             # It holds if there is a row.
             binding = ast.RelationBinding((ast.Blank(position=call.position),), position=call.position)
         else:
             raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
-        return ast.Function("q", args, binding, query, position=form.position)
+        return _taken_apart(ast.Function("q", args, binding, query, position=form.position), parts)
 
     # Compound clauses
 
@@ -232,10 +234,15 @@ class ClauseParser:
 
     def _compound_of(self, form: Form, items: Sequence[Form]) -> ast.Clause:
         """`items`: those of the form after its source."""
+        if items and items[0].kind == "list":
+            return self._call(form)
         if not items or not is_symbol(items[0]):
             known = "(or …), (not …), (and …), (optional …)"
             raise invalid(form, f"a clause in parentheses is {known}, not {shown(form)}")
         name, rest = items[0].value.name, items[1:]
+        if name.startswith("?") and name not in (self.rules or ()) and rest and isinstance(rest[0].value, Keyword):
+            # Datalevin takes a data pattern in parentheses.
+            return self._pattern(form, tuple(items))
         if name not in CONNECTIVES and not self._is_optional(items):
             return self._rule_call(form, items[0], rest)
         if not rest:
@@ -295,7 +302,7 @@ class ClauseParser:
             return unknown(head, message)
         if not hint and any(map(_is_clause, form.items[1:])):
             hint = instead_of_builtin(name)
-        hint = hint or "; rules come in :rules, or in :in as %"
+        hint = hint or instead_of_rule(name) or "; rules come in :rules, or in :in as %"
         return unknown(head, f"there is no rule or clause ({name} …){hint}")
 
     def _branch(self, form: Form) -> ast.And:
@@ -415,6 +422,19 @@ def _values(call: ast.Expression, binding: ast.Binding | None, default: str) -> 
         case [ast.Var() as entity, ast.Const(value=Keyword()) as attribute], ast.CollectionBinding(target=target):
             return ast.Pattern(source, (entity, attribute, target))
     return None
+
+
+def _taken_apart(call: ast.Function, parts: Sequence[ast.Function]) -> ast.Clause:
+    """A call with what takes bindings within its binding apart, whose variables stay within it."""
+    if not parts:
+        return call
+    clauses = (call, *parts)
+    inner = {each.args[0] for each in parts}
+    listed = tuple(
+        ast.Var(name, position=at) for name, at in names_in(clauses).items() if ast.Var(name) not in inner
+    )
+    whole = ast.And(clauses, position=call.position)
+    return ast.OrJoin((), listed, (whole,), position=call.position) if listed else whole
 
 
 def _is_question(form: Form) -> bool:

@@ -131,9 +131,12 @@ class ColumnReader:
             takes = f"({name} ?x)" if known.max_args == 0 else f"({name} n ?x)"
             raise invalid(form, f"{shown(form)} has the wrong number of arguments; write {takes}")
         for each in constants:
+            if is_variable(each) and each.value.name in self.given and in_find:
+                continue
             if type(each.value) is not int or each.value < 0 or each.kind != "atom":
-                raise invalid(each, f"({name} n ?x) takes a whole number for n, not {shown(each)}")
-        args = tuple(map(constant, constants))
+                hint = ", or a variable that stands by itself in :in" if is_variable(each) and in_find else ""
+                raise invalid(each, f"({name} n ?x) takes a whole number for n{hint}, not {shown(each)}")
+        args = tuple(variable(each) if is_variable(each) else constant(each) for each in constants)
         if is_variable(rest[-1]):
             return ast.FindAggregate(name, args, variable(rest[-1]), position=form.position)
         return replace(self.of_call(form, in_find=in_find), args=args)

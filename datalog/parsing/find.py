@@ -56,7 +56,9 @@ def parse_find(
     labels = {element.label for element in parsed}
     hidden = tuple(each for label, each in columns.items() if label not in labels)
     named = _parse_keys(keys, len(parsed), shape)
-    return ast.Find(parsed, shape, named, hidden, position=forms[0].position)
+    counts = (each.args for each in (*parsed, *hidden) if isinstance(each, ast.FindAggregate))
+    takes_numbers = any(isinstance(each, ast.Var) for args in counts for each in args)
+    return ast.Find(parsed, shape, named, hidden, takes_numbers, position=forms[0].position)
 
 
 def _is_clause(form: Form) -> bool:
@@ -86,7 +88,8 @@ def _element(
         expression = reader.grouped(form, hidden)
         return ast.FindExpression(expression, write(form.value), position=form.position)
     wanted = "variables, calls, aggregates and pulls: ?x, (inc ?x), (count ?x) or (pull ?e [*])"
-    raise invalid(form, f":find takes {wanted}, not {shown(form)}")
+    made = "; rows are maps by :keys, as in :find ?n ?a :keys name age" if form.kind == "map" else ""
+    raise invalid(form, f":find takes {wanted}, not {shown(form)}{made}")
 
 
 def _pull(form: Form, own: str, inner: ParseInner) -> ast.FindPull:
@@ -159,9 +162,10 @@ def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str)
         )
     made: dict[Any, None] = {}
     for form in forms:
-        if not isinstance(form.value, Symbol | Keyword):
+        is_text = kind == "strs" and type(form.value) is str
+        if not is_text and not isinstance(form.value, Symbol | Keyword):
             raise invalid(form, f":{kind} takes plain names such as name, not {shown(form)}")
-        name = _KEYS[kind](form.value.name)
+        name = form.value if is_text else _KEYS[kind](form.value.name)
         if name in made:
             raise invalid(form, f"{shown(form)} is in :{kind} twice")
         made[name] = None

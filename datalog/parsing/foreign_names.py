@@ -17,6 +17,11 @@ GROUPS: Final = (
 )
 """What HAVING is here."""
 
+_ONE_TIME: Final = (
+    "there is one time, of transactions: [?e :person/name _ ?tx] [?tx :db/txInstant ?when]; another one is an "
+    "attribute and a comparison"
+)
+
 # Names as `_key` writes them, and what to write in their place.
 _BUILTINS: Final = {
     "ilike similarto glob": 'write like, after lower-case where the case is not to count: [(like ?text "Fix%")]',
@@ -90,17 +95,18 @@ _BUILTINS: Final = {
     "pull pullmany": "a pull stands in :find: [:find (pull ?e [*]) …]",
     "asof since history": "a past state is the basis of the request, or a second source of :in",
     "random rand-int rand-nth": "(rand ?x) and (sample 3 ?x) choose in :find",
-    "fulltext textsearch wildcardtextsearch lucenetextsearch": "there is no index of words; a part of a text is "
-    'found by a pattern and [(includes? ?text "word")], or re-find',
+    "fulltext textsearch ortextsearch wildcardtextsearch lucenetextsearch": "there is no index of words; a part of "
+    'a text is found by a pattern and [(includes? ?text "word")], or re-find',
     "vecneighbors vecsearch embeddingneighbors idocmatch": "there is no such index; the application finds the "
     "entities and passes them in :in $ [?e ...]",
-    "hashmap arraymap sortedmap assoc dissoc merge zipmap selectkeys keys vals getin update": "values are no maps; "
+    "sortedmap assoc dissoc merge zipmap selectkeys keys vals update": "a map is made by hash-map and read by get; "
     "attributes of an entity are read by patterns, and shown together by (pull ?e [*])",
-    "hashset sortedset set into conj disj": "a set of constants is written #{1 2}; the values of rows "
-    "are (distinct ?x) in :find",
-    "getstartvalidtime getendvalidtime": "there is one time, of transactions: [?e :person/name _ ?tx] "
-    "[?tx :db/txInstant ?when]",
-    "map filter reduce apply fn let some-> -> ->>": "calls take values and calls, and no functions: (str (inc ?x))",
+    "into conj disj difference intersection": "a set of constants is written #{1 2}, one of variables "
+    "(hash-set ?a ?b); the values of rows are (distinct ?x) in :find",
+    "getstartvalidtime getendvalidtime": _ONE_TIME,
+    "readstring eval resolve": "a query runs no code; a number in a text is read by parse-long or parse-double",
+    "range repeat iterate": "numbers of a range come from :in, as in :in $ [?n ...], or from (ground [1 2 3])",
+    "map filter reduce fn let some-> -> ->>": "calls take values and calls, and no functions: (str (inc ?x))",
     "regexpreplace replaceall resub gsub": 'write re-replace, as in [(re-replace ?text #"a+" "b") ?new]',
     "stringsplit splitpart": 'write split, as in [(split ?text #",") ?parts]',
 }
@@ -147,6 +153,7 @@ _SECTIONS: Final = {
     "skip": "write :offset 20",
     "first take top": "write :limit 10",
     "batchsize fetchsize": "leave it out; pages are made by :limit and :offset",
+    "overridejoinorder joinorder": "leave it out; the order of the join follows from the data",
     "validtime asofvalidtime": "there is one time, of transactions: a past state is the basis of the request",
     "full-results?": "whole entities are [:find (pull ?e [*]) :where …]",
     "args params inputs": "arguments are named in :in, as in :in $ ?x, and sent as args",
@@ -177,7 +184,8 @@ def _by_key(table: Mapping[str, str]) -> Mapping[str, str]:
     return {_key(name): advice for names, advice in table.items() for name in names.split()}
 
 
-_TABLES: Final = tuple(map(_by_key, (_BUILTINS, _AGGREGATES, _SECTIONS)))
+_RULES: Final = {"validat validbetween": _ONE_TIME}
+_TABLES: Final = tuple(map(_by_key, (_BUILTINS, _AGGREGATES, _SECTIONS, _RULES)))
 
 
 def _advice(table: int, name: str) -> str:
@@ -201,6 +209,11 @@ def instead_of_builtin(name: str) -> str:
     if local in FIND_AGGREGATES:
         return f"; {local} is an aggregate, which stands in :find: ({local} ?x)"
     return _advice(0, local) or nearest(local, BUILTINS)
+
+
+def instead_of_rule(name: str) -> str:
+    """The same for a rule that other databases have built in."""
+    return _advice(3, name)
 
 
 def instead_of_operator(entity: str, attribute: str, operator: str, operand: str) -> str:

@@ -13,8 +13,11 @@ from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is
 from adalog.datalog.values import Keyword, Value
 
 
-def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple[ast.Input, ...]:
-    """The inputs as they are written. `logs`: the variables that calls take for a source."""
+def written_inputs(
+    forms: Sequence[Form], logs: Set[str] = frozenset(), parts: list[ast.Function] | None = None
+) -> tuple[ast.Input, ...]:
+    """The inputs as they are written. `logs`: the variables that calls take for a source. `parts`: as in
+    `parse_binding`."""
     inputs: list[ast.Input] = []
     seen: set[str] = set()
     for form in forms:
@@ -25,9 +28,13 @@ def written_inputs(forms: Sequence[Form], logs: Set[str] = frozenset()) -> tuple
             each = ast.RulesInput(position=form.position)
             names = [("%", form.position)]
         else:
-            binding = parse_binding(form, ":in")
+            inner: list[ast.Function] = []
+            binding = parse_binding(form, ":in", inner)
             each = ast.BindingInput(binding, position=form.position)
-            names = [(t.name, t.position) for t in targets(binding) if isinstance(t, ast.Var)]
+            bound = [*targets(binding), *(t for part in inner for t in targets(part.binding))]
+            names = [(t.name, t.position) for t in bound if isinstance(t, ast.Var)]
+            if parts is not None:
+                parts += inner
         for name, position in names:
             if name in seen:
                 raise AdalogError(Code.QUERY_INVALID, f"{name} is in :in twice", position)
@@ -41,11 +48,11 @@ GIVEN: Final = "$ (given)"
 
 
 def parse_inputs(
-    forms: Sequence[Form], logs: Set[str] = frozenset(), *, given: bool = False
+    forms: Sequence[Form], logs: Set[str], parts: list[ast.Function], *, given: bool = False
 ) -> tuple[ast.Input, ...]:
-    """The inputs in order; the default source comes first, whether or not it was written. `given`: an argument
-    comes for `$`, which is an input of its own then."""
-    inputs = written_inputs(forms, logs)
+    """The inputs in order; the default source comes first, whether or not it was written. `parts`: as in
+    `parse_binding`. `given`: an argument comes for `$`, which is an input of its own then."""
+    inputs = written_inputs(forms, logs, parts)
     default = next((each for each in inputs if isinstance(each, ast.SourceInput) and each.name == "$"), None)
     if given:
         own = ast.SourceInput(GIVEN, position=None if default is None else default.position)
@@ -79,27 +86,42 @@ def parse_args(forms: Sequence[Form]) -> tuple[ast.BindingInput, Value] | None:
     return ast.BindingInput(binding, position=maps[0].position), values
 
 
-def parse_binding(form: Form, place: str) -> ast.Binding:
-    """`?x`, `[?a ?b]`, `[?x ...]` or `[[?a ?b]]`."""
+def parse_binding(form: Form, place: str, parts: list[ast.Function]) -> ast.Binding:
+    """`?x`, `[?x ...]`, `[?a ?b]` or `[[?a ?b]]`.
+
+    A binding within one, `[?k [?min ?max]]`, becomes a variable that no symbol can be; `parts` takes what binds its
+    variables from that one.
+    """
     if is_symbol(form):
-        return ast.ScalarBinding(_target(form, place))
+        return ast.ScalarBinding(_target(form, place, parts))
     if form.kind != "vector" or not form.items:
-        raise invalid(form, f"{place} takes ?x, [?x ...], [?a ?b] or [[?a ?b]], not {shown(form)}")
+        clause = "; a clause stands in :where" if form.kind == "list" and place == ":in" else ""
+        raise invalid(form, f"{place} takes ?x, [?x ...], [?a ?b] or [[?a ?b]], not {shown(form)}{clause}")
     items = form.items
-    spread = len(items) == 2 and is_symbol(items[1]) and items[1].value.name == "..."
-    if items[0].kind == "vector" and (spread or len(items) == 1):
-        columns = tuple(_target(item, place) for item in items[0].items)
+    if items[0].kind == "vector" and (len(items) == 1 or _is_spread(items)) and not _is_spread(items[0].items):
+        columns = tuple(_target(item, place, parts) for item in items[0].items)
         if not columns:
             raise invalid(form, f"{place} binds nothing here; write [[?a ?b]]")
         return ast.RelationBinding(columns, position=form.position)
-    if spread:
-        return ast.CollectionBinding(_target(items[0], place), position=form.position)
-    return ast.TupleBinding(tuple(_target(item, place) for item in items), position=form.position)
+    if _is_spread(items):
+        return ast.CollectionBinding(_target(items[0], place, parts), position=form.position)
+    return ast.TupleBinding(tuple(_target(item, place, parts) for item in items), position=form.position)
 
 
-def _target(form: Form, place: str) -> ast.Var | ast.Blank:
+def _is_spread(items: Sequence[Form]) -> bool:
+    """Whether these are the forms of `[?x ...]`."""
+    return len(items) == 2 and is_symbol(items[1]) and items[1].value.name == "..."
+
+
+def _target(form: Form, place: str, parts: list[ast.Function]) -> ast.Var | ast.Blank:
     if is_symbol(form) and form.value.name == "_":
         return ast.Blank(position=form.position)
+    if form.kind == "vector":
+        # No symbol has a space in it, and no other binding stands at this place.
+        at = form.position
+        whole = ast.Var(f"{shown(form)} at {at.line}:{at.column}" if at else f"{shown(form)} at", position=at)
+        parts.append(ast.Function("identity", (whole,), parse_binding(form, place, parts), position=at))
+        return whole
     if not is_variable(form):
         raise invalid(form, f"{place} binds variables such as ?x, not {shown(form)}")
     return variable(form)

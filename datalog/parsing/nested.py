@@ -38,6 +38,12 @@ def inner_query(form: Form, parse: ParseInner) -> Inner:
     inner = parse(form)
     if inner.query.timeout_ms is not None:
         raise invalid(form, "a query within a query has no :timeout of its own; give it to the outer one")
+    for column in inner.query.find.columns:
+        counts = column.args if isinstance(column, ast.FindAggregate) else ()
+        for count in counts:
+            if isinstance(count, ast.Var):
+                message = f"a query within a query writes a number for {count.name}, as in (max 3 ?x)"
+                raise AdalogError(Code.QUERY_INVALID, message, count.position)
     for element in inner.query.find.elements:
         if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
             message = f"a query within a query writes its pull pattern out: {element.pattern.name} is none"
@@ -58,10 +64,12 @@ def nested_call(
         raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
     inner = inner_query(rest[0], parse)
     given: Sequence[Form] = rest[1:]
-    written = inner.written or (ast.SourceInput("$"),) * bool(given)
-    if len(given) + 1 == len(written) and not any(map(is_source, given[:1])):
-        # XTDB's queries within queries read the same database, and only their :in names it.
-        written = tuple(each for each in written if each != ast.SourceInput("$"))
+    written: Sequence[ast.Input] = inner.written or (ast.SourceInput("$"),) * bool(given)
+    if not any(map(is_source, given[:1])):
+        # XTDB's queries within queries read the same database, Datahike's have the same rules: only :in names them.
+        own = [each for each in written if each != ast.SourceInput("$")]
+        no_rules = [each for each in own if not isinstance(each, ast.RulesInput)]
+        written = next((each for each in (own, no_rules) if len(each) == len(given)), written)
     if len(given) != len(written):
         raise invalid(call, _miscounted(written, len(given)))
     found: dict[ast.Input, ast.Term | ast.Source] = {}
@@ -116,7 +124,7 @@ def input_name(each: ast.Input) -> str:
 
 
 def _name(target: ast.Var | ast.Blank) -> str:
-    return target.name if isinstance(target, ast.Var) else "_"
+    return target.name.partition(" at ")[0] if isinstance(target, ast.Var) else "_"
 
 
 def check_binding(query: ast.Query, binding: ast.Binding, place: Form) -> None:

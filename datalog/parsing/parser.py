@@ -80,7 +80,8 @@ def _parse(
     places = ClauseParser(named, default=own, own=own)
     reader = ColumnReader(CallParser(places.source, places.term, default=own), _single(written))
     logs = log_variables(_forms(sections, "where"))
-    inputs = parse_inputs(_forms(sections, "in"), logs, given=own == GIVEN)
+    parts: list[ast.Function] = []
+    inputs = parse_inputs(_forms(sections, "in"), logs, parts, given=own == GIVEN)
     sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
     given = any(isinstance(each, ast.RulesInput) for each in inputs)
     found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
@@ -111,7 +112,7 @@ def _parse(
     written_args = parse_args(_forms(sections, "args"))
     if written_args is not None:
         inputs = (*inputs, written_args[0])
-    where = [clauses.clause(each) for each in _forms(sections, "where")]
+    where = [*(clauses.clause(each) for each in _forms(sections, "where")), *parts]
     bindings = [each.binding for each in inputs if isinstance(each, ast.BindingInput)]
     given_names = {each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var)}
     reader.rows_apart(where, given_names)
@@ -164,7 +165,9 @@ def _sections(form: Form) -> _Sections:
         sections = _sections_of_list(form)
     else:
         wanted = "a map {:find … :where …} or a vector [:find … :where …]"
-        raise invalid(form, f"a query is {wanted}, not {shown(form)}")
+        quoted = type(form.value) is str and ":find" in form.value
+        hint = "; leave the quotation marks around it out" if quoted else ""
+        raise invalid(form, f"a query is {wanted}, not {shown(form)}{hint}")
     for name in ("find", *_NAMING, *_NUMBERS):
         if name in sections and not sections[name].forms:
             hint = "; it needs at least ?x" if name == "find" else ""
@@ -332,7 +335,8 @@ def _order_key(
     if is_long(form.value):
         if not 1 <= form.value <= len(elements):
             count = f"{len(elements)} column{'' if len(elements) == 1 else 's'}"
-            raise invalid(form, f":order-by {shown(form)}: :find has {count}, counted from 1")
+            first = ", so the first is 1, not 0" if form.value == 0 else ""
+            raise invalid(form, f":order-by {shown(form)}: :find has {count}, counted from 1{first}")
         return ast.OrderKey(ast.Var(elements[form.value - 1].label, position=form.position))
     pulled = (element.var.name for element in elements if isinstance(element, ast.FindPull))
     names = {*(element.label for element in elements), *pulled}

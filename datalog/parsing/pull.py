@@ -31,7 +31,7 @@ XFORMS = frozenset(
 def parse_pull(form: Form, parse: ParseInner) -> PullPattern:
     """The pattern of a form; `parse` reads its queries. Raises QUERY_INVALID, at the form's place if it has one."""
     form = unquoted(form)
-    if form.kind != "vector":
+    if form.kind not in ("vector", "set"):
         written = f"[{shown(form)}]" if isinstance(form.value, Keyword) else "[:person/name] or [*]"
         raise invalid(form, f"a pull pattern is a vector such as {written}, not {shown(form)}")
     wildcard, attributes, queries = False, list[PullAttribute](), list[PullQuery]()

@@ -230,7 +230,7 @@ def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
 
 def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     values, cancel = groups.values, groups.cancel
-    arguments = [argument.value for argument in element.args]
+    arguments = element.numbers
     sizes = np.bincount(groups.group, minlength=groups.count)
     with Held(cancel.budget, _GROUPING * len(codes) + _ITEM * _most_items(element, sizes)) as held:
         number = int(arguments[0]) if arguments else 0
@@ -265,5 +265,5 @@ def _most_items(element: FindAggregate, sizes: NDArray[np.int64]) -> int:
     items = element.known.items
     if items is None or len(element.args) < element.known.max_args:
         return 0
-    number = int(element.args[0].value) if element.args else 0
+    number = int(element.numbers[0]) if element.args else 0
     return sum(items(size, number) for size in sizes.tolist())

@@ -78,6 +78,10 @@ class _Former:
     def row_number(number: ast.RowNumber | None) -> Part:
         return ("?", number.name) if isinstance(number, ast.Var) else str(number)
 
+    @staticmethod
+    def number(number: ast.Const | ast.Var) -> Part:
+        return ("?", number.name) if isinstance(number, ast.Var) else value(number.value)
+
     def rule(self, rule: ast.Rule) -> Part:
         head = (self.element(each) for each in rule.head)
         body = (self.clause(each, {}) for each in rule.clauses)
@@ -96,7 +100,7 @@ class _Former:
                 return (
                     "aggregate",
                     f"{element.name!r} {element.may_be_nil}",
-                    *(value(each.value) for each in element.args),
+                    *(self.number(each) for each in element.args),
                     _var(element),
                 )
             case _:

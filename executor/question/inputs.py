@@ -13,7 +13,7 @@ from adalog.datalog.edn import write
 from adalog.datalog.edn.writer import shown
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.parsing.nested import input_name
-from adalog.datalog.values import EdnSet, Keyword, type_name
+from adalog.datalog.values import EdnSet, Keyword, identity, type_name
 from adalog.datalog.watched import WatchedList
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.arguments import UNBOUND, matched, refusing
@@ -45,11 +45,11 @@ def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
 
 
 def limited(plan: Plan, args: Sequence[Any]) -> Plan:
-    """The plan with numbers for the variables of :limit and :offset. Raises ARG_INVALID for other values."""
+    """The plan with numbers for the variables of :limit, :offset and `(max ?n ?x)`. Raises ARG_INVALID for other
+    values."""
     query = plan.query
-    if not isinstance(query.limit, ast.Var) and not isinstance(query.offset, ast.Var):
-        return plan
-    return replace(plan, query=numbered(query, args))
+    by_rows = isinstance(query.limit, ast.Var) or isinstance(query.offset, ast.Var)
+    return replace(plan, query=numbered(query, args)) if by_rows or query.find.takes_numbers else plan
 
 
 def numbered(query: ast.Query, args: Sequence[Any]) -> ast.Query:
@@ -59,7 +59,31 @@ def numbered(query: ast.Query, args: Sequence[Any]) -> ast.Query:
         binding = each.binding if isinstance(each, ast.BindingInput) else None
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
             given[binding.target.name] = value
+    if query.find.takes_numbers:
+        query = replace(query, find=_with_numbers(query.find, given))
     return with_row_numbers(query, given)
+
+
+def _with_numbers(find: ast.Find, values: Mapping[str, Any]) -> ast.Find:
+    """The find spec with numbers for the variables before those of aggregates."""
+
+    def number(element: ast.FindAggregate, given: ast.Const | ast.Var) -> ast.Const:
+        if isinstance(given, ast.Const):
+            return given
+        value = values[given.name]
+        if type(value) is not int or value < 0:
+            message = f"{given.name} is the number of {element.label}, a non-negative whole number, but was given"
+            raise invalid_argument(f"{message} {shown(value)}", given.position)
+        return ast.Const(value, identity(value), position=given.position)
+
+    def with_number(column: Any) -> Any:
+        if not isinstance(column, ast.FindAggregate) or not column.args:
+            return column
+        return replace(column, args=tuple(number(column, each) for each in column.args), written=column.label)
+
+    return replace(
+        find, elements=tuple(map(with_number, find.elements)), hidden=tuple(map(with_number, find.hidden))
+    )
 
 
 def with_row_numbers(query: ast.Query, values: Mapping[str, Any]) -> ast.Query:

@@ -18,6 +18,8 @@ def refusal_of_find(query: ast.Query) -> str | None:
     find = query.find
     if find.hides_keys:
         return "groups may show equal rows, since their keys are hidden"
+    if find.takes_numbers:
+        return ":in gives how many values an aggregate finds"
     chances = [each.name for each in find.columns if isinstance(each, ast.FindAggregate) and each.known.by_chance]
     return f"({chances[0]} …) answers something else each time" if chances else None
 

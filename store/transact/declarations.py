@@ -267,12 +267,27 @@ class Declarations:
         return attribute
 
 
-_NOT_HERE: Final = {
+_NOT_HERE: Final[Mapping[str, str]] = {
     "db/fulltext": 'there is no index of words; leave it out, and search by [(includes? ?text "word")]',
     "db/excise": "nothing is taken out of the log; :db/noHistory drops the past of an attribute",
     "db/id": "the id of an entity is none; it stands in the entity's place, or in a map as {:db/id 1 …}",
     "db/lang": "a function is a stored query: :db/fn is its text",
     "db/code": "a function is a stored query: :db/fn is its text",
+    "db/maxLength": "a predicate restricts values: :db.attr/preds names an entity with a :db/fn",
+    **dict.fromkeys(
+        (
+            "db.secondary/type",
+            "db.secondary/attrs",
+            "db.secondary/only",
+            "db.secondary/config",
+            "db.secondary/status",
+        ),
+        "attributes are indexed by entity and by value, and there are no other indexes; leave it out",
+    ),
+    **dict.fromkeys(
+        ("db.valid/from", "db.valid/to"),
+        "there is one time, of transactions; another one is an attribute of your own, such as :valid/from",
+    ),
     "db.install/attribute": "leave it out, or write :db.part/db for its partition",
     "db.alter/attribute": "leave it out, or write :db.part/db for its partition",
 }

@@ -174,7 +174,7 @@ class Expansion:
                 e = self._entity(value, (*path, 2 * place + 1)) if plain is None else plain
             elif not is_installation(key, value):
                 entries.append((2 * place, key, value))
-        if not entries and len(form) < 2:
+        if not form:
             raise invalid(f"{shown(form)} says nothing of its entity; add an attribute", path)
         for place, key, value in entries:
             known = self._plain.attribute(key)
@@ -305,13 +305,17 @@ class Expansion:
     def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
         attribute = self._declarations.find(value[0])
         if attribute is None:
-            raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}", path)
+            hint = "; a lookup ref takes an attribute that is declared with :db/unique :db.unique/identity"
+            raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}{hint}", path)
         if attribute.kind.unique is None:
-            raise invalid(f"{attribute.ident} is not unique, so {shown(value)} names no entity", path)
+            why = f"{attribute.ident} is not unique, so {shown(value)} names no entity"
+            raise invalid(f"{why}; its :db/unique would be :db.unique/identity", path)
         code = self._value(attribute, value[1], path)
         holder = None if isinstance(code, Tempid) else self._state.holder(attribute.id, code)
         if holder is None:
-            raise invalid(f"no entity has {shown(value)}", path)
+            made = attribute.kind.tuple_attrs is not None
+            hint = "" if made else f"; {shown(EdnMap([value]))} in a transaction adds one"
+            raise invalid(f"no entity has {shown(value)}{hint}", path)
         return holder
 
     def _tuple(self, attribute: Attribute, value: Any, path: Path) -> tuple[Any, ...] | None:

@@ -127,8 +127,25 @@ _OTHER_OPERATIONS: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("delete", "remove"), "; write [:db/retractEntity 1], or [:db/retract 1 :person/name]"),
     "call": "; a function is called by its name: [:my/function 1]",
+    **dict.fromkeys(
+        ("purge", "entity", "excise"), "; the past stays: [:db/retractEntity 1] takes an entity out of the present"
+    ),
+    "patchidoc": '; a document is an entity with attributes, or a string: [:db/add 1 :doc/title "Ada"]',
 }
 """What other databases call their operations, and what to write."""
+
+
+_OF_DOCUMENTS: Final[Mapping[str, str]] = {
+    "put": '; a document is a map, which adds to its entity: [{:xt/id :ada :person/name "Ada"}]',
+    "delete": "; write [:db/retractEntity [:xt/id :ada]]",
+    "evict": "; write [:db/retractEntity [:xt/id :ada]]; the past stays",
+    **dict.fromkeys(
+        ("match", "cas"),
+        "; write [:db/cas entity attribute old new], which refuses the transaction if old is not there",
+    ),
+    "fn": "; a function is called by its name: [:my/function 1]",
+}
+"""Operations of XTDB."""
 
 
 def _unknown(call: tuple[Any, ...], state: DatabaseState) -> str:
@@ -140,7 +157,10 @@ def _unknown(call: tuple[Any, ...], state: DatabaseState) -> str:
         return f"{name} is an attribute, and no operation; {asserted}"
     if state.ident_holder(name) is not None:
         return f"{name} holds no query, which :db/fn would give it to call it; as an attribute, {asserted}"
-    suggestion = _OTHER_OPERATIONS.get(name.local.lower(), "") or nearest(str(name), builtin)
+    others = _OF_DOCUMENTS if name.namespace in ("xtdb.api", "xt", "crux.tx") else _OTHER_OPERATIONS
+    suggestion = others.get(name.local.lower(), "") or nearest(str(name), builtin)
+    if not suggestion and len(call) == 3:
+        suggestion = f"; a datom is added by [:db/add {name} {shown(call[1])} {shown(call[2])}]"
     known = "" if suggestion else f"; there are {', '.join(builtin[:3])}, :db/cas and what has a :db/fn"
     return f"no operation {name}{suggestion}{known}"
 

@@ -56,7 +56,9 @@ REFUSED = [
     ("[:find ?x :in 5 :where [?x :a]]", 15, ":in takes ?x, [?x ...], [?a ?b] or [[?a ?b]], not 5"),
     ("[:find ?x :in [] :where [?x :a]]", 15, "not []"),
     ("[:find ?x :in [[]] :where [?x :a]]", 15, "binds nothing"),
-    ("[:find ?x :in [?x [?y ?z]]]", 19, "binds variables such as ?x, not [?y ?z]"),
+    ("[:find ?x :in [?x [?y #{?z}]]]", 23, "binds variables such as ?x, not #{?z}"),
+    ("[:find ?x :in [?x [?y [?x]]]]", 24, "?x is in :in twice"),
+    ("[:find ?x :in [?x []]]", 19, ":in takes ?x, [?x ...]"),
     # patterns
     ("[:find ?x :where ?x]", 18, "a clause is a data pattern [entity attribute value tx added?]"),
     ("{:find [?x] :where [?x :a]}", 21, "each stands in brackets of its own"),

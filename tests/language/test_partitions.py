@@ -55,7 +55,14 @@ def test_a_ref_is_named_by_a_map_with_its_id(db):
     assert db.q("[:find ?a ?b :where [?a :to ?b]]") == "#{[1 2] [1 3] [4 5] [7 6]}"
     db.tx("[{:db/id 8 :undeclared {:db/id 9}}]")
     assert db.q("[:find ?b . :where [8 :undeclared ?b]]") == "9"
-    db.tx_refuses("TX_INVALID", "[‸{:db/id 1}]", says="says nothing")
+
+
+def test_a_map_with_an_id_alone_says_nothing(db):
+    report = db.tx('[{:db/id 1} {:db/id "new"} {:db/id 2 :n 1} {:db/id "datomic.tx"}]')
+    assert [(each.e, each.a.name) for each in report.datoms if each.e < 2**20] == [(2, "n")]
+    assert "new" not in report.tempids
+    db.tx_refuses("TX_INVALID", "[{:db/id ‸:no/ident}]", says="no entity has the ident")
+    db.tx_refuses("TX_INVALID", "[‸{}]", says="says nothing")
 
 
 def test_the_empty_text_is_a_tempid(db):

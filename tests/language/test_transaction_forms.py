@@ -246,7 +246,6 @@ def test_an_empty_transaction_is_a_transaction(db):
         '[[:db/add 1 ‸"name" "a"]]',
         "[[:db/add 1 :name ‸nil]]",
         "[{:db/id 1 :name ‸nil}]",
-        "[‸{:db/id 1}]",
         "[‸{}]",
         "[{:db/id ‸nil :name 1}]",
         "[{:db/id 1 ‸42 1}]",

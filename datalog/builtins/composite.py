@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adalog.datalog.builtins.builtin import Builtin, refuse_type, total
-from adalog.datalog.values import EdnMap, EdnSet, Value, type_name
+from adalog.datalog.values import EdnMap, EdnSet, Value, sort_key, type_name
 
 _COUNTED = frozenset({"string", "tuple", "list", "map", "set", "bytes"})
 
@@ -113,8 +113,8 @@ COMPOSITES = (
     Builtin("get", 2, 3, _get),
     Builtin("get-in", 2, 3, _get_in),
     Builtin("hash-set", 0, None, lambda *values: EdnSet(values)),
-    # The order of a set is seen by no query.
-    Builtin("sorted-set", 0, None, lambda *values: EdnSet(values)),
+    # Where it is written, as by str or join, it begins with the least.
+    Builtin("sorted-set", 0, None, lambda *values: EdnSet(sorted(values, key=sort_key))),
     _map("hash-map"),
     _map("array-map"),
 )

@@ -54,6 +54,7 @@ _ANSWERS = [
     ('[:find ?n . :where [?e :name ?n] [?e :age ?a] [(vector 1 ?a 20) ?l] [(apply < ?l)]]', '"Ivan"'),
     ("[:find (apply max ?l) . :where [(ground [3 2.5]) ?l]]", "3"),
     ("[:find [?x ...] :where [?e :id 1] [?e :age ?a] [(sorted-set ?a 2 2) [?x ...]]]", "#{2 15}"),
+    ('[:find (join "," (sorted-set ?a 3 16 2)) . :where [?e :id 1] [?e :age ?a]]', '"2,3,15,16"'),
     ("[:find ?m . :where [?e :id 1] [?e :age ?a] [(hash-map :age ?a :of {:n 1}) ?m]]", "{:age 15 :of {:n 1}}"),
     ("[:find ?x . :where [?e :id 1] [?e :age ?a] [(hash-map :b ?a) ?m] [(get-in {:a 1} [:x] 7) ?x]]", "7"),
     ('[:find [?n ...] :where [?e :name ?n] [(vector :of ?e) ?p] [(get-in {:of {1 true}} ?p) ?b] [(boolean ?b)]]',

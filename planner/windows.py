@@ -44,7 +44,7 @@ def outline_of_rows(outline: Outline) -> Outline:
     """The outline of the rows that a query shows, whatever it pulls of them; the same one where its rows cannot be
     told from what it shows, or its arguments would be read in another way."""
     query = outline.query
-    if query.computes_rows:
+    if query.computes_rows or query.find.takes_numbers:
         return outline
     try:
         rows = outline_of(_rows(query), outline.relations)

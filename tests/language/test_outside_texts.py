@@ -170,8 +170,11 @@ def test_the_number_of_an_aggregate_from_in(people: World) -> None:
     people.refuses("ARG_INVALID", query.replace("?n ?a", "‸?n ?a", 1), '"1"', says="the number of (max ?n ?a)")
     people.refuses("ARG_INVALID", query.replace("?n ?a", "‸?n ?a", 1), "-1", says="a non-negative whole number")
     people.refuses("QUERY_INVALID", query.replace("?n ?a", "‸?n ?a", 1).replace("$ ?n", "$ [?n]"), "[1]")
-    asked = people.pool.question(QueryRequest(query=query, args=(2,), snapshot=people.database.snapshot()))
-    assert live_of(asked) == {"how": RECOMPUTED, "reason": ":in gives how many values an aggregate finds"}
+    pulled = "[:find (pull ?e [:name]) (max ?n ?a) :in $ ?n :where [?e :age ?a] :order-by [?e] :limit 1]"
+    assert people.q(pulled, "1") == '[[{:name "Ivan"} [15]]]'
+    for text in (query, pulled, query.replace("]]", "] :order-by [?s] :limit 1]")):
+        asked = people.pool.question(QueryRequest(query=text, args=(2,), snapshot=people.database.snapshot()))
+        assert live_of(asked) == {"how": RECOMPUTED, "reason": ":in gives how many values an aggregate finds"}
 
 
 _NO_TRANSACTIONS = [

@@ -60,6 +60,7 @@ TEXTS: Final = {
         "Transaction data that is applied to the basis for this request only. It is never committed, and no "
         "other request sees it."
     ),
+    "(as:)": "Asks for another identity, with the policies for it: for admins alone.",
     "(first:)": (
         "Page size: at most so many rows. Without it the answer is complete. Pages belong to the snapshot of "
         "the first one."
@@ -120,6 +121,9 @@ TEXTS: Final = {
     "BasisInput.since": "Only datoms asserted after this transaction number, as Datomic's `since`.",
     "BasisInput.sinceInstant": "Only datoms asserted after this instant, written as that of asOf.",
     "BasisInput.history": "All datoms ever asserted or retracted, as Datomic's `history`. The default is false.",
+    "AsInput": "An identity, as a token would say it.",
+    "AsInput.claims": 'Its claims, e.g. `{sub: "ada"}`.',
+    "AsInput.roles": "All values of its roles claim.",
     # Answers
     "QueryResult": "The answer to a query.",
     "QueryResult.columns": "Name and type of each column of `rows`.",

@@ -6,7 +6,7 @@ import asyncio
 import time
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.bounds.budget import Budget
@@ -46,7 +46,10 @@ class Turn(Protocol):
 
 class Cancel:
     """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`:
-    set while the query runs among others; `charge`: where what it costs is counted, if it is."""
+    set while the query runs among others; `charge`: where what it costs is counted, if it is. `is_brief`: what may
+    take long is to be begun again elsewhere, by StartAgain."""
+
+    is_brief: ClassVar[bool] = False
 
     def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
         self.deadline = deadline

@@ -25,6 +25,7 @@ from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
 from adalog.executor.kernels.group_kernels import group_rows
+from adalog.executor.permissions.viewers import DECIDING
 from adalog.executor.pull.find import pattern_of
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
@@ -58,6 +59,13 @@ class RecomputedView:
         followed = [feed.question for feed in self._feeds.values()] or [self.question]
         reads = reads_of(self.question.query).sources
         found: set[int] = {IDENT}
+        visible, deciding = self.question.visible, list[Interest]()
+        if visible is not None:
+            decided_by = visible.read(at)
+            if decided_by is None:
+                return [Interest(None)]
+            found |= decided_by - frozenset(DECIDING)
+            deciding = [Interest(each, names=True) for each in DECIDING]
         for question in followed:
             for name, snapshot in _moving(question, at):
                 # No deadline: few arguments are looked at.
@@ -67,7 +75,12 @@ class RecomputedView:
                     if ids is None:
                         return [Interest(None)]
                     found |= ids if snapshot is at else ids | at.origin.forgetful
-        return [Interest(each) for each in sorted(found)]
+        return [*deciding, *(Interest(each) for each in sorted(found - frozenset(DECIDING) if deciding else found))]
+
+    def decided_at(self, now: Snapshot) -> None:
+        """Has the policies and facts of a raw snapshot decide what is visible, whatever moment it steps to."""
+        for feed in self._feeds.values():
+            feed.question = feed.question.decided_at(now)
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         if question.query.is_limited:

@@ -15,11 +15,13 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import lookups_in
 from adalog.executor.engine import QueryEngine
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.arguments import UNBOUND, BasisArgument, GivenArgument, Matched, matched, settled
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline
 from adalog.planner.windows import outline_of_rows
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.scalars import keyword
 
@@ -27,25 +29,36 @@ from adalog.store.values.scalars import keyword
 @dataclass(frozen=True, slots=True)
 class UndatedQuestion:
     """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
-    readers, and what it means is found at the moment for which that is asked."""
+    readers, and what it means is found at the moment for which that is asked. `visible`: what its viewer sees of
+    each moment; None: everything."""
 
     request: QueryRequest
     rules: str | None
     outline: Outline
     arguments_cost: float
+    visible: VisibleMoments | None = None
 
     @staticmethod
-    def of(question: Question) -> UndatedQuestion:
+    def of(question: Question, visible: VisibleMoments | None = None) -> UndatedQuestion:
+        assert visible is not None or not isinstance(question.snapshot, GuardedSnapshot), "its viewer is known"
         request = replace(question.request, snapshot=None)
-        return UndatedQuestion(request, question.rules, question.outline, question.arguments_cost)
+        return UndatedQuestion(request, question.rules, question.outline, question.arguments_cost, visible)
+
+    def decided_at(self, now: Snapshot) -> UndatedQuestion:
+        """The same with the policies and facts of a raw snapshot to decide what is visible."""
+        return self if self.visible is None else replace(self, visible=self.visible.decided_at(now))
+
+    def seen(self, moment: Snapshot) -> Snapshot:
+        """What `$` is at a moment of the database."""
+        return moment if self.visible is None else self.visible.of(moment)
 
     @property
     def query(self) -> ast.Query:
         return self.outline.query
 
     def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
-        """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
-        Raises ARG_INVALID where an argument no longer names what it has to."""
+        """The question as if it had been asked when this snapshot was the newest. A database that was given as such
+        stays. Raises ARG_INVALID where an argument no longer names what it has to."""
         return self._settled(self.matched(), snapshot, check)
 
     def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
@@ -54,6 +67,7 @@ class UndatedQuestion:
         return self._settled(pairs, snapshot, check)
 
     def _settled(self, pairs: Matched, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        snapshot = self.seen(snapshot)
         made = settled(self.outline, pairs, snapshot, check)
         own, given = (self.request, self.rules, self.outline), (made.args, made.databases)
         started = time.perf_counter()

@@ -12,12 +12,15 @@ from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
 from adalog.executor.follow.view import LiveView
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
 from adalog.planner.maintenance import Maintenance
 from adalog.planner.windows import keeps_rows, refusal_of_window, rows_key
+from adalog.store.snapshot.guarded import GuardedSnapshot
 
 MAINTAINED: Final = "maintained"
+GUARDED: Final = "policies say what is visible of it"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.
 _MOST_LEAVES: Final = 4_000
 
@@ -44,11 +47,12 @@ def feed_key(question: Question, shared: Hashable) -> Hashable:
     return (shared, question.text, *map(argument_key, question.request.args))
 
 
-def view_of(question: Question, engine: QueryEngine) -> LiveView:
-    """The view for all questions with this one's key, without feeds. Raises what planning the question raises."""
-    chosen = chosen_for(question)
+def view_of(question: Question, engine: QueryEngine, visible: VisibleMoments | None = None) -> LiveView:
+    """The view for all questions with this one's key, without feeds; `visible`: as of its `UndatedQuestion`. Raises
+    what planning the question raises."""
+    chosen = chosen_for(question) if visible is None else GUARDED
     if isinstance(chosen, str):
-        return RecomputedView(UndatedQuestion.of(question), engine)
+        return RecomputedView(UndatedQuestion.of(question, visible), engine)
     kind = KeptRowsView if keeps_rows(question.query) else MaintainedView
     return kind(question, engine, chosen, moving_source(question))
 
@@ -63,6 +67,8 @@ def live_of(question: Question) -> dict[str, str | None]:
 
 def chosen_for(question: Question) -> Maintenance | str:
     """How a question is maintained, or half a sentence that says why it is not."""
+    if isinstance(question.snapshot, GuardedSnapshot):
+        return GUARDED
     if not question.snapshot.is_plain:
         return "it is asked of a history, or of what came after some moment"
     for each, given in matched(question.query, (*question.request.args, *question.query.args))[1:]:

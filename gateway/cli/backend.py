@@ -181,13 +181,15 @@ class LocalBackend:
         from adalog.schema.arguments.speculation import BasisReading
         from adalog.schema.arguments.values import BasisInput, read_arguments
         from adalog.schema.fields.types import warnings_of
+        from adalog.schema.request.context import Context
 
         services, basis = self._services, variables.get("basis")
         pool, database = services.pool, services.database
         if pool.spark is not None:
             pool.spark.wait_ready(_SPARK_SECONDS)
         given = None if basis is None else BasisInput(**_basis_fields(basis))
-        reading = BasisReading(services, given, variables.get("with"), None)
+        context = Context(services)
+        reading = BasisReading(context, context.visible, given, variables.get("with"), None)
         snapshot = asyncio.run(reading.snapshot())
         arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
         request = QueryRequest(

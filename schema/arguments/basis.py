@@ -18,6 +18,7 @@ from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.transaction_ids import check_moment, first_after, is_future, number_of, numbered
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
@@ -45,7 +46,9 @@ def moment(database: Database, place: str, content: Any, value: GivenArgument | 
             made = database.at(as_of=at, since=asked.get("since"), history=asked.get("history", False))
         except AdalogError as error:
             raise AdalogError(error.code, f"{place}: {error.message}") from None
-
+        if isinstance(default, GuardedSnapshot):
+            # Whoever sees a part of `$` sees the like part of other moments.
+            made = GuardedSnapshot(made, default.visible.of(made))
         return made if ahead or not isinstance(at, datetime) or made.t < now else made.as_of(default.t)
 
     def beside(default: Snapshot) -> Snapshot:

@@ -12,12 +12,13 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
-from adalog.schema.request.context import Services
+from adalog.schema.request.context import Context
 from adalog.schema.request.cursor import Cursor
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.scalars import EDN, Long
 
 if TYPE_CHECKING:
+    from adalog.schema.request.visible_database import VisibleDatabase
     from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 
 # GraphQL's `with`, which Python keeps for itself.
@@ -35,17 +36,18 @@ _CHARACTER_COST = 30
 
 @dataclass(frozen=True, slots=True)
 class BasisReading:
-    """The database that a request reads: its basis, with transaction data applied. `told`: what is suspicious about
-    these."""
+    """The database that a request reads: its basis, with transaction data applied, as `visible` shows it. `told`:
+    what is suspicious about these."""
 
-    services: Services
+    context: Context
+    visible: VisibleDatabase
     basis: BasisInput | None
     with_: str | None
     deadline: float | None
     told: list[Diagnostic] = field(default_factory=list)
 
     async def snapshot(self) -> Snapshot:
-        basis, database = self.basis, self.services.database
+        basis, database = self.basis, self.visible.raw
         if basis is not None:
             await reached(database, basis.t, self.deadline)
         snapshot = await self._opened(basis)
@@ -58,8 +60,8 @@ class BasisReading:
         has to belong to the question `asked`; without one as `snapshot`."""
         if after is None:
             return await self.snapshot(), 0
-        cursor = self.services.cursors.read(after, asked)
-        await reached(self.services.database, cursor.t, self.deadline)
+        cursor = self.context.services.cursors.read(after, asked)
+        await reached(self.visible.raw, cursor.t, self.deadline)
         basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
         basis.history = cursor.history
         snapshot = await self._opened(basis)
@@ -70,22 +72,22 @@ class BasisReading:
     async def _opened(self, basis: BasisInput | None) -> Snapshot:
         """The snapshot that a basis names. Where that had another schema, it is read from the datoms, on the
         pool."""
-        database = self.services.database
+        visible, pool = self.visible, self.context.services.pool
         if basis is None or (
-            basis.as_of is None and (basis.t is None or basis.t >= database.snapshot().schema_touched)
+            basis.as_of is None and (basis.t is None or basis.t >= visible.raw.snapshot().schema_touched)
         ):
-            return snapshot_of(database, basis)
-        return await self.services.pool.threaded(Cancel(self.deadline), lambda _: snapshot_of(database, basis))
+            return snapshot_of(visible, basis)
+        return await pool.threaded(Cancel(self.deadline), lambda _: snapshot_of(visible, basis))
 
     async def _applied(self, basis: Snapshot, tx: str, start: SpeculationStart | None) -> Snapshot:
         def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-            after, report = self.services.database.speculate(basis, tx, start, cancel)
+            after, report = self.visible.tried(basis, tx, start, cancel)
             # Looked for in the text, which may be long: here, and not on the event loop.
             with watching(cancel.check):
                 return after, report.diagnostics()
 
         try:
-            after, found = await self.services.pool.threaded(
+            after, found = await self.context.services.pool.threaded(
                 Cancel(self.deadline), apply, _CHARACTER_COST * len(tx)
             )
         except AdalogError as error:

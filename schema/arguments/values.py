@@ -19,6 +19,7 @@ from adalog.schema.writing.scalars import Long
 from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
+    from adalog.schema.request.visible_database import VisibleDatabase
     from adalog.store.database import Database
     from adalog.store.snapshot.snapshot import Snapshot
 
@@ -41,7 +42,7 @@ _BASIS = values.Keyword("basis")
 _MOST_ARGUMENTS = 1_000
 
 
-def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
+def snapshot_of(database: VisibleDatabase, basis: BasisInput | None) -> Snapshot:
     """The snapshot a basis names; the latest when it names none."""
     if basis is None:
         return database.snapshot()

@@ -21,6 +21,7 @@ from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
 from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments
+from adalog.schema.arguments.viewers import As, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
@@ -37,6 +38,7 @@ from adalog.schema.writing.scalars import EDN, JSON, Long
 from adalog.store.snapshot.index import datom_spans
 
 if TYPE_CHECKING:
+    from adalog.schema.request.visible_database import VisibleDatabase
     from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
 
@@ -114,10 +116,11 @@ async def _pulled(
     with_: With,
     encoding: Encoding | None,
     timeout_ms: int | None,
+    as_: As,
 ) -> JsonChunks:
     context = info.context
     within = _within(timeout_ms, context.services.limits.timeout_ms)
-    reading = BasisReading(context.services, basis, with_, within.deadline)
+    reading = BasisReading(context, visible_as(context, as_), basis, with_, within.deadline)
     made = await pulled(context, pattern, eids, field, reading, encoding or Encoding.PLAIN, within)
     context.warn(info.path, reading.told)
     return made
@@ -143,23 +146,25 @@ class QueryFields:
         encoding: Encoding | None = Encoding.PLAIN,
         engine: types.EngineOption | None = types.EngineOption.AUTO,
         timeout_ms: int | None = None,
+        as_: As = None,
     ) -> types.QueryResult:
         context = info.context
         services = context.services
-        limits = services.limits
+        limits, visible = services.limits, visible_as(context, as_)
         _check_first(first, limits.rows)
         within = _within(timeout_ms, limits.timeout_ms)
         paged = first is not None or after is not None
-        read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
+        name = (query, _basis_name(basis), with_, *visible.key) if paged else None
+        read = await _read(services, args, args_edn, within, name)
         arguments, asked = read.arguments, read.question
-        reading = BasisReading(services, basis, with_, within.deadline)
+        reading = BasisReading(context, visible, basis, with_, within.deadline)
         snapshot, start = await reading.page(after, asked)
         result = await services.pool.arun(
             QueryRequest(
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
-                engine=(engine or types.EngineOption.AUTO).value,
+                engine=_engine(engine, visible),
                 timeout_ms=within.left_ms,
                 max_rows=limits.rows,
                 ordered=paged,
@@ -197,15 +202,19 @@ class QueryFields:
         engine: types.EngineOption | None = types.EngineOption.AUTO,
         analyze: bool | None = False,
         timeout_ms: int | None = None,
+        as_: As = None,
     ) -> types.ExplanationType:
-        services = info.context.services
+        context = info.context
+        services, visible = context.services, visible_as(context, as_)
+        if analyze and not visible.for_another:
+            visible.check_all("`analyze`")
         within = _within(timeout_ms, services.limits.timeout_ms)
-        reading = BasisReading(services, basis, with_, within.deadline)
+        reading = BasisReading(context, visible, basis, with_, within.deadline)
         request = QueryRequest(
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
             snapshot=await reading.snapshot(),
-            engine=(engine or types.EngineOption.AUTO).value,
+            engine=_engine(engine, visible),
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
@@ -228,8 +237,9 @@ class QueryFields:
         with_: With = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
+        as_: As = None,
     ) -> JSON | None:
-        made = await _pulled(info, pattern, [eid], "eid", basis, with_, encoding, timeout_ms)
+        made = await _pulled(info, pattern, [eid], "eid", basis, with_, encoding, timeout_ms, as_)
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
@@ -243,8 +253,9 @@ class QueryFields:
         with_: With = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
+        as_: As = None,
     ) -> list[JSON | None]:
-        made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms)
+        made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms, as_)
         return cast(list[JSON | None], made)
 
     @strawberry.field
@@ -267,8 +278,9 @@ class QueryFields:
         if components is not None and len(components) > len(index.value):
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
-        asked = question("datoms", index.value, components, _basis_name(basis), with_)
-        reading = BasisReading(services, basis, with_, within.deadline)
+        context = info.context
+        asked = question("datoms", index.value, components, _basis_name(basis), with_, *context.visible.key)
+        reading = BasisReading(context, context.visible, basis, with_, within.deadline)
         snapshot, start = await reading.page(after, asked)
         held = RepeatedWork(prepaid.add)
 
@@ -318,13 +330,13 @@ class QueryFields:
         first = 100 if first is None else first
         _check_first(first, services.limits.rows)
         within = _within(timeout_ms, services.limits.timeout_ms)
-        database = services.database
+        visible = info.context.visible
         start = 0 if from_ is None else int(from_)
-        stop = database.snapshot().t + 1 if to is None else int(to)
+        stop = visible.t + 1 if to is None else int(to)
         flag = Cancel(within.deadline)
-        size = await services.pool.threaded(flag, lambda _: database.logged_bytes(start, stop, first))
+        size = await services.pool.threaded(flag, lambda _: visible.raw.logged_bytes(start, stop, first))
         return types.TxReports(  # type: ignore[return-value]
-            lambda take: database.transactions(start, stop, first, take),
+            lambda take: visible.transactions(start, stop, first, take),
             encoding or Encoding.PLAIN,
             services.pool.memory,
             _LOGGED_COST * size,
@@ -333,16 +345,17 @@ class QueryFields:
 
     @strawberry.field
     async def attributes(self, info: Info) -> list[types.AttributeType]:
-        services = info.context.services
+        services, visible = info.context.services, info.context.visible
         cancel = Cancel.after(services.limits.timeout_ms)
-        found = await services.pool.threaded(cancel, lambda flag: _attributes(services.database.snapshot(), flag))
+        found = await services.pool.threaded(cancel, lambda flag: _attributes(visible.snapshot(), flag))
         return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
 
     @strawberry.field
     async def database(self, info: Info) -> types.DatabaseType:
-        services, snapshot = info.context.services, info.context.present()
+        services, visible = info.context.services, info.context.visible
+        snapshot = info.context.present(visible)
         cancel = Cancel.after(services.limits.timeout_ms)
-        return await services.pool.threaded(cancel, lambda _: _database(services, snapshot))
+        return await services.pool.threaded(cancel, lambda _: _database(visible, snapshot))
 
     @strawberry.field
     def whoami(self) -> types.IdentityType:
@@ -371,13 +384,22 @@ def _component(number: int, text: str) -> Any:
         raise error.of_text(f"components[{number}]") from None
 
 
-def _database(services: Services, snapshot: Snapshot) -> types.DatabaseType:
-    made = services.database.tx_instant(snapshot.t)
+def _engine(asked: types.EngineOption | None, visible: VisibleDatabase) -> str:
+    """Where a query runs: what is visible of a database is not shipped to Spark."""
+    if visible.guard is None:
+        return (asked or types.EngineOption.AUTO).value
+    if asked is types.EngineOption.SPARK:
+        visible.check_all("engine SPARK")
+    return types.EngineOption.LOCAL.value
+
+
+def _database(visible: VisibleDatabase, snapshot: Snapshot) -> types.DatabaseType:
+    made = visible.raw.tx_instant(snapshot.t)
     return types.DatabaseType(
         basis_t=Long(snapshot.t),
         tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
-        entity_count=Long(services.database.entity_count(snapshot)),
+        entity_count=Long(visible.entity_count(snapshot)),
     )
 
 

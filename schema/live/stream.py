@@ -6,7 +6,7 @@ event is worked out once (`FieldShape`), and events become the bytes of `{"data"
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -16,11 +16,13 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import invalid_argument, unavailable
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
-from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.live.hub.views import LiveQuestion
 from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm
 from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.executor.permissions.reports import visible_report
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import check_arguments, describe_arguments, read_arguments
@@ -36,6 +38,7 @@ from adalog.store.snapshot.transaction_ids import check_moment
 if TYPE_CHECKING:
     from adalog.executor.live.hub.hub import Hub
     from adalog.schema.request.context import Services
+    from adalog.store.snapshot.snapshot import Snapshot
 
 # Cells that are written between two looks at the flag.
 _SLICE: Final = 20_000
@@ -177,21 +180,33 @@ def _fields(item: object, shape: FieldShape) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LogForm:
-    """How the events of `transactions` are written. Their `resume` is the `from` that goes on after them."""
+    """How the events of `transactions` are written. Their `resume` is the `from` that goes on after them.
+    visible: what its viewer sees; None: everything. now: gives the newest snapshot."""
 
     alias: str
     encoding: Encoding
     shape: FieldShape
     memory: Memory
     most: int
+    now: Callable[[], Snapshot]
+    visible: VisibleMoments | None = None
 
     @property
     def key(self) -> Hashable:
-        return self.alias, self.encoding, self.shape
+        return self.alias, self.encoding, self.shape, None if self.visible is None else self.visible.key
 
     def message(self, event: Event, cancel: Cancel) -> Message:
         report = event.report
         assert report is not None, "an event of the log"
+        if self.visible is not None:
+            if cancel.is_brief:
+                # Rules of policies may take long.
+                raise StartAgain
+            now = self.now()
+            guard = self.visible.guard(now)
+            report = report if guard is None else visible_report(guard, report, now)
+            if report is None:
+                return Message(event.kind, event.position, None, 0, str(event.t + 1))
         taken = 0
 
         def take(nbytes: int) -> None:
@@ -336,8 +351,10 @@ def _log(services: Services, hub: Hub, selected: SelectedField, resume: str | No
         start = int(resume)
     if start is not None:
         check_moment("from", start)
-    most, memory = services.limits.result_bytes, services.pool.memory
-    return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
+    most, memory, now = services.limits.result_bytes, services.pool.memory, services.database.snapshot
+    visible = VisibleMoments.asked(services.pool.permissions, now())
+    form = LogForm(selected.alias, _encoding(selected), selected.shape, memory, most, now, visible)
+    return hub.follow_log(form, start, guarded=visible is not None)
 
 
 _Made = tuple[LiveQuestion, MessageForm, StreamStart, Sequence[Diagnostic] | None]
@@ -386,6 +403,9 @@ class _Reading:
     def _made(self, question: LiveQuestion, request: QueryRequest, warnings: Sequence[Diagnostic] | None) -> _Made:
         services = self._services
         name = self._asked.name(request)
+        guard = None if question.visible is None else question.visible.guard(services.database.snapshot())
+        if guard is not None:
+            name = name.of_viewer(guard.key)
         begin = began(services.database, services.tokens, name, self._resume, self._from_t)
         return question, self._asked.form(name), begin, warnings
 

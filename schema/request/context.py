@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import ASKING
+from adalog.executor.permissions.guards import ADMIN
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.request.budget import ResponseBudget, Responses
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.limits import RequestLimits
+from adalog.schema.request.visible_database import VisibleDatabase
 
 if TYPE_CHECKING:
     from graphql.pyutils import Path
 
     from adalog.executor.live.hub.hub import Hub
     from adalog.executor.live.subscribers.resume import ResumeTokens
+    from adalog.executor.permissions.grants import Viewer
     from adalog.executor.pool import Pool
     from adalog.schema.request.budget import JsonChunks
     from adalog.store.database import Database
@@ -49,16 +54,18 @@ class Services:
 class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
     its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
-    cannot carry them, by their paths. snapshot: what its typed fields read, once one did; reads: these,
-    with what is selected of each."""
+    cannot carry them, by their paths. visible: the database as its client sees it. reads: its typed fields, with
+    what is selected of each."""
 
     services: Services
     min_basis_t: int | None = None
     rows: int = 0
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: ResponseBudget = field(init=False)
-    snapshot: Snapshot | None = None
+    visible: VisibleDatabase = field(init=False)
     reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
+
+    _present: Snapshot | None = None
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
     request: Any = None
@@ -67,12 +74,26 @@ class Context:
     def __post_init__(self) -> None:
         limits, responses = self.services.limits, self.services.responses
         self.budget = ResponseBudget(limits.result_bytes, responses, ASKING.get().principal)
+        self.visible = self._seen_by(viewer_asking())
 
-    def present(self) -> Snapshot:
+    def _seen_by(self, viewer: Viewer | None, *, for_another: bool = False) -> VisibleDatabase:
+        return VisibleDatabase(self.services.database, self.services.pool.permissions, viewer, for_another)
+
+    def visible_to(self, viewer: Viewer | None) -> VisibleDatabase:
+        """The database as another viewer sees it, for whom the client asks; None: as the client does. Raises
+        FORBIDDEN unless the client is an admin."""
+        if viewer is None:
+            return self.visible
+        own = self.visible.viewer
+        if own is not None and ADMIN not in own.roles:
+            raise AdalogError(Code.FORBIDDEN, "`as` asks for others, which needs the role admin")
+        return self._seen_by(viewer, for_another=True)
+
+    def present(self, visible: VisibleDatabase) -> Snapshot:
         """What `database` and all typed fields without a basis read: the newest, when the first of them asks."""
-        if self.snapshot is None:
-            self.snapshot = self.services.database.snapshot()
-        return self.snapshot
+        if self._present is None:
+            self._present = self.services.database.snapshot()
+        return visible.see(self._present)
 
     def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
         """Has the response say what is suspicious about a field."""

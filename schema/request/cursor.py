@@ -69,7 +69,7 @@ class Cursors:
         cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
         asked = cursor.question.partition(".")[0] if owned else cursor.question
         if asked != question:
-            raise _refused(argument, "belongs to another query, other arguments or another basis")
+            raise _refused(argument, "belongs to another query, other arguments another basis or other permissions")
         return cursor
 
     def _sign(self, body: bytes) -> bytes:

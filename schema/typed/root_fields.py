@@ -86,15 +86,16 @@ def _signature(table: TypeTable, root: TypedRoot) -> tuple[Any, dict[str, Any], 
     kind, each = root.kind, root.model
     if each is None:
         node = table["Node"]
+        viewer = {"as": table["AsInput"]}
         if kind == "node":
-            return node, {"id": GraphQLNonNull(GraphQLID)}, "The entity with an id, whatever its type."
+            return node, {"id": GraphQLNonNull(GraphQLID), **viewer}, "The entity with an id, whatever its type."
         ids = GraphQLNonNull(list_of(GraphQLID))
-        return GraphQLNonNull(GraphQLList(node)), {"ids": ids}, "Entities by their ids, in this order."
+        return GraphQLNonNull(GraphQLList(node)), {"ids": ids, **viewer}, "Entities by their ids, in this order."
     name, many = each.name, each.plural
-    basis = {"basis": table["BasisInput"]}
+    basis = {"basis": table["BasisInput"], "as": table["AsInput"]}
     match kind:
         case "one":
-            keys = {key: table[scalar] for key, scalar in unique_types(each).items() if key != "basis"}
+            keys = {key: table[scalar] for key, scalar in unique_types(each).items() if key not in basis}
             text = f"The {each.singular} with this id or unique value. Give exactly one."
             return table[name], {"id": GraphQLID, **keys, **basis}, text
         case "list":

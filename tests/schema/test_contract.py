@@ -19,6 +19,7 @@ def test_nothing_of_the_contract_is_changed() -> None:
     assert {change.description for change in added} == {
         f"An optional argument Query.{field}({name}:) was added."
         for name, fields in {
+            "as": ("q", "explain", "pull", "pullMany"),
             "with": ("q", "explain", "pull", "pullMany", "datoms"),
             "timeoutMs": ("explain", "pull", "pullMany", "datoms", "transactions"),
         }.items()

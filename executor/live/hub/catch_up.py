@@ -21,7 +21,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel, Part
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.recomputed import distinct
+from adalog.executor.follow.recomputed import RecomputedView, distinct
 from adalog.executor.follow.shared_answers import answers_together
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
@@ -80,13 +80,38 @@ class AnswerCatchUp:
         now, at = self.parts.pool.database.snapshot(), self.parts.pool.database.at(t=t)
         if now.origin.forgetful:
             self._check_remembered(self._view(at, now, cancel), at, now)
+        if start and self.question.visible is not None and self._times(self._view(at, now, cancel), at, now) != []:
+            # What was visible then may not be now, and what is sent has to follow on what was.
+            raise GapError("what is visible of the answer may have changed since its beginning was sent")
         return self.snapshot(at, form, cancel, start)
+
+    def past(self, t: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
+        """The answer after transaction t as it may be seen now, for a stream that begins there. Raises OverError."""
+        now = self.parts.pool.database.snapshot()
+        decided, at = AnswerCatchUp(self.parts, self.question.decided_at(now)), now.as_of(t)
+        chunks = decided.rest(t, form, cancel, 0)
+        if self.question.visible is None:
+            return CatchUpMessages(chunks.messages, StreamPosition(t), behind=True, held=chunks)
+        # What is visible by the time of the next messages may be something else.
+        view = self._view(at, now, cancel)
+        with self.parts.pool.memory.lent(cancel):
+            view.add(_FEED, decided.question, at, cancel)
+        private = PrivateView(view, at, MemoryShare(self.parts.memory, view.nbytes()))
+        return CatchUpMessages(chunks.messages, StreamPosition(t), behind=True, held=chunks, private=private)
 
     def gap(
         self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
         """What lies between the state after `since` and a moment, or its beginning. Raises OverError."""
         at = now.as_of(since) if private is None else private.at
+        guarded = self.question.visible is not None
+        if each and guarded:
+            # The past is shown as it may be seen now.
+            question = self.question.decided_at(now)
+            if private is not None and isinstance(private.view, RecomputedView):
+                private.view.decided_at(now)
+        else:
+            question = self.question
         view = self._view(at, now, cancel) if private is None else private.view
         times = self._times(view, at, now)
         if private is None:
@@ -95,11 +120,13 @@ class AnswerCatchUp:
             if times == []:
                 return CatchUpMessages([], StreamPosition(now.t), behind=False)
             with self.parts.pool.memory.lent(cancel):
-                view.add(_FEED, self.question, at, cancel)
+                view.add(_FEED, question, at, cancel)
             private = PrivateView(view, at, MemoryShare(self.parts.memory, view.nbytes()))
-        one_by_one = each or (times is not None and len(times) <= self.parts.settings.replayed)
+        # What was visible on the way may not be now, and hidden changes make no events.
+        few = times is not None and len(times) <= self.parts.settings.replayed
+        one_by_one = each or (few and not guarded)
         if times is None:
-            one_by_one = each or now.t - at.t <= self.parts.settings.replayed
+            one_by_one = each or (now.t - at.t <= self.parts.settings.replayed and not guarded)
             times = list(range(at.t + 1, now.t + 1)) if one_by_one else []
         if not one_by_one:
             return self._net(private, now, form, cancel)
@@ -110,7 +137,8 @@ class AnswerCatchUp:
         if at.schema.key == now.schema.key and not self.question.names_moments():
             # The plan for now is as good there, and is probably cached.
             at = now
-        return view_of(self.question.unbound_at(at, cancel.check), self.parts.pool.engine)
+        asked = self.question.unbound_at(at, cancel.check)
+        return view_of(asked, self.parts.pool.engine, self.question.visible)
 
     def _times(self, view: LiveView, at: Snapshot, now: Snapshot) -> list[int] | None:
         interests = view.interests(now)
@@ -189,7 +217,7 @@ def snapshots_together(
 
 def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
     """The request for the whole answer at a moment, in the order of its chunks."""
-    return replace(question.request, snapshot=at, ordered=True, shown=(0, None))
+    return replace(question.request, snapshot=question.seen(at), ordered=True, shown=(0, None))
 
 
 def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
@@ -222,7 +250,8 @@ class LogCatchUp:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
         events = self.events(since, now, (form,), cancel)
         done = events[-1].t if events else since
-        messages = [event.message(form, cancel) for event in events]
+        written = [event.message(form, cancel) for event in events]
+        messages = [message for message in written if message.payload is not None]
         return CatchUpMessages(messages, StreamPosition(done), behind=done < now)
 
     def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:

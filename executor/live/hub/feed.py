@@ -22,6 +22,7 @@ from adalog.executor.live.hub.pool_jobs import PoolJob
 from adalog.executor.live.subscribers.delivery import Channel, Delivery
 from adalog.executor.live.subscribers.event import Event, Message, MessageForm, StreamPosition, size_of
 from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.executor.permissions.guards import ADMIN
 from adalog.store.snapshot.snapshot import Snapshot
 
 # A step that computes for longer than this on the hub's thread is heavy from then on, in seconds; so many that were
@@ -42,7 +43,9 @@ _CELL_BYTES: Final = 16
 class Subscriber:
     """A subscription as the hub sees it. `since`: it begins at this transaction or later. `each`: it gets one event
     for each transaction until it has caught up. `private`: the view it catches up by. `job`: for it alone;
-    `shared`: the key of a snapshot that others wait for, too."""
+    `shared`: the key of a snapshot that others wait for, too. `guarded`: it is shown what its client may see; else
+    everything, which the client may not see once policies are enforced. `from_afar`: it goes on from where its
+    client is, and not from what it was just sent."""
 
     subscription: Subscription
     delivery: Delivery
@@ -56,6 +59,14 @@ class Subscriber:
     job: PoolJob[Any] | None = None
     shared: tuple[int, Hashable] | None = None
     channel: Channel | None = None
+    guarded: bool = False
+    from_afar: bool = True
+
+    @property
+    def sees_everything(self) -> bool:
+        """Whether it is shown what policies, once they are enforced, may hide from it."""
+        identity = self.client.identity
+        return not self.guarded and identity is not None and ADMIN not in identity.roles
 
 
 class Droppable(Protocol):

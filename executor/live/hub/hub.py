@@ -44,6 +44,7 @@ from adalog.executor.live.subscribers.delivery import Delivery, LoopDelivery, Th
 from adalog.executor.live.subscribers.event import MessageForm, StreamPosition, failure
 from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import BlockingSubscription, FirstMessage, Subscription
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
@@ -92,13 +93,14 @@ class Hub:
 
     def known(self, request: QueryRequest) -> LiveQuestion | None:
         """The question of a request, if a similar one is followed already: it takes no time. Raises its faults."""
-        request = _following(request)
-        return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
+        request, visible = self._following(request)
+        return self._known(self.pool.question(request), visible) if self.pool.questions.knows(request) else None
 
     def asked(self, request: QueryRequest, cancel: Cancel) -> LiveQuestion:
         """Any request made ready, on the pool's threads. Raises likewise."""
-        question = self.pool.question(_following(request), cancel)
-        known = self._known(question)
+        request, visible = self._following(request)
+        question = self.pool.question(request, cancel)
+        known = self._known(question, visible)
         if known is not None:
             return known
         if reads_of(question.query).chance or chance_in_patterns(question):
@@ -108,13 +110,16 @@ class Hub:
             raise AdalogError(Code.QUERY_INVALID, message)
         self.pool.engine.compiler.compile(question, cancel=cancel)
         self._checked.put(_text_key(question), True, len(question.text))
-        known = self._known(question)
+        known = self._known(question, visible)
         if known is not None:
             # Its rows are followed for others, who pull something else of them.
             return known
         shared = view_key(question)
         key = feed_key(question, shared)
-        view = view_of(question, self.pool.engine)
+        view = view_of(question, self.pool.engine, visible)
+        if visible is not None:
+            key = (visible.key, key)
+            return LiveQuestion(question, key, key, view, visible)
         if isinstance(view, RecomputedView):
             # A query that is run again is run for each feed, with errors and time of its own.
             if len(self._apart) >= _APART:
@@ -144,20 +149,23 @@ class Hub:
         first message. Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after
         `close`."""
         subscription = Subscription(self, self.settings, begin.position, first)
-        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._outlet())
+        guarded = asked.visible is not None
+        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._outlet(), guarded)
         return subscription
 
     def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
         subscription = BlockingSubscription(self, self.settings, begin.position)
-        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._threads)
+        guarded = asked.visible is not None
+        self._follow(partial(self._views.feed, asked), form, begin, subscription, self._threads, guarded)
         return subscription
 
-    def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
-        """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
+    def follow_log(self, form: MessageForm, start: int | None, *, guarded: bool = False) -> Subscription:
+        """A subscription to the transactions from number `start` on, None: from the next. `guarded`: the form shows
+        what is visible of them. Likewise."""
         position = StreamPosition(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
         begin, since = StreamStart(position), position.t
-        self._follow(self._views.log_feed, form, begin, subscription, self._outlet(), since)
+        self._follow(self._views.log_feed, form, begin, subscription, self._outlet(), guarded, since)
         return subscription
 
     def stop(self) -> None:
@@ -179,10 +187,21 @@ class Hub:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _known(self, question: Question) -> LiveQuestion | None:
+    def _following(self, request: QueryRequest) -> tuple[QueryRequest, VisibleMoments | None]:
+        """The request of a live query, and what its viewer sees; None: everything. A source as of an instant in the
+        future moves with `$`."""
+        args = [each.followed() if isinstance(each, BasisArgument) else each for each in request.args]
+        now = self.database.snapshot()
+        visible = VisibleMoments.asked(self.pool.permissions, now)
+        return replace(request, args=args, snapshot=None if visible is None else visible.of(now)), visible
+
+    def _known(self, question: Question, visible: VisibleMoments | None) -> LiveQuestion | None:
         if not self._checked.get(_text_key(question)) or chance_in_patterns(question):
             return None
         shared = view_key(question)
+        if visible is not None:
+            own = (visible.key, feed_key(question, shared))
+            return LiveQuestion(question, own, own, None, visible) if own in self._views.known else None
         if shared in self._views.known:
             return LiveQuestion(question, feed_key(question, shared), shared, None)
         if shared in self._apart:
@@ -221,17 +240,20 @@ class Hub:
         begin: StreamStart,
         reader: Subscription,
         delivery: Delivery,
+        guarded: bool,
         since: int | None = None,
     ) -> None:
-        """Counts a subscription and queues its beginning. since: None for now. Raises RATE_LIMITED and
-        BACKEND_UNAVAILABLE."""
+        """Counts a subscription and queues its beginning. guarded: it shows what its client may see. since: None
+        for now. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
         client = ASKING.get().admitted
         since = self.database.snapshot().t if since is None else since
 
         def enter() -> None:
             try:
                 feed = feed_of(client)
-                subscriber = Subscriber(reader, delivery, form, feed, client, since, begin.each, begin.reset)
+                subscriber = Subscriber(
+                    reader, delivery, form, feed, client, since, begin.each, begin.reset, guarded=guarded
+                )
                 self._subscribers.add(subscriber, begin.position)
             except Exception as error:  # noqa: BLE001 - the subscriber has to be told
                 if not self._subscribers.drop(reader, failure(error)):
@@ -323,12 +345,6 @@ class Hub:
 
 def _text_key(question: Question) -> Hashable:
     return question.text, question.rules, question.relations
-
-
-def _following(request: QueryRequest) -> QueryRequest:
-    """The request of a live query: a source as of an instant in the future moves with `$`."""
-    args = [each.followed() if isinstance(each, BasisArgument) else each for each in request.args]
-    return replace(request, args=args)
 
 
 def _too_many(what: str) -> AdalogError:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
 from adalog.executor.live.hub.catch_up import AnswerCatchUp, CatchUpMessages, GapError, LogCatchUp
@@ -60,11 +60,15 @@ class SubscriberQueue:
         if subscriber.subscription.closed or subscriber.delivery.closed:
             self._leave(subscriber)
             return
+        if self.views.enforced and subscriber.sees_everything:
+            self._end(subscriber, _enforced())
+            return
         self._go_on(subscriber, position)
 
     def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         subscriber = self._subscribers.get(subscription)
         if subscriber is not None:
+            subscriber.from_afar = True
             self._go_on(subscriber, position)
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
@@ -115,8 +119,14 @@ class SubscriberQueue:
             return
         if position is None or subscriber.reset is not None:
             self._begin(subscriber, now)
-        elif not self._join(subscriber, position.t):
+        elif self._is_outdated(subscriber, position.t) or not self._join(subscriber, position.t):
             self._fill_gap(subscriber, position.t, now)
+
+    @staticmethod
+    def _is_outdated(subscriber: Subscriber, t: int) -> bool:
+        """Whether events since a transaction that the client knows may show what it may not see any more."""
+        from_afar, subscriber.from_afar = subscriber.from_afar, False
+        return subscriber.guarded and from_afar and subscriber.feed.since(t) != []
 
     def ready(self, feed: Feed) -> None:
         waiting, feed.waiting = feed.waiting, {}
@@ -173,6 +183,8 @@ class SubscriberQueue:
 
     def _rest_of_snapshot(self, subscriber: Subscriber, at: StreamPosition, cancel: Cancel) -> CatchUpMessages:
         assert at.rows is not None, "a position within a snapshot"
+        if not at.rows:
+            return self._catching(subscriber.feed).past(at.t, subscriber.form, cancel)
         chunks = self._catching(subscriber.feed).rest(at.t, subscriber.form, cancel, at.rows)
         return CatchUpMessages(chunks.messages, StreamPosition(at.t), behind=True, held=chunks)
 
@@ -258,7 +270,8 @@ class SubscriberQueue:
                 return None
             if isinstance(message, AdalogError):
                 return message
-            messages.append(message)
+            if message.payload is not None:
+                messages.append(message)
             nbytes += message.nbytes
             if nbytes > self._parts.settings.mailbox_bytes:
                 return None
@@ -269,6 +282,11 @@ class SubscriberQueue:
     def failed(self, feed: Feed, error: AdalogError) -> None:
         for subscriber in tuple(feed.subscribers.values()):
             self._end(subscriber, error)
+
+    def enforced(self) -> None:
+        for subscriber in tuple(self._subscribers.values()):
+            if subscriber.sees_everything:
+                self._end(subscriber, _enforced())
 
     def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
         for subscriber in tuple(feed.subscribers.values()):
@@ -305,6 +323,12 @@ class SubscriberQueue:
         if not self._subscribers:
             self._made.clear()
         self._gone(subscriber.client)
+
+
+def _enforced() -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE, "from now on policies say who sees what; subscribe again", retryable=True
+    )
 
 
 def _unfollow(subscriber: Subscriber) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
@@ -28,6 +28,8 @@ _PATIENCE: Final = 0.1
 
 class BriefCancel(Cancel):
     """The cancel flag of work on the hub's thread: what takes too long there starts again on the pool."""
+
+    is_brief: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +86,8 @@ class ViewUpdate:
         try:
             with self.memory.lent(cancel):
                 if view is None:
-                    view = view_of(followed.question.unbound_at(self.at, cancel.check), self.engine)
+                    asked = followed.question.unbound_at(self.at, cancel.check)
+                    view = view_of(asked, self.engine, followed.question.visible)
                     for feed in followed.feeds.values():
                         _add(view, feed, self.at, cancel, done)
                 if not done.failed:

@@ -34,6 +34,7 @@ from adalog.executor.live.hub.pool_jobs import PoolJob, Purpose
 from adalog.executor.live.hub.view_update import BriefCancel, ViewOutcome, ViewUpdate
 from adalog.executor.live.subscribers.delivery import Channel
 from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
@@ -59,21 +60,24 @@ _LOG: Final = "log"
 @dataclass(frozen=True, slots=True)
 class LiveQuestion:
     """A question to be followed. `key`: of its feed; `view_key`: of its view; `view`: a new view for the question's
-    moment, if there was none."""
+    moment, if there was none; `visible`: what its viewer sees, None: everything."""
 
     question: Question
     key: Hashable
     view_key: Hashable
     view: LiveView | None
+    visible: VisibleMoments | None = None
 
 
 class Listener(Protocol):
     """What the views tell of feeds that subscribers wait for. `ready`: the feed has reached another moment.
-    `unwritten`: an event cannot be written in the form of a channel."""
+    `unwritten`: an event cannot be written in the form of a channel. `enforced`: from now on policies say who sees
+    what."""
 
     def ready(self, feed: Feed) -> None: ...
     def failed(self, feed: Feed, error: AdalogError) -> None: ...
     def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None: ...
+    def enforced(self) -> None: ...
 
 
 class Views:
@@ -94,6 +98,7 @@ class Views:
         self.recent = RecentEvents(parts.settings.recent_events, parts.settings.recent_bytes)
         self._numbers = itertools.count(1)
         self._schema_key = -1
+        self._enforced = False
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
         self._partly: list[Commit] = []
         # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
@@ -113,7 +118,7 @@ class Views:
         feed = self._feeds.get(asked.key)
         if feed is not None:
             return feed
-        now, question = self._wake(), UndatedQuestion.of(asked.question)
+        now, question = self._wake(), UndatedQuestion.of(asked.question, asked.visible)
         followed = self.known.get(asked.view_key)
         if followed is None:
             holding = MemoryShare(self._parts.memory)
@@ -236,7 +241,13 @@ class Views:
             self._database.add_listener(self._heard)
             self.now = self._database.snapshot()
             self._schema_key = self.now.schema.key
+            self._enforced = self._parts.pool.permissions.enforced(self.now)
         return self.now
+
+    @property
+    def enforced(self) -> bool:
+        """Whether policies say who sees what, at the moment up to which the database is followed."""
+        return self._enforced
 
     def _sleep(self) -> None:
         """Stops listening to the writer once there are no feeds."""
@@ -253,6 +264,7 @@ class Views:
         if not told:
             return
         newest = told[-1][1]
+        self._look_at_policies(newest)
         for group in _groups(told, newest):
             started = time.perf_counter()
             if self._tick([report for report, _ in group], group[-1][1]):
@@ -266,6 +278,13 @@ class Views:
         awaited, self._awaited = self._awaited, {}
         for feed in awaited:
             self._listener.ready(feed)
+
+    def _look_at_policies(self, newest: Snapshot) -> None:
+        """Ends those that are shown too much before they are told of anything, once policies are enforced."""
+        enforced = self._parts.pool.permissions.enforced(newest.plain)
+        if enforced and not self._enforced:
+            self._listener.enforced()
+        self._enforced = enforced
 
     def _log_committed(self, reports: Sequence[TxReport]) -> None:
         log = self._log
@@ -461,6 +480,8 @@ class Views:
                 message = self.recent.written(event, channel.form, Cancel())
                 if isinstance(message, AdalogError):
                     self._listener.unwritten(feed, channel, message)
+                    continue
+                if message.payload is None:
                     continue
                 channel.delivery.tell(channel, message)
                 self._figures.events[event.kind] += channel.following

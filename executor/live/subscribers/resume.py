@@ -42,7 +42,7 @@ class ResumePoint:
 
 class StreamName(NamedTuple):
     """A short name of what is followed: equal parts, equal name, in every process. `meaning`: of how the schema
-    reads it, where that matters: a stream whose meaning is another one now starts over."""
+    reads it and policies show it, where that matters: a stream whose meaning is another one now starts over."""
 
     asked: str
     meaning: str = ""
@@ -50,6 +50,10 @@ class StreamName(NamedTuple):
     @staticmethod
     def of(*parts: Hashable, meaning: Hashable = None) -> StreamName:
         return StreamName(_digest(parts), "" if meaning is None else _digest(meaning))
+
+    def of_viewer(self, key: str) -> StreamName:
+        """The stream as one viewer sees it; key: equal for viewers who see the same."""
+        return StreamName(self.asked, _digest((self.meaning, key)))
 
     @staticmethod
     def read(text: str) -> StreamName:
@@ -90,7 +94,9 @@ class ResumeTokens:
         if told.asked != name.asked:
             raise _refused("belongs to another query or to other arguments")
         if told.meaning != name.meaning:
-            return ResumePoint(None, "the schema has changed since, and with it what the fields show")
+            return ResumePoint(
+                None, "the schema or the permissions have changed since, and with them what it shows"
+            )
         if t > self._database.snapshot().t:
             return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
         if mark != self._mark(t):

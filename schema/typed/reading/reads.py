@@ -17,9 +17,11 @@ from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.speculation import BasisReading
 from adalog.schema.arguments.values import BasisInput
+from adalog.schema.arguments.viewers import visible_as_named
 from adalog.schema.request.budget import JsonChunks, RepeatedWork
 from adalog.schema.request.context import Context
 from adalog.schema.request.limits import exceeded
+from adalog.schema.request.visible_database import VisibleDatabase
 from adalog.schema.typed.model import Model, TypeModel
 from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored, entity_id, pattern
 from adalog.schema.typed.reading.page_cursors import PageCursors
@@ -54,10 +56,12 @@ class TypedRead:
     paged: bool = False
 
 
-def compiled(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> TypedRead:
-    """The queries of a root field. Raises ARG_INVALID and LIMIT_EXCEEDED."""
+def compiled(
+    context: Context, model: Model, root: TypedRoot, chosen: Selected, viewer: tuple[str, ...] = ()
+) -> TypedRead:
+    """The queries of a root field. viewer: whose cursors it has. Raises ARG_INVALID and LIMIT_EXCEEDED."""
     limits = context.services.limits
-    parameters, cursors = Parameters(), PageCursors(context.services.cursors)
+    parameters, cursors = Parameters(), PageCursors(context.services.cursors, viewer)
     compiler = SelectionCompiler(model, parameters, cursors, limits.rows)
     asked = _COMPILERS[root.kind](compiler, root.model, chosen)
     asked.anchors = () if root.model is None else root.model.anchors
@@ -173,13 +177,17 @@ _COMPILERS: Final[Mapping[str, Callable[[SelectionCompiler, TypeModel | None, Se
 
 async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> JsonChunks:
     """The JSON of a root field."""
-    return await _answered(context, compiled(context, model, root, chosen), chosen.arguments.get("basis"))
+    visible = visible_as_named(context, chosen.arguments.get("as"))
+    asked = compiled(context, model, root, chosen, visible.key)
+    return await _answered(context, visible, asked, chosen.arguments.get("basis"))
 
 
-async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any] | None) -> JsonChunks:
+async def _answered(
+    context: Context, visible: VisibleDatabase, asked: TypedRead, basis: Mapping[str, Any] | None
+) -> JsonChunks:
     services = context.services
     within = Cancel.after(services.limits.timeout_ms)
-    snapshot = await _snapshot(context, asked, basis, within)
+    snapshot = await _snapshot(context, visible, asked, basis, within)
     if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
         return await _written(context, asked, dict.fromkeys(asked.parts), within)
     found: dict[str, Any] = {}
@@ -188,6 +196,7 @@ async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any]
             query.text,
             query.arguments(asked.parameters, snapshot),
             snapshot,
+            engine="AUTO" if visible.guard is None else "LOCAL",
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
@@ -206,7 +215,11 @@ async def _answered(context: Context, asked: TypedRead, basis: Mapping[str, Any]
 
 
 async def _snapshot(
-    context: Context, asked: TypedRead, basis: Mapping[str, Any] | None, within: Cancel
+    context: Context,
+    visible: VisibleDatabase,
+    asked: TypedRead,
+    basis: Mapping[str, Any] | None,
+    within: Cancel,
 ) -> Snapshot:
     """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request."""
     cursors = asked.cursors
@@ -217,10 +230,10 @@ async def _snapshot(
         # A cursor of the root itself belongs to this very basis.
         given = {"t": cursors.t}
     if not given:
-        snapshot = context.present()
+        snapshot = context.present(visible)
     else:
         wanted = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
-        snapshot = await BasisReading(context.services, wanted, None, within.deadline).snapshot()
+        snapshot = await BasisReading(context, visible, wanted, None, within.deadline).snapshot()
     if cursors.t not in (None, snapshot.t):
         raise invalid_argument(
             f"basis is of transaction {snapshot.t}, but the cursor is of transaction {cursors.t}; leave one of "

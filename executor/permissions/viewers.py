@@ -1,0 +1,67 @@
+"""Who asks, and the moments of the database as that viewer sees them: for what is read again and again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adalog.executor.bounds.client import ASKING
+from adalog.executor.cache.reads import touched_attributes
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.guards import Guard, Permissions
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
+
+DECIDING: Final = (
+    *(bootstrap.POLICY_NAME, bootstrap.POLICY_ROLES, bootstrap.POLICY_OPS, bootstrap.POLICY_ON),
+    *(bootstrap.POLICY_RULES, bootstrap.POLICY_EFFECT, bootstrap.POLICY_ENFORCED),
+)
+"""The attributes of policies: which others are read to decide depends on them."""
+
+
+def viewer_asking() -> Viewer | None:
+    """The viewer whose request this task or thread answers; None without authentication, which is as an admin."""
+    identity = ASKING.get().identity
+    return None if identity is None else Viewer.of(identity)
+
+
+@dataclass(frozen=True, eq=False)
+class VisibleMoments:
+    """What a viewer saw, or sees, at each moment. `now`: the raw snapshot whose policies and facts decide; None:
+    those of the moment itself."""
+
+    permissions: Permissions
+    viewer: Viewer
+    now: Snapshot | None = None
+
+    @staticmethod
+    def asked(permissions: Permissions, now: Snapshot) -> VisibleMoments | None:
+        """Those of the viewer who asks; None where it sees everything."""
+        viewer = viewer_asking()
+        if viewer is None or permissions.guard(viewer, now) is None:
+            return None
+        return VisibleMoments(permissions, viewer)
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for viewers who see the same whatever policies there will be."""
+        claims = json.dumps(self.viewer.claims, sort_keys=True, default=repr)
+        return ("viewer", tuple(sorted(self.viewer.roles)), claims)
+
+    def decided_at(self, now: Snapshot) -> VisibleMoments:
+        return replace(self, now=now)
+
+    def guard(self, moment: Snapshot) -> Guard | None:
+        return self.permissions.guard(self.viewer, self.now or moment)
+
+    def of(self, moment: Snapshot) -> Snapshot:
+        """What is visible of a raw snapshot."""
+        guard = self.guard(moment)
+        return moment if guard is None else guard.view(moment)
+
+    def read(self, moment: Snapshot) -> set[int] | None:
+        """The attributes by which it is decided what is visible, besides those of policies; None: any may be."""
+        guard = self.guard(moment)
+        return set() if guard is None else touched_attributes(moment, guard.reads, ())

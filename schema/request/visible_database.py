@@ -1,0 +1,146 @@
+"""The database as the viewer of a request sees it: every snapshot that a request reads comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.permissions.reports import visible_report
+from adalog.store.snapshot.guarded import GuardedSnapshot
+
+if TYPE_CHECKING:
+    from adalog.executor.permissions.grants import Viewer
+    from adalog.executor.permissions.guards import Guard, Permissions
+    from adalog.store.database import Database
+    from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
+    from adalog.store.state.settings import Watch
+    from adalog.store.values.datom import TxReport
+
+# Transactions that are read from the log at once, of which some are visible.
+_AT_ONCE: Final = 1_000
+
+
+@dataclass(eq=False, slots=True)
+class VisibleDatabase:
+    """`viewer`: None sees everything, as do admins, and as all do without policies. `for_another`: an admin asks
+    for the viewer.
+
+    Its guard is one for a request: by the policies and facts of when it first reads, or of later where it reads
+    what is newer than that."""
+
+    raw: Database
+    permissions: Permissions
+    viewer: Viewer | None
+    for_another: bool = False
+    _now: Snapshot | None = None
+    _guard: Guard | None = None
+
+    # Who sees what
+
+    @property
+    def guard(self) -> Guard | None:
+        """None where everything is visible."""
+        return None if self.viewer is None else self._guard_of(None)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What is told apart for cursors: nothing where everything is visible."""
+        guard = self.guard
+        return () if guard is None else (guard.key,)
+
+    def check_all(self, what: str) -> None:
+        """Raises FORBIDDEN unless everything is visible."""
+        if self.guard is not None:
+            raise AdalogError(Code.FORBIDDEN, f"{what} is for admins while policies are enforced")
+
+    def _guard_of(self, raw: Snapshot | None) -> Guard | None:
+        if self._now is None or (raw is not None and raw.t > self._now.t):
+            newest = self.raw.snapshot()
+            self._now = raw if raw is not None and raw.t >= newest.t and raw.is_plain else newest
+            self._guard = self.permissions.guard(self.viewer, self._now)
+        return self._guard
+
+    def see(self, raw: Snapshot) -> Snapshot:
+        """What is visible of a committed snapshot."""
+        if self.viewer is None:
+            return raw
+        guard = self._guard_of(raw)
+        return raw if guard is None else guard.view(raw)
+
+    def tried(
+        self, basis: Snapshot, tx: str, start: SpeculationStart | None, watch: Watch
+    ) -> tuple[Snapshot, TxReport]:
+        """What is visible of a snapshot from here once transaction data is applied, and the report. The outcome
+        decides what is visible of it, as now. Raises what refuses the data, and FORBIDDEN on the past."""
+        raw = basis.raw if isinstance(basis, GuardedSnapshot) else basis
+        if self.guard is not None:
+            assert self._now is not None, "the guard has its moment"
+            if raw.t < self._now.t:
+                raise AdalogError(
+                    Code.FORBIDDEN,
+                    f"it is tried on transaction {raw.t}, and the newest is {self._now.t}: the present decides "
+                    "what is visible, so `with` on the past is for admins while policies are enforced",
+                )
+            if not self.for_another:
+                self.check_all("`with`")
+        after, report = self.raw.speculate(raw, tx, start, watch)
+        guard = self.permissions.guard(self.viewer, after.plain)
+        return (after if guard is None else guard.view(after)), report
+
+    # Snapshots
+
+    @property
+    def t(self) -> int:
+        """The newest transaction."""
+        return self.raw.snapshot().t
+
+    def snapshot(self) -> Snapshot:
+        """The newest."""
+        return self.see(self.raw.snapshot())
+
+    def at(
+        self,
+        *,
+        t: int | None = None,
+        as_of: datetime | int | None = None,
+        since: datetime | int | None = None,
+        history: bool = False,
+    ) -> Snapshot:
+        """As of `Database`."""
+        return self.see(self.raw.at(t=t, as_of=as_of, since=since, history=history))
+
+    # Transactions
+
+    def transactions(
+        self, start: int, stop: int, limit: int, take: Callable[[int], None] = lambda _: None
+    ) -> Iterator[TxReport]:
+        """As of `Database`: those of which something is visible."""
+        guard = self.guard
+        if guard is None:
+            yield from self.raw.transactions(start, stop, limit, take)
+            return
+        assert self._now is not None, "the guard has its moment"
+        found = 0
+        start, stop = max(start, 1), min(stop, self._now.t + 1)
+        while found < limit and start < stop:
+            last = start
+            for report in self.raw.transactions(start, stop, _AT_ONCE, take):
+                last = report.t + 1
+                shown = visible_report(guard, report, self._now)
+                if shown is not None:
+                    yield shown
+                    found += 1
+                    if found == limit:
+                        return
+            if last == start:
+                return
+            start = last
+
+    # Counts
+
+    def entity_count(self, snapshot: Snapshot) -> int:
+        """The entities with a visible datom."""
+        return self.raw.entity_count(snapshot) if self.guard is None else snapshot.entity_count

@@ -1,0 +1,136 @@
+"""Every root field that reads shows what the identity may see, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.support import Gateway
+from tests.permissions.issues import code, data, issues, rows
+
+TITLES = "[:find ?title :where [_ :issue/title ?title]]"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Gateway]:
+    with issues(tmp_path) as found:
+        yield found
+
+
+def test_q(opened: Gateway) -> None:
+    assert sorted(rows(opened, "root", TITLES)) == [["one"], ["three"], ["two"]]
+    assert sorted(rows(opened, "ann", TITLES)) == [["one"], ["two"]]
+    assert rows(opened, "bob", TITLES) == [["three"]]
+    assert rows(opened, "nobody", TITLES) == []
+    assert rows(opened, "ann", "[:find (sum ?n) :where [?i :issue/points ?n]]") == [[3]]
+    assert rows(opened, "bob", "[:find ?n :where [_ :issue/points ?n]]") == []
+    assert rows(opened, "ann", '[:find ?a :where [[:issue/title "three"] ?a _]]') == []
+
+
+def test_as(opened: Gateway) -> None:
+    ann = 'as: {roles: ["member"], claims: {sub: "ann"}}'
+    assert sorted(rows(opened, "root", TITLES, ann)) == [["one"], ["two"]]
+    assert rows(opened, "root", TITLES, 'as: {roles: ["guest"], claims: {sub: "bob"}}') == [["three"]]
+    assert len(rows(opened, "root", TITLES, 'as: {roles: ["admin"], claims: {}}')) == 3
+    query = f"query($q: EDN!) {{ q(query: $q, {ann}) {{ rows }} }}"
+    assert code(opened, "ann", query, q=TITLES) == "FORBIDDEN"
+    assert code(opened, "bob", f'{{ pull(pattern: "[*]", eid: "1", {ann}) }}') == "FORBIDDEN"
+    assert code(opened, "root", '{ pull(pattern: "[*]", eid: "1", as: {roles: [], claims: 1}) }') == "ARG_INVALID"
+    pulled = '{ pull(pattern: "[:issue/points]", eid: "[:issue/title \\"%s\\"]", %s) }'
+    assert data(opened, "root", pulled % ("two", ann)) == {"pull": {":issue/points": 2}}
+    assert data(opened, "root", pulled % ("three", ann)) == {"pull": None}
+
+
+def test_pull(opened: Gateway) -> None:
+    whole = """{ pullMany(pattern: "[* {:issue/project [:project/name]}]",
+                          eids: ["[:issue/title \\"one\\"]", "[:issue/title \\"three\\"]"]) }"""
+    ann, bob = (data(opened, name, whole)["pullMany"] for name in ("ann", "bob"))
+    assert ann[1] is None
+    assert ann[0][":issue/project"] == {":project/name": "open"}
+    assert ann[0][":issue/points"] == 1
+    assert bob[0] is None
+    assert bob[1].keys() == {":db/id", ":issue/title", ":issue/project"}
+
+
+def test_datoms_attributes_and_counts(opened: Gateway) -> None:
+    listed = "query($a: [EDN!]) { datoms(index: AEVT, components: $a) { datoms { v } } }"
+    assert [each["v"] for each in data(opened, "ann", listed, a=[":issue/title"])["datoms"]["datoms"]] == [
+        "one",
+        "two",
+    ]
+    assert code(opened, "ann", listed, a=[":user/salary"]) == code(opened, "ann", listed, a=[":user/nothing"])
+    found = data(opened, "ann", "{ attributes { ident datomCount } }")["attributes"]
+    counts = {each["ident"]: each["datomCount"] for each in found if not each["ident"].startswith(":db")}
+    assert counts == {
+        ":user/name": 2, ":project/name": 2, ":project/parent": 1, ":project/members": 1,
+        ":issue/title": 2, ":issue/points": 2, ":issue/project": 2,
+    }  # fmt: skip
+    ann, nobody = (data(opened, name, "{ database { entityCount } }")["database"] for name in ("ann", "nobody"))
+    assert ann["entityCount"] > nobody["entityCount"]
+
+
+def test_transactions(opened: Gateway) -> None:
+    opened.database.transact('[{:issue/title "four" :issue/project [:project/name "secret"]}]')
+    opened.database.transact('[{:issue/title "five" :issue/points 5 :issue/project [:project/name "open"]}]')
+    listed = "{ transactions(first: 2, from: 4) { t datoms { a v } tempids } }"
+    [ann] = data(opened, "ann", listed)["transactions"]
+    assert ann["t"] == 5
+    assert {each["a"] for each in ann["datoms"]} == {
+        ":db/txInstant",
+        ":issue/title",
+        ":issue/points",
+        ":issue/project",
+    }
+    [bob] = data(opened, "bob", listed)["transactions"]
+    assert bob["t"] == 4
+    [first] = data(opened, "nobody", "{ transactions(from: 2) { t datoms { a } } }")["transactions"]
+    assert first["t"] == 2
+    assert {each["a"] for each in first["datoms"]} == {":db/txInstant", ":user/name"}
+
+
+def test_explain(opened: Gateway) -> None:
+    plain = "query($q: EDN!) { explain(query: $q) { text } }"
+    analyzed = "query($q: EDN!) { explain(query: $q, analyze: true) { text } }"
+    assert data(opened, "ann", plain, q=TITLES)
+    assert code(opened, "ann", analyzed, q=TITLES) == "FORBIDDEN"
+    assert data(opened, "root", analyzed, q=TITLES)
+
+
+def test_the_past_and_other_sources(opened: Gateway) -> None:
+    opened.database.transact('[[:db/retract [:issue/title "one"] :issue/title "one"]]')
+    past = "[:find ?title :in $ $old :where [$old _ :issue/title ?title]]"
+    document = "query($q: EDN!, $args: [JSON!]) { q(query: $q, args: $args) { rows } }"
+    for given in ({"basis": {"asOf": 3}}, {"basis": {"history": True}}):
+        found = data(opened, "ann", document, q=past, args=[given])["q"]["rows"]
+        assert sorted(found) == [["one"], ["two"]]
+    assert sorted(rows(opened, "ann", TITLES, "basis: {t: 3}")) == [["one"], ["two"]]
+    assert sorted(rows(opened, "ann", TITLES, "basis: {t: 2}")) == [["one"], ["two"]]
+
+
+def test_with(opened: Gateway) -> None:
+    ann = 'as: {roles: ["member"], claims: {sub: "ann"}}'
+    joined = '[[:db/add [:project/name \\"secret\\"] :project/members [:user/name \\"ann\\"]]]'
+    assert len(rows(opened, "root", TITLES, f'{ann}, with: "{joined}"')) == 3
+    assert len(rows(opened, "root", TITLES, ann)) == 2
+    document = f'{{ q(query: "{TITLES}", {ann}, with: "[]", basis: {{t: 2}}) {{ rows }} }}'
+    assert code(opened, "root", document) == "FORBIDDEN"
+
+
+def test_cursors(opened: Gateway) -> None:
+    page = f"""query($after: String) {{
+        q(query: "{TITLES}", first: 1, after: $after) {{ rows pageInfo {{ endCursor }} }}
+    }}"""
+    cursor = data(opened, "ann", page)["q"]["pageInfo"]["endCursor"]
+    assert data(opened, "ann", page, after=cursor)["q"]["rows"] == [["two"]]
+    assert code(opened, "bob", page, after=cursor) == "ARG_INVALID"
+    assert code(opened, "root", page, after=cursor) == "ARG_INVALID"
+
+
+def test_an_answer_of_one_identity_is_none_of_another(opened: Gateway) -> None:
+    """Answers are kept, and by what an identity sees."""
+    for _ in range(2):
+        assert len(rows(opened, "root", TITLES)) == 3
+        assert len(rows(opened, "ann", TITLES)) == 2
+        assert len(rows(opened, "bob", TITLES)) == 1

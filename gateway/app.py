@@ -102,7 +102,7 @@ def create_app(
     metrics.read_from(BackupFigures(database))
     metrics.read_from(partial(disk_figures, _folders(settings)))
     schema = build_schema()
-    surfaces = Surfaces(schema._schema, database)
+    surfaces = Surfaces(schema._schema, database, pool.permissions)
     stop = StoppedAnswers(database, pool, hub, surfaces.changes)
     operations = Operations(schema, settings.limits, surfaces)
     buckets = _buckets(settings, metrics, workers)

@@ -6,8 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adalog.datalog.errors import AdalogError
+from adalog.executor.permissions.grants import Viewer
 from adalog.gateway.connections.conditional import unchanged
 from adalog.gateway.identity.auth import Tokens
+from adalog.gateway.identity.principal import ANYONE
 from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.request.background import elsewhere
@@ -26,10 +28,11 @@ class SchemaText:
     async def answer(self, request: Request) -> Response:
         try:
             self._origins.check(request.scope)
-            await self._tokens.asking(request.scope)
+            principal = await self._tokens.asking(request.scope)
         except AdalogError as refused:
             return refusal_answer(refused)
-        surface = await self._surfaces.current()
+        viewer = None if principal is ANYONE else Viewer.of(principal.identity)
+        surface = await self._surfaces.current_for(viewer)
         etag = f'W/"{RELEASE}-{surface.model.version:x}"'
         headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
         known = request.headers.get("if-none-match")

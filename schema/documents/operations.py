@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import CoroutineType
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.executor.permissions.guards import ADMIN
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.executor.question.cost import few
 from adalog.schema.documents.introspection import IntrospectionWriter
 from adalog.schema.documents.measure import only_introspects
@@ -341,8 +344,15 @@ class Operations:
 
     def _schema_changes(self, selected: SelectedField, resume: str | None) -> Subscription:
         assert self._surfaces is not None, "a field of surfaces"
-        surfaces = self._surfaces
-        return surfaces.changes.subscribe(lambda: surfaces.newest.t, selected.alias, resume)
+        surfaces, viewer = self._surfaces, viewer_asking()
+        if viewer is None or ADMIN in viewer.roles:
+            return surfaces.changes.subscribe(lambda: surfaces.newest.t, selected.alias, resume)
+
+        def seen() -> tuple[int, int]:
+            surface = surfaces.seen_by(viewer)
+            return surface.model.version, surface.t
+
+        return surfaces.changes.subscribe_viewer(seen, selected.alias, resume)
 
     def _selected(self, asked: OperationRequest) -> SelectedField | TypedLive:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
@@ -384,7 +394,9 @@ class Operations:
         subscription = surface.schema.subscription_type
         assert subscription is not None, "the document is valid"
         root = subscription.fields[chosen.field].extensions[TYPED_ROOT]
-        return TypedLive(context.services, surface.model, root, chosen, lambda: surfaces.newest.model)
+        viewer = context.visible.viewer
+        current = partial(surfaces.model_for, viewer)
+        return TypedLive(context.services, surface.model, root, chosen, current)
 
     def _wrong_variables(
         self, errors: list[GraphQLError], prepared: PreparedDocument, variables: Variables

@@ -6,6 +6,7 @@ the newest surface, and again when there is a newer one.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.documents.measure import IntrospectionSize, introspected, introspects, is_within, parse_within
 from adalog.schema.documents.mistakes import RULES, advised
 from adalog.schema.fields.transacting import Transact, transact_in
@@ -35,6 +37,10 @@ from adalog.schema.typed.surface import WARNINGS, Surface
 from adalog.schema.writing.columnar import FieldShape
 
 _VALIDATION_ERRORS: Final = 20
+# The documents of what some viewers see may take such a part of the bytes of those of the whole schema.
+_PARTS: Final = 8
+# Versions of schemas whose introspection is measured once.
+_SIZES: Final = 32
 # Of the tree that is made of one token of a document.
 _TOKEN_BYTES: Final = 600
 
@@ -88,30 +94,27 @@ class Documents:
         self._fixed = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
         self._surfaces = surfaces
-        self._introspections: tuple[int | None, IntrospectionSize] | None = None
+        self._introspections: dict[int | None, IntrospectionSize] = {}
         self.kept: LruCache[str, PreparedDocument] = LruCache(limits.document_bytes)
-        # Those of the newest surface; older surfaces are kept by nothing but requests that run.
-        self._typed = self._of_surface()
-
-    def _of_surface(self) -> tuple[Surface | None, LruCache[str, PreparedDocument]]:
-        return self._newest, LruCache(self._limits.document_bytes)
+        # Those of present surfaces; older surfaces are kept by nothing but requests that run.
+        self._typed: dict[Surface, LruCache[str, PreparedDocument]] = {}
+        self._lock = threading.Lock()
 
     def prepare(self, text: str) -> PreparedDocument:
-        """The document in `text`, from memory when it was asked before."""
+        """The document in `text`, from memory when it was asked before, as the viewer who asks sees the schema."""
         known = self._known(text)
         if known is not None:
             return known
-        prepared = self._prepare(text)
+        prepared = self._prepare(text, None if self._surfaces is None else self._surfaces.seen_by(viewer_asking()))
         document = prepared.document
         tokens = 0 if document is None or document.loc is None else document.token_count or 0
         weight = sum(len(each["message"]) for each in prepared.refusal)
         kept = self.kept
         if prepared.surface is not None:
-            if prepared.surface is not self._typed[0]:
-                self._typed = self._of_surface()
-            surface, kept = self._typed
-            if prepared.surface is not surface:
+            typed = self._typed_of(prepared.surface)
+            if typed is None:
                 return prepared
+            kept = typed
         kept.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
         return prepared
 
@@ -125,7 +128,7 @@ class Documents:
         if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
             return prepared
         assert self._surfaces is not None, "it made the surface"
-        newest = await self._surfaces.current()
+        newest = await self._surfaces.current_for(viewer_asking())
         return prepared if prepared.surface is newest else await self._prepared(text)
 
     async def _prepared(self, text: str) -> PreparedDocument:
@@ -137,19 +140,27 @@ class Documents:
         known = self.kept.get(text)
         if known is not None:
             return known
-        surface, kept = self._typed
-        return kept.get(text) if surface is not None and surface is self._newest else None
+        surface = None if self._surfaces is None else self._surfaces.known_to(viewer_asking())
+        typed = None if surface is None else self._typed.get(surface)
+        return None if typed is None else typed.get(text)
 
-    @property
-    def _newest(self) -> Surface | None:
-        return None if self._surfaces is None else self._surfaces.newest
+    def _typed_of(self, surface: Surface) -> LruCache[str, PreparedDocument] | None:
+        """The documents of a surface, None for one of the past. Those of the past are forgotten."""
+        assert self._surfaces is not None, "it made the surface"
+        present = self._surfaces.present()
+        with self._lock:
+            self._typed = {each: kept for each, kept in self._typed.items() if each in present}
+            if surface in present and surface not in self._typed:
+                part = 1 if surface is self._surfaces.newest else _PARTS
+                self._typed[surface] = LruCache(self._limits.document_bytes // part)
+            return self._typed.get(surface)
 
     def schema(self, prepared: PreparedDocument) -> GraphQLSchema:
         """The schema that a document was validated with."""
         return self._fixed if prepared.surface is None else prepared.surface.schema
 
-    def _prepare(self, text: str) -> PreparedDocument:
-        newest, size = self._newest, None
+    def _prepare(self, text: str, newest: Surface | None) -> PreparedDocument:
+        size = None
         try:
             size = self._introspected(newest) if introspects(text) else None
             document, introspection = parse_within(text, self._limits, size)
@@ -170,8 +181,11 @@ class Documents:
         return PreparedDocument(document, (), surface, introspection, transact=transact_in(document, schema))
 
     def _introspected(self, surface: Surface | None) -> IntrospectionSize:
-        known, version = self._introspections, None if surface is None else surface.model.version
-        if known is None or known[0] != version:
+        version = None if surface is None else surface.model.version
+        known = self._introspections.get(version)
+        if known is None:
+            if len(self._introspections) >= _SIZES:
+                self._introspections = {}
             schema = self._fixed if surface is None else surface.schema
-            known = self._introspections = version, introspected(schema)
-        return known[1]
+            known = self._introspections[version] = introspected(schema)
+        return known

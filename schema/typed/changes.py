@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -21,12 +22,25 @@ _MOST: Final = 10_000
 _SETTINGS: Final = LiveSettings()
 
 
+Seen = tuple[int, int]
+
+
+@dataclass(eq=False, slots=True)
+class _Viewing:
+    """seen: gives the version and the t of what it sees. told: the version that it knows."""
+
+    seen: Callable[[], Seen]
+    told: int = -1
+
+
 class SchemaChanges:
     """The subscribers, as the hub of their subscriptions. Thread-safe but for the methods of a hub, which the event
-    loops of the subscribers call."""
+    loops of the subscribers call. Viewers to whom policies may show a part are told when that part is another
+    one."""
 
     def __init__(self) -> None:
         self._members: dict[Subscription, tuple[asyncio.AbstractEventLoop, str]] = {}
+        self._viewers: dict[Subscription, _Viewing] = {}
         self._lock = threading.Lock()
         self._is_over = False
 
@@ -48,9 +62,40 @@ class SchemaChanges:
             subscription.filled((_message(alias, t),), None, behind=False)
         return subscription
 
+    def subscribe_viewer(self, seen: Callable[[], Seen], alias: str, resume: str | None) -> Subscription:
+        """The same for a viewer to whom policies show a part. seen: gives (the version, the t) of its surface; on
+        any thread. A client that resumes after this version is not told again."""
+        if resume is not None and not resume.isdecimal():
+            raise invalid_argument("the last event's id is not that of a schema")
+        viewing = _Viewing(seen)
+        subscription = self.subscribe(lambda: 0, alias, "0")
+        with self._lock:
+            self._viewers[subscription] = viewing
+        version, t = seen()
+        viewing.told = version
+        if resume != str(version):
+            subscription.filled((_message(alias, t, version),), None, behind=False)
+        return subscription
+
+    @property
+    def has_viewers(self) -> bool:
+        return bool(self._viewers)
+
+    def tell_viewers(self) -> None:
+        """Tells those whose part is another one than they know."""
+        with self._lock:
+            viewers = [(each, viewing, *self._members[each]) for each, viewing in self._viewers.items()]
+        for subscription, viewing, loop, alias in viewers:
+            version, t = viewing.seen()
+            if version != viewing.told:
+                viewing.told = version
+                _soon(loop, partial(subscription.filled, (_message(alias, t, version),), None, behind=False))
+
     def changed(self, t: int) -> None:
-        """Tells all of a new surface."""
+        """Tells all of a new surface that see everything."""
         for subscription, (loop, alias) in self._all():
+            if subscription in self._viewers:
+                continue
             told = partial(subscription.filled, (_message(alias, t),), None, behind=False)
             _soon(loop, told)
 
@@ -73,6 +118,7 @@ class SchemaChanges:
     def left(self, subscription: Subscription, *, closed: bool) -> None:
         with self._lock:
             self._members.pop(subscription, None)
+            self._viewers.pop(subscription, None)
 
     def overflowed(self) -> None:
         """No mailbox is ever full."""
@@ -81,9 +127,12 @@ class SchemaChanges:
         return True
 
 
-def _message(alias: str, t: int) -> Message:
+def _message(alias: str, t: int, name: int | None = None) -> Message:
+    """name: what a client resumes after; None: t."""
     payload = orjson.dumps({"data": {alias: write_long(t)}})
-    return Message(EventKind.TRANSACTION, StreamPosition(t), payload, len(payload), str(t))
+    return Message(
+        EventKind.TRANSACTION, StreamPosition(t), payload, len(payload), str(t if name is None else name)
+    )
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:

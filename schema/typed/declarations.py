@@ -14,6 +14,7 @@ from typing import Any, Final
 from adalog.datalog.values import Keyword
 from adalog.schema.typed import names
 from adalog.schema.typed.model import EnumModel, FieldModel, Model, SurfaceWarning, TypeModel
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
@@ -117,11 +118,18 @@ def _is_shown(attribute: Attribute, strict: bool) -> bool:
 
 
 def _declared(snapshot: Snapshot) -> _Declared:
+    """What is declared of visible attributes, and of the namespaces in which there is one."""
+    raw, described = snapshot, set[int]()
+    if isinstance(snapshot, GuardedSnapshot):
+        raw = snapshot.raw
+        shown = {each.ident.namespace for each in snapshot.attributes()}
+        described = {e for e, each in _values(raw, bootstrap.GRAPHQL_NAMESPACE).items() if each.name in shown}
+
     def values(attribute: int) -> dict[int, Any]:
-        if snapshot.schema.get(attribute) is None:
-            return {}
-        rows = snapshot.columns_of(attribute)
-        return dict(zip(rows.e.tolist(), snapshot.codes.decode_many(rows.v), strict=True))
+        if raw is snapshot:
+            return _values(raw, attribute)
+        own = {e: each for e, each in _values(raw, attribute).items() if e in described}
+        return _values(snapshot, attribute) | own
 
     def namespaces(attribute: int) -> dict[int, str]:
         return {e: each.name for e, each in values(attribute).items()}
@@ -131,10 +139,22 @@ def _declared(snapshot: Snapshot) -> _Declared:
         namespaces(bootstrap.GRAPHQL_ENUM),
         values(bootstrap.GRAPHQL_NAME),
         values(bootstrap.GRAPHQL_PLURAL),
-        values(bootstrap.GRAPHQL_ANCHOR),
+        {e: each for e, each in values(bootstrap.GRAPHQL_ANCHOR).items() if not _is_hidden(each, snapshot, raw)},
         {e for e, hidden in values(bootstrap.GRAPHQL_HIDDEN).items() if hidden},
         {name: e for e, name in namespaces(bootstrap.GRAPHQL_NAMESPACE).items()},
     )
+
+
+def _values(snapshot: Snapshot, attribute: int) -> dict[int, Any]:
+    """One value for each entity."""
+    if snapshot.schema.get(attribute) is None:
+        return {}
+    rows = snapshot.columns_of(attribute)
+    return dict(zip(rows.e.tolist(), snapshot.codes.decode_many(rows.v), strict=True))
+
+
+def _is_hidden(ident: Keyword, snapshot: Snapshot, raw: Snapshot) -> bool:
+    return snapshot.schema.get(ident) is None and raw.schema.get(ident) is not None
 
 
 def own_attributes(snapshot: Snapshot) -> list[Keyword]:
@@ -333,6 +353,9 @@ def _anchor(reading: _Reading, found: _Namespace, declared: Keyword | None) -> K
 def _doc_of(snapshot: Snapshot, entity: int) -> str | None:
     if entity < 0:
         return None
+    if isinstance(snapshot, GuardedSnapshot):
+        # The entity declares a namespace with a visible attribute.
+        snapshot = snapshot.raw
     row = snapshot.trie(bootstrap.DOC, inverse=False).row(entity)
     return str(snapshot.codes.decode(int(row[0]))) if len(row) else None
 

@@ -126,14 +126,14 @@ def _fields(model: Model, kind: TypeModel, shown: Sequence[Selected]) -> set[tup
 
 @dataclass(slots=True)
 class TypedLive:
-    """A subscription to a typed live field. current: the model of the newest schema; model: the one that the
+    """A subscription to a typed live field. current: gives the model of the newest schema; model: the one that the
     document was validated with."""
 
     services: Services
     model: Model
     root: TypedRoot
     selected: Selected
-    current: Callable[[], Model]
+    current: Callable[[Cancel], Model]
     warns: bool = False
     from_t: int | None = None
     _read: LiveRead = field(init=False)
@@ -200,7 +200,7 @@ class TypedLiveForm:
     read: LiveRead
     model: Model
     compile: Callable[[Model], LiveRead]
-    current: Callable[[], Model]
+    current: Callable[[Cancel], Model]
     # Of its shapes, which write cursors of the event's moment.
     _lock: Lock = field(default_factory=Lock)
 
@@ -210,7 +210,7 @@ class TypedLiveForm:
 
     def message(self, event: Event, cancel: Cancel) -> Message:
         with self._lock:
-            self._follow_schema()
+            self._follow_schema(cancel)
             self.read.cursors.t = event.t
             resume = self.tokens.write(self.name, event.position)
             fields = self.selected.of(self.selected.type_name)
@@ -220,9 +220,9 @@ class TypedLiveForm:
         payload = orjson.dumps({"data": {self.selected.key: shown}})
         return Message(event.kind, event.position, payload, len(payload), resume)
 
-    def _follow_schema(self) -> None:
+    def _follow_schema(self, cancel: Cancel) -> None:
         """Reads the fields as the newest schema has them. Raises a retryable QUERY_INVALID if that is otherwise."""
-        model = self.current()
+        model = self.current(cancel)
         if model is self.model:
             return
         try:

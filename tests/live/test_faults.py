@@ -275,8 +275,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, thr
     """Steps of NAMES wait for the first event; the second says that one has begun."""
     opened, begun = threading.Event(), threading.Event()
 
-    def gated(question: Question, engine: Any) -> LiveView:
-        view = view_of(question, engine)
+    def gated(question: Question, engine: Any, *more: Any) -> LiveView:
+        view = view_of(question, engine, *more)
         return Gated(view, opened, begun) if question.text == NAMES else view
 
     for module in (hub_module, view_update):

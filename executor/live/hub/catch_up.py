@@ -86,7 +86,7 @@ class AnswerCatchUp:
         return self.snapshot(at, form, cancel, start)
 
     def past(self, t: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
-        """The answer after transaction t as it may be seen now, for a stream that begins there. Raises OverError."""
+        """The answer after transaction t as it may be seen now, where a stream begins there. Raises OverError."""
         now = self.parts.pool.database.snapshot()
         decided, at = AnswerCatchUp(self.parts, self.question.decided_at(now)), now.as_of(t)
         chunks = decided.rest(t, form, cancel, 0)

@@ -34,7 +34,16 @@ from tests.protocols.node import missing
 
 pytestmark = [needs_node, pytest.mark.usefixtures("built"), pytest.mark.skipif(missing() is not None, reason="npm")]
 
-RECIPES: Final = ("list", "page", "apollo", "urql", "urql-stream", "changes-websocket", "changes-event-stream")
+RECIPES: Final = (
+    "list",
+    "page",
+    "apollo",
+    "urql",
+    "urql-stream",
+    "relay",
+    "changes-websocket",
+    "changes-event-stream",
+)
 
 
 @dataclass(frozen=True)

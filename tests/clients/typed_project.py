@@ -131,7 +131,31 @@ def make_project(folder: Path, server: TrackerServer) -> str:
     (folder / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     run("node", "documents.mjs", folder=folder)
     run("node", str(CLIENT / "node_modules" / "typescript" / "bin" / "tsc"), "-p", ".", folder=folder)
+    _compile_relay(folder)
     return (folder / "issues.graphql").read_text("utf-8")
+
+
+def _compile_relay(folder: Path) -> None:
+    """What Relay's compiler and its plugin for Babel do: the compiler writes a module for each document, and these
+    come in place of the texts."""
+    settings = {"src": "relay", "schema": "schema.graphql", "language": "javascript", "eagerEsModules": True}
+    (folder / "relay.config.json").write_text(json.dumps(settings), encoding="utf-8")
+    (folder / "relay").mkdir()
+    (folder / "relay.js").rename(folder / "relay" / "relay.js")
+    run("node", str(folder / "node_modules" / "relay-compiler" / "cli.js"), "relay.config.json", folder=folder)
+    built = folder / "built"
+    (folder / "relay" / "__generated__").rename(built / "__generated__")
+    imports: list[str] = []
+
+    def module_of(found: re.Match[str]) -> str:
+        imports.append(f'import {found[1]} from "./__generated__/{found[1]}.graphql.js";\n')
+        return found[1]
+
+    text = re.sub(
+        r"graphql`\s*\w+ (\w+).*?`", module_of, (folder / "relay" / "relay.js").read_text(), flags=re.DOTALL
+    )
+    (built / "relay.js").write_text("".join(imports) + text, encoding="utf-8")
+    (folder / "environment.js").rename(built / "environment.js")
 
 
 def text_of(issue: dict[str, Any]) -> str:

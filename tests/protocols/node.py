@@ -18,7 +18,7 @@ def missing() -> str | None:
     """Why the clients cannot be run here, or None."""
     if shutil.which("node") is None:
         return "need Node.js: sudo apt-get install nodejs npm, then make setup"
-    if not (HERE / "node_modules" / "@apollo").is_dir():
+    if not all((HERE / "node_modules" / name).is_dir() for name in ("@apollo", "relay-compiler")):
         return "need their packages from npm: make setup, or npm ci in tests/protocols"
     return None
 

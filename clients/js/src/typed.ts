@@ -10,7 +10,17 @@ import type { LiveQuery, LiveSource, StreamOptions } from "./live.js";
 export type { Entity, ListEvent } from "./entity-list.js";
 export { applied } from "./entity-list.js";
 export { resubscribing, socketTokens, type Sink, type SubscribedDocument, type Subscriber, type TokenSource } from "./token-renewal.js";
-export { updateList, updateRecords, type ListPlace, type RecordPlace, type RelayRecord, type RelayStore, type UpdatableCache } from "./caches.js";
+export {
+  updateConnection,
+  updateList,
+  updateRecords,
+  type ConnectionPlace,
+  type ListPlace,
+  type RecordPlace,
+  type RelayRecord,
+  type RelayStore,
+  type UpdatableCache,
+} from "./caches.js";
 
 /**
  * A document with the types of its data and variables: what `graphql-codegen` makes, as an AST (`TypedDocumentNode`) or as text

@@ -20,6 +20,7 @@ globalThis.fetch = (input, init) => {
 const recipe = process.argv[2];
 const [kind, transport] = /^(changes)-(.*)$/.exec(recipe)?.slice(1) ?? [recipe];
 if (kind === "page") await render();
+else if (kind === "relay") await turnPage();
 else if (kind === "changes") await accumulate();
 else (await import(`./built/${recipe}.js`)).showIssues((shown) => tell({ shown }));
 process.stdin.on("end", () => process.exit(0)).resume();
@@ -38,6 +39,18 @@ async function render() {
     characterData: true,
   });
   createRoot(container).render(createElement(Page));
+}
+
+/** Two pages of a connection: the second one is fetched as soon as the first is full. */
+async function turnPage() {
+  const { showIssues, loadNext } = await import("./built/relay.js");
+  let pages = 1;
+  showIssues((shown) => {
+    tell({ shown });
+    if (shown.length < 10 || pages === 2) return;
+    pages = 2;
+    loadNext();
+  });
 }
 
 /** The list over a transport, and whether its changes are those between its states: none is lost, and none comes twice. */

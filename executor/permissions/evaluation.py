@@ -35,7 +35,7 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
 
 _SUBJECTS: Final = "$subjects"
-_ENTITY, _VALUE = ast.Var("?e"), ast.Var("?v")
+_ENTITY, _ATTRIBUTE, _VALUE = ast.Var("?e"), ast.Var("?a"), ast.Var("?v")
 # So many entities are asked about one by one before all that the policy allows are found instead.
 _MANY: Final = 4_096
 _TIMEOUT_MS: Final = 30_000
@@ -58,9 +58,8 @@ class PolicyQuestion:
     def of(rules: PolicyRules, attribute: Keyword | None, *, subjects: bool) -> PolicyQuestion:
         pair = rules.places == 3
         found = (_ENTITY, _VALUE) if pair else (_ENTITY,)
-        named: tuple[ast.Term, ...] = (_ENTITY,)
-        if attribute is not None and pair:
-            named = (_ENTITY, ast.Const(attribute, identity(attribute)), _VALUE)
+        name: ast.Term = _ATTRIBUTE if attribute is None else ast.Const(attribute, identity(attribute))
+        named: tuple[ast.Term, ...] = (_ENTITY, name, _VALUE) if pair else (_ENTITY,)
         sources = [each.source for each in rules.claims]
         where: list[ast.Clause] = [ast.RuleCall(ALLOW, named, ast.Source())]
         if subjects:

@@ -132,7 +132,8 @@ class Grants:
             return np.ones(len(e), np.bool_)
         answers = self._answers_of(policy, state)
         if policy.rules.places == 3:
-            return answers.datoms(attribute.ident, e, v)
+            then = state.schema.get(attribute.id)
+            return answers.datoms(attribute.ident if then is None else then.ident, e, v)
         entities, place = np.unique(e, return_inverse=True)
         return answers.entities(entities)[place]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class _Access:
     @property
     def is_by_entity(self) -> bool:
         return all(each.rules is None or each.rules.places == 1 for each in (*self.grants, *self.requires))
+
+
+_NO_ACCESS: Final = _Access((), ())
 
 
 @dataclass(eq=False)
@@ -109,7 +112,10 @@ class VisibleDatoms:
     def access_of(self, attribute: Attribute) -> _Access:
         found = self._access.get(attribute.id)
         if found is None:
-            found = self._access[attribute.id] = _Access.of(self.guard.reading, attribute)
+            # Policies mean what they name by what it is called now, whatever it was called when it was written.
+            known = self.states[-1].attribute(attribute.id)
+            found = _NO_ACCESS if known is None else _Access.of(self.guard.reading, known)
+            self._access[attribute.id] = found
         return found
 
     # Datoms
@@ -135,51 +141,60 @@ class VisibleDatoms:
         found = self._attribute(attribute)
         if found is None or not len(e):
             return np.zeros(len(e), np.bool_)
-        if found.kind.tuple_attrs:
-            return self._composite(found, e)
-        shown = self._granted(found, e, v)
-        if _is_special(found):
-            shown |= self._built_in(found, e)
+        shown = self._own(found, e, v)
         of_transactions = e >= TX_BASE
         if of_transactions.any():
             shown[of_transactions] |= self._transactions(e[of_transactions])
         return shown
 
+    def _own(self, attribute: Attribute, e: Column, v: Column) -> Mask:
+        """What is visible by itself, and not as a part of what a transaction says of itself."""
+        if attribute.kind.tuple_attrs:
+            return self._composite(attribute, e, v)
+        shown = self._granted(attribute, e, v)
+        return shown | self._built_in(attribute, e) if _is_special(attribute) else shown
+
     def _granted(self, attribute: Attribute, e: Column, v: Column) -> Mask:
         access = self.access_of(attribute)
         if access.shows_all:
             return np.ones(len(e), np.bool_)
-        if not access.grants:
+        named = self.states[-1].attribute(attribute.id)
+        if not access.grants or named is None:
             return np.zeros(len(e), np.bool_)
         shown = np.ones(len(e), np.bool_)
         for state in self.states:
             # What is hidden already is not asked about again.
             rows = np.flatnonzero(shown)
-            shown[rows] = self.guard.allows(READ, attribute, e[rows], v[rows], state)
+            shown[rows] = self.guard.allows(READ, named, e[rows], v[rows], state)
         return shown
 
     def _parts(self, composite: Attribute) -> list[Attribute]:
         found = (self.snapshot.schema.get(name) for name in composite.kind.tuple_attrs or ())
         return [each for each in found if each is not None]
 
-    def _composite(self, composite: Attribute, e: Column) -> Mask:
+    def _composite(self, composite: Attribute, e: Column, v: Column) -> Mask:
         """A tuple is visible if its parts are."""
-        entities, place = np.unique(e, return_inverse=True)
-        shown = np.ones(len(entities), np.bool_)
-        for part in self._parts(composite):
+        shown = np.ones(len(e), np.bool_)
+        values: list[tuple[Any, ...]] | None = None
+        for place, part in enumerate(self._parts(composite)):
             if self.is_by_entity(part.id):
-                shown &= self.entities(part.id, entities)
+                shown &= self.entities(part.id, e)
                 continue
-            own, values = self.snapshot.plain.pairs_of(part, entities, inverse=False)
-            hidden = own[~self.datoms(part.id, own, values)]
-            shown &= ~np.isin(entities, hidden)
-        return shown[place]
+            if values is None:
+                values = self.snapshot.codes.decode_many(v)
+            codes = [self.snapshot.value_code(part, each[place]) for each in values]
+            # That a part is nil would tell that there is no hidden value.
+            there = np.array([code is not None for code in codes], np.bool_)
+            held = np.array([code or 0 for code in codes], np.int64)
+            shown &= there | self.shows_all(part.id)
+            shown[there] &= self.datoms(part.id, e[there], held[there])
+        return shown
 
     # What is built in
 
     def _built_in(self, attribute: Attribute, e: Column) -> Mask:
         """What describes visible attributes, and idents."""
-        if attribute.id in (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL) or attribute.ident.namespace == "policy":
+        if attribute.id in _OF_TRANSACTIONS or attribute.ident.namespace == "policy":
             return np.zeros(len(e), np.bool_)
         is_attribute = np.isin(e, self._all_attributes)
         if attribute.id == bootstrap.IDENT:
@@ -233,12 +248,14 @@ class VisibleDatoms:
         past = self.snapshot.plain.history()
         found = []
         for attribute in self.schema.all():
-            rows = past.columns_of(attribute.id)
-            rows = rows.take(rows.e < TX_BASE)
-            shown = rows.t if self.shows_all(attribute.id) else rows.t[self.datoms(attribute.id, rows.e, rows.v)]
-            found.append(distinct(shown) if len(shown) else _NOWHERE)
-        every = np.concatenate(found) if found else _NOWHERE
-        return distinct(every) if len(every) else _NOWHERE
+            if attribute.id not in _OF_TRANSACTIONS:
+                rows = past.columns_of(attribute.id)
+                shown = rows.t if self.shows_all(attribute.id) else rows.t[self._own(attribute, rows.e, rows.v)]
+                found.append(distinct(shown))
+        return distinct(np.concatenate(found)) if found else _NOWHERE
+
+
+_OF_TRANSACTIONS: Final = (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL)
 
 
 def _is_special(attribute: Attribute) -> bool:

@@ -6,6 +6,7 @@ tries and columns of an attribute whose datoms are visible in part are made when
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Final, NoReturn, Protocol
@@ -145,7 +146,7 @@ class GuardedSnapshot(Snapshot):
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
         if self.visible.shows_all(attribute.id):
             return self.raw.statistics(attribute)
-        return statistics_of(self.ev(attribute), self.ve(attribute))
+        return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
     def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
         return self.raw.row_estimate(attribute, key, inverse=inverse)
@@ -161,14 +162,6 @@ class GuardedSnapshot(Snapshot):
     @cached_property
     def totals(self) -> tuple[int, int, int]:
         return self.raw.totals
-
-    @cached_property
-    def datom_count(self) -> int:
-        total = 0
-        for attribute in self.attributes():
-            rows = self.columns(attribute)
-            total += len(rows) - int((rows.t == 0).sum()) - int(np.isin(rows.e, _LATER).sum())
-        return total
 
     @cached_property
     def entity_count(self) -> int:
@@ -202,5 +195,3 @@ def _ident_of(snapshot: Snapshot) -> Attribute:
     assert found is not None
     return found
 
-
-_LATER: Final = np.array(sorted(bootstrap.LATER), np.int64)

@@ -82,10 +82,7 @@ class VisibleDatoms:
         """The raw states at which something must be granted: the upper bound of what is read, and now if that is
         another one."""
         at, now = self.snapshot.plain, self.guard.now
-        # What a transaction was tried on is the present of what follows.
-        if at is now or at.origin.applied or at.t >= now.t:
-            return (at,)
-        return (at, now)
+        return (at,) if at is now or at.t >= now.t else (at, now)
 
     # Schema
 

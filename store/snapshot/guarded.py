@@ -194,4 +194,3 @@ def _ident_of(snapshot: Snapshot) -> Attribute:
     found = snapshot.attribute(bootstrap.IDENT)
     assert found is not None
     return found
-

@@ -76,7 +76,9 @@ class Asker:
         if kind == 3:
             return f"(or [?e {a}] [?e {self.attribute()}])"
         if kind == 4:
-            return f"(or-join [?e] [?e {a} {self.value(a)}] (and [?g {self.one(*REFS)} ?e] [?g {self.attribute()}]))"
+            return (
+                f"(or-join [?e] [?e {a} {self.value(a)}] (and [?g {self.one(*REFS)} ?e] [?g {self.attribute()}]))"
+            )
         if kind == 5:
             return f'[(get-else $ ?e {a} "none") ?x]'
         if kind == 6:
@@ -141,7 +143,9 @@ class Asker:
             if kind < 2:
                 parts.append("*")
             elif kind == 2:
-                parts.append(self.one(f"({a} :default 0)", f'({a} :as "x")', f"({a} :limit 1)", f"[{a} :limit nil]"))
+                parts.append(
+                    self.one(f"({a} :default 0)", f'({a} :as "x")', f"({a} :limit 1)", f"[{a} :limit nil]")
+                )
             elif kind == 3 and depth:
                 parts.append(f"{{{self.one(ref, reverse)} {self.pull(depth - 1)}}}")
             elif kind == 4:

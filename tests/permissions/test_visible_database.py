@@ -23,7 +23,7 @@ from tests.permissions.random_questions import Asker
 from tests.permissions.random_worlds import history
 from tests.permissions.visible_database import VisibleDatabase
 
-WORLDS = int(os.environ.get("ADALOG_PERMISSIONS", "40"))
+WORLDS = int(os.environ.get("ADALOG_PERMISSIONS", "24"))
 FIRST = int(os.environ.get("ADALOG_PERMISSIONS_FROM", "0"))
 
 
@@ -115,8 +115,7 @@ def ask_everything(rng: Random, compared: Comparison, questions: int) -> None:
     compared.check("counts", counts)
     for _ in range(questions):
         text = asker.query()
-        if not asker.partial:
-            compared.check(text, answer(text))
+        compared.check(text, answer(text))
     for _ in range(questions // 3):
         pattern, entities = asker.pull(), asker.entities()
         compared.check(f"{pattern} of {entities}", pulled(pattern, entities))

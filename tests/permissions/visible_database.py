@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,8 @@ class _VisibleDatoms:
                     shown[each.id].add((e, v, t))
         data = {}
         for a, events in self.events.items():
-            kept = [row in shown[a] for row in zip(events.e.tolist(), events.v.tolist(), events.t.tolist())]
+            every = zip(events.e.tolist(), events.v.tolist(), events.t.tolist(), strict=True)
+            kept = [row in shown[a] for row in every]
             rows = events.take(np.array(kept, np.bool_))
             order = np.lexsort((rows.added, rows.t))
             rows = rows.take(order)
@@ -161,9 +162,9 @@ class _VisibleDatoms:
             return self.is_there(described)
         if bootstrap.is_built_in(e):
             return True
-        return attribute.id == bootstrap.IDENT and e not in self.hidden_members()
+        return attribute.id == bootstrap.IDENT and e not in self.hidden_members
 
-    @cache
+    @cached_property
     def hidden_members(self) -> frozenset[int]:
         spaces: dict[str, bool] = {}
         enum = self.plain.attribute(bootstrap.GRAPHQL_ENUM)
@@ -177,8 +178,6 @@ class _VisibleDatoms:
             for each in self.plain.datoms("AEVT", [Keyword("db/ident")])
             if spaces.get(each.v.namespace or "", True) is False
         )
-
-    __hash__ = object.__hash__
 
 
 def rows_of(columns: Columns) -> set[tuple[int, int, int]]:

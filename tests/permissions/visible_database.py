@@ -80,9 +80,7 @@ class _VisibleDatoms:
             if not self.is_there(each):
                 continue
             for e, v, t in self.rows(each.id):
-                if (e, v, t) in own.get(each.id, ()) or self.is_described(each, e):
-                    shown[each.id].add((e, v, t))
-                elif e >= TX_BASE and e - TX_BASE in transactions:
+                if (e, v, t) in own[each.id] or (e >= TX_BASE and e - TX_BASE in transactions):
                     shown[each.id].add((e, v, t))
         data = {}
         for a, events in self.events.items():

@@ -236,6 +236,11 @@ class Database:
         self.writer.look()
         return future
 
+    def looked(self) -> Future[None] | None:
+        """Done once all can be read here that any process has answered before. None where no other process writes
+        to the log. Nobody may cancel it."""
+        return self.writer.look() if self.log.is_shared else None
+
     @property
     def missed(self) -> int | None:
         """The newest transaction that another process of this server may have answered and that is not read here

@@ -9,7 +9,7 @@ coercing large variables, introspection, writing lists.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import CoroutineType
 from typing import Any, Final
@@ -316,8 +316,13 @@ class Operations:
         """
         services, selected = asked.context.services, None
         try:
-            light = asked.is_light
-            selected = self._selected(asked) if light else await elsewhere(lambda _: self._selected(asked))
+            try:
+                selected = await self._read(asked)
+            except RefusedError:
+                newer = await self._newer(asked)
+                if newer is None:
+                    raise
+                selected = await self._read(newer)
             await caught_up(services.database, asked.context.min_basis_t)
             if isinstance(selected, TypedLive):
                 return await followed(services, selected, resume)
@@ -339,8 +344,23 @@ class Operations:
             if selected.field == CHANGED:
                 return self._schema_changes(selected, resume)
             return subscribed_at_once(services, selected, resume)
+        except RefusedError:
+            # What its variables name may have been declared since.
+            return None
         except (AdalogError, GraphQLError) as error:
             raise _refused(error, selected) from None
+
+    async def _read(self, asked: OperationRequest) -> SelectedField | TypedLive:
+        return self._selected(asked) if asked.is_light else await elsewhere(lambda _: self._selected(asked))
+
+    async def _newer(self, asked: OperationRequest) -> OperationRequest | None:
+        """A request whose variables were refused, for the newest surface: what they name may have been declared
+        since. None where that is the surface that refused them."""
+        document = asked.prepared.document
+        if document is None or document.loc is None:
+            return None
+        prepared = await self.documents.newer(asked.prepared, document.loc.source.body)
+        return None if prepared is None else replace(asked, prepared=prepared)
 
     def _schema_changes(self, selected: SelectedField, resume: str | None) -> Subscription:
         assert self._surfaces is not None, "a field of surfaces"
@@ -438,6 +458,9 @@ class Operations:
 
         executor = build(Cancel()) if asked.is_light else await elsewhere(build)
         if isinstance(executor, list):
+            newer = await self._newer(asked)
+            if newer is not None:
+                return await self.run(newer)
             return Answer({"errors": self._wrong_variables(executor, prepared, asked.variables)}, executed=False)
         if operation is None or operation.operation is not OperationType.MUTATION:
             try:

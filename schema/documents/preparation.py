@@ -125,11 +125,16 @@ class Documents:
         if known is not None:
             return known
         prepared = await self._prepared(text)
-        if prepared.surface is None or not (prepared.refusal or prepared.introspection or WARNINGS in text):
+        if not (prepared.refusal or prepared.introspection or WARNINGS in text):
             return prepared
-        assert self._surfaces is not None, "it made the surface"
+        return await self.newer(prepared, text) or prepared
+
+    async def newer(self, prepared: PreparedDocument, text: str) -> PreparedDocument | None:
+        """The document as the newest surface has it, which is awaited; None where it has it so already."""
+        if prepared.surface is None or self._surfaces is None:
+            return None
         newest = await self._surfaces.current_for(viewer_asking())
-        return prepared if prepared.surface is newest else await self._prepared(text)
+        return None if prepared.surface is newest else await self._prepared(text)
 
     async def _prepared(self, text: str) -> PreparedDocument:
         known = self._known(text)

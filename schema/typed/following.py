@@ -33,6 +33,8 @@ from adalog.store.values.schema import Schema
 _LOGGER: Final = logging.getLogger("adalog.schema")
 # The surfaces of parts of the schema that are kept.
 _MOST_GUARDED: Final = 32
+# Seconds that a request waits for what other processes wrote. It takes milliseconds, unless the log is away.
+_PATIENCE: Final = 5.0
 
 
 class Surfaces:
@@ -74,8 +76,18 @@ class Surfaces:
             return self._queued
 
     async def current(self) -> Surface:
-        """The newest surface, awaited if it is being made."""
-        return await asyncio.wrap_future(self.caught_up()) if self.is_stale else self.newest
+        """The newest surface, awaited if it is being made: of all that was answered, by other processes, too."""
+        await self._looked()
+        return await self._made()
+
+    async def _looked(self) -> None:
+        looked = self._database.looked()
+        if looked is not None:
+            await asyncio.wait((asyncio.wrap_future(looked),), timeout=_PATIENCE)
+
+    async def _made(self) -> Surface:
+        # Others wait for the same future: one that gives up does not cancel it.
+        return await asyncio.shield(asyncio.wrap_future(self.caught_up())) if self.is_stale else self.newest
 
     # What viewers see
 
@@ -111,8 +123,9 @@ class Surfaces:
 
     async def current_for(self, viewer: Viewer | None) -> Surface:
         """The same for an event loop, as of now."""
+        await self._looked()
         if self._guard(viewer) is None:
-            return await self.current()
+            return await self._made()
         known = self.known_to(viewer)
         return await elsewhere(lambda _: self.seen_by(viewer)) if known is None else known
 

@@ -23,7 +23,7 @@ class LogFollower:
     hint."""
 
     def __init__(
-        self, listen: Callable[[], AppendNotices | None], look: Callable[[], None], seconds: float
+        self, listen: Callable[[], AppendNotices | None], look: Callable[[], object], seconds: float
     ) -> None:
         self._listen = listen
         self._look = look

@@ -90,7 +90,7 @@ class Writer:
         self.loads = Loads(head, log, self._doubt, self)
         # Why what others write is not seen at the moment.
         self.away: str | None = None
-        self._looking = False
+        self._looked: Future[None] | None = None
         # Of the hold that the writer is lent to.
         self._turn: AppendTurn | None = None
         self.is_stopped = False
@@ -140,12 +140,19 @@ class Writer:
         except AdalogError as error:
             hold.fail(error)
 
-    def look(self) -> None:
-        """Has what others appended taken over soon. Does not wait."""
+    def look(self) -> Future[None]:
+        """Has what others appended taken over soon. Done when all is that was appended before the call, or when the
+        log is out of reach. Several callers share the future: nobody may cancel it."""
         with self._closing:
-            if not self._looking and not self._closed:
-                self._looking = True
+            if self._looked is not None:
+                return self._looked
+            looked: Future[None] = Future()
+            if self._closed:
+                looked.set_result(None)
+            else:
+                self._looked = looked
                 self._jobs.put(self._look)
+            return looked
 
     @property
     def doubt(self) -> str | None:
@@ -306,7 +313,15 @@ class Writer:
 
     def _look(self) -> None:
         """Takes over what others appended, without a turn."""
-        self._looking = False
+        with self._closing:
+            looked, self._looked = self._looked, None
+        try:
+            self._take_missed()
+        finally:
+            if looked is not None:
+                looked.set_result(None)
+
+    def _take_missed(self) -> None:
         if self.doubt is not None:
             return
         try:

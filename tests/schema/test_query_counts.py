@@ -13,7 +13,6 @@ from adalog.executor.pool import Pool
 from tests.typed.tracker import Tracker, tracker_texts
 
 SIZES = (1, 300)
-_NINE = "blockedBy(first: 9"
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -61,6 +60,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
+PLAIN = "blockedBy(first: 9, offset: 0)"
 BLOCKERS = "blockedBy(where: {points: {gte: 0}}, orderBy: [{points: DESC}], first: 5)"
 LABELS = "labels(orderBy: [{name: DESC}]) { name }"
 COMMENTS = 'comments(where: {body: {gte: "1"}}, first: 1) { body author { name } }'
@@ -75,11 +75,7 @@ COMMENTS = 'comments(where: {body: {gte: "1"}}, first: 1) { body author { name }
         (f"issues(first: 300) {{ {LABELS} }}", 1, 2),
         (f"issues {{ {LABELS} {COMMENTS} }}", 1, 3),
         (f"issues {{ assignee {{ issues(offset: 1) {{ {LABELS} {COMMENTS} }} }} project {{ key }} }}", 1, 4),
-        (
-            f"issues {{ {_NINE}) {{ {_NINE}, offset: 0) {{ {_NINE}) {{ {LABELS} }} }} }} }}",
-            1,
-            2,
-        ),
+        (f"issues {{ {PLAIN} {{ {PLAIN} {{ {PLAIN} {{ {LABELS} }} }} }} }}", 1, 2),
         (f"issues {{ {BLOCKERS} {{ {BLOCKERS} {{ {BLOCKERS} {{ {LABELS} }} }} }} }}", 1, 5),
         # Lists of one field with different arguments are several; equal ones are one.
         (f"issues {{ {LABELS} a: {LABELS} b: labels(orderBy: [{{name: ASC}}]) {{ name }} }}", 1, 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +17,9 @@ from graphql import get_introspection_query, validate_schema
 from adalog.datalog.errors import AdalogError
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.schema.documents.operations import OperationRequest
+from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context
+from adalog.schema.typed.surface import SurfaceFactory
 from tests.gateway.support import Gateway, gateway
 from tests.typed.test_declarations import SCHEMA
 
@@ -40,6 +43,76 @@ def test_a_declaration_is_there_with_the_next_request(opened: Gateway) -> None:
     opened.database.transact("[[:db/add :person/name0 :db/ident :human/name]]")
     assert opened.data("{ humans { name } }") == {"humans": []}
     assert "Cannot query field 'name0'" in message(opened, "{ people { name0 } }")
+
+
+def test_what_variables_name_is_there_with_the_next_request(opened: Gateway) -> None:
+    create = "mutation ($input: IssueCreateInput!) { createIssue(input: $input) { issue { title } } }"
+    listed = "query ($where: IssueWhere) { issues(where: $where) { title } }"
+    for number in range(5):
+        key = f"00000000-0000-4000-8000-{number:012}"
+        opened.database.transact(f"[{{:db/ident :issue/name{number} :db/valueType :db.type/string}}]")
+        given = {"key": key, "title": "x", f"name{number}": "y"}
+        assert opened.data(create, input=given)["createIssue"] == {"issue": {"title": "x"}}
+        opened.database.transact(f"[{{:db/ident :status/s{number}}}]")
+        assert opened.data(listed, where={"status": {"eq": f"S{number}"}}) == {"issues": []}
+    wrong = opened.post(listed, where={"status": {"eq": "NOPE"}}).json()
+    assert wrong["errors"][0]["extensions"]["code"] == "ARG_INVALID"
+
+
+def test_a_subscription_may_name_what_was_just_declared(opened: Gateway) -> None:
+    answering = opened.app.state.answering
+    operations = answering.operations
+    document = "subscription ($where: IssueWhere) { issuesLive(where: $where) { kind last } }"
+
+    async def first_event(where: dict[str, Any]) -> Any:
+        prepared = await operations.aprepare(document)
+        asked = OperationRequest(prepared, Context(answering.services), {"where": where})
+        stream = operations.subscribe_at_once(asked) or await operations.subscribe(asked)
+        try:
+            return orjson.loads((await asyncio.wait_for(anext(stream), 30)).payload)
+        finally:
+            stream.close()
+
+    async def follow() -> None:
+        expected = {"data": {"issuesLive": {"kind": "SNAPSHOT", "last": True}}}
+        for number in range(5):
+            assert await first_event({}) == expected
+            opened.database.transact(f"[{{:db/ident :status/s{number}}}]")
+            assert await first_event({"status": {"eq": f"S{number}"}}) == expected
+        with pytest.raises(RefusedError):
+            await first_event({"status": {"eq": "NOPE"}})
+
+    asyncio.run(follow())
+
+
+def test_a_client_that_gives_up_leaves_the_surface_to_others(
+    opened: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surfaces, make, held = opened.app.state.surfaces, SurfaceFactory.surface, threading.Event()
+    begun = threading.Event()
+
+    def slow(*given: Any) -> Any:
+        begun.set()
+        assert held.wait(30)
+        return make(*given)
+
+    monkeypatch.setattr(SurfaceFactory, "surface", slow)
+
+    async def give_up() -> None:
+        opened.database.transact("[{:db/ident :a/x :db/valueType :db.type/long}]")
+        assert await asyncio.to_thread(begun.wait, 30)
+        # Queued behind the one that is being made.
+        opened.database.transact("[{:db/ident :a/y :db/valueType :db.type/long}]")
+        waiting = asyncio.ensure_future(surfaces.current())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        held.set()
+        assert "y" in (await asyncio.wait_for(surfaces.current(), 30)).model.types["A"].fields
+
+    asyncio.run(give_up())
+    assert opened.data("{ as { x y } }") == {"as": []}
 
 
 def test_members_of_enums_follow_their_idents(opened: Gateway) -> None:

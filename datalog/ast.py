@@ -287,7 +287,9 @@ class Rule:
 class Find:
     """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`).
     `hidden`: columns that are not shown, and that expressions, `:having` or `:order-by` are computed from.
-    `takes_numbers`: `:in` gives how many values an aggregate finds, as in `(max ?n ?x)`."""
+    `takes_numbers`: `:in` gives how many values an aggregate finds, as in `(max ?n ?x)`. `columns`: what is computed
+    from the tuples, elements that are no expressions over others, then what is hidden. These and `has_aggregates` are
+    asked for several times in every run."""
 
     elements: tuple[FindElement, ...]
     shape: str = "relation"
@@ -295,15 +297,13 @@ class Find:
     hidden: tuple[FindColumn, ...] = ()
     takes_numbers: bool = False
     position: Position | None = position_field()
+    columns: tuple[FindColumn, ...] = field(init=False, compare=False, repr=False)
+    has_aggregates: bool = field(init=False, compare=False, repr=False)
 
-    @property
-    def columns(self) -> tuple[FindColumn, ...]:
-        """What is computed from the tuples: elements that are no expressions over others, then what is hidden."""
-        return (*(each for each in self.elements if not isinstance(each, FindExpression)), *self.hidden)
-
-    @property
-    def has_aggregates(self) -> bool:
-        return FindAggregate in map(type, (*self.elements, *self.hidden))
+    def __post_init__(self) -> None:
+        columns = (*(each for each in self.elements if not isinstance(each, FindExpression)), *self.hidden)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "has_aggregates", any(isinstance(each, FindAggregate) for each in columns))
 
     @property
     def hides_keys(self) -> bool:

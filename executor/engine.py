@@ -211,8 +211,8 @@ class QueryEngine:
 
         def pulled(options: Options) -> Pulled:
             asked = question.with_options(options)
-            at_hand = plan if plan is not None and plan.options == options else self._plan(asked, cancel)
-            return work(self._pulls(asked, at_hand, cancel))
+            planned = plan if plan is not None and asked is question else self._plan(asked, cancel)
+            return work(self._pulls(asked, planned, cancel))
 
         return cautiously(question.request.options, pulled, cancel)
 
@@ -306,11 +306,11 @@ class QueryEngine:
         plan = self._plan(question, cancel)
 
         def ran(options: Options) -> _Ran:
-            asked = question.with_options(options)
-            if asked is question:
-                return self._ran_by(plan, asked, started, cancel, output)
+            if options is question.request.options:
+                return self._ran_by(plan, question, started, cancel, output)
             if output is not None:
                 output.discard()
+            asked = question.with_options(options)
             return self._ran_by(self._plan(asked, cancel), asked, started, cancel, output)
 
         return cautiously(question.request.options, ran, cancel)

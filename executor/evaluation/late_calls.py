@@ -31,7 +31,10 @@ class _Running:
 def without_late_calls(plan: Plan) -> tuple[Plan, LateCalls]:
     """The plan of a join without the calls that can wait, and these."""
     query = plan.query
-    if not query.find.has_aggregates or query.order_elements or plan.multiplicity is not None:
+    if not query.find.has_aggregates or plan.multiplicity is not None:
+        return plan, {}
+    calls = [each for each in plan.body.items if isinstance(each, logical.FunctionAtom) and each.keeps_nil]
+    if not calls or query.order_elements:
         return plan, {}
     summed: set[str] = set()
     others = {each.name for each in query.with_}
@@ -41,10 +44,8 @@ def without_late_calls(plan: Plan) -> tuple[Plan, LateCalls]:
     answer = frozenset(plan.answer)
     late = {
         item.out: item
-        for item in plan.body.items
-        if isinstance(item, logical.FunctionAtom)
-        and item.keeps_nil
-        and item.out in summed - others - {*plan.given}
+        for item in calls
+        if item.out in summed - others - {*plan.given}
         and frozenset(item.mentions) <= answer
         and _is_arithmetic(item)
     }

@@ -91,7 +91,7 @@ class Question:
 
     def with_options(self, options: Options) -> Question:
         """The same question, evaluated in another way."""
-        if options == self.request.options:
+        if options is self.request.options:
             return self
         return replace(self, request=replace(self.request, options=options))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,10 @@ class Meaning:
             types = _TYPES.get(kinds[min(place, len(kinds) - 1)].rstrip("?*"))
             if not self.takes_any and types is not None and type_name(arg) not in types:
                 raise Refused
-        return self.call(*args)
+        try:
+            return self.call(*args)
+        except re.error as error:
+            raise Refused from error
 
 
 _TYPES = {

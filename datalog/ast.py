@@ -287,9 +287,9 @@ class Rule:
 class Find:
     """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`).
     `hidden`: columns that are not shown, and that expressions, `:having` or `:order-by` are computed from.
-    `takes_numbers`: `:in` gives how many values an aggregate finds, as in `(max ?n ?x)`. `columns`: what is computed
-    from the tuples, elements that are no expressions over others, then what is hidden. These and `has_aggregates` are
-    asked for several times in every run."""
+    `takes_numbers`: `:in` gives how many values an aggregate finds, as in `(max ?n ?x)`. `columns`: what is
+    computed from the tuples, elements that are no expressions over others, then what is hidden. These and
+    `has_aggregates` are asked for several times in every run."""
 
     elements: tuple[FindElement, ...]
     shape: str = "relation"

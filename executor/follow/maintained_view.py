@@ -372,14 +372,14 @@ class MaintainedView:
         return [self._question] if self._may_name(self._question) else []
 
     def _may_name(self, question: UndatedQuestion) -> bool:
-        return self._takes_names and any(map(_may_name, question.values()))
+        return self._takes_names and any(map(may_name, question.values()))
 
 
-def _may_name(value: Any) -> bool:
+def may_name(value: Any) -> bool:
     """Whether a value, or one within it, may be an ident or a lookup ref."""
     if isinstance(value, Keyword):
         return True
-    return isinstance(value, tuple | list) and any(map(_may_name, value))
+    return isinstance(value, tuple | list) and any(map(may_name, value))
 
 
 def _constant(term: str | int | None) -> int | None:
@@ -398,7 +398,7 @@ def _lookups_of(term: object) -> Iterator[Keyword]:
 def _names(atom: DatomAtom) -> bool:
     """Whether a constant of a pattern may name an entity."""
     constants = [term for term in (atom.entity, atom.value) if isinstance(term, Const | LookupRef)]
-    return any(isinstance(term, LookupRef) or _may_name(term.value) for term in constants)
+    return any(isinstance(term, LookupRef) or may_name(term.value) for term in constants)
 
 
 def _same(one: Inputs, other: Inputs, given: Scratch) -> bool:

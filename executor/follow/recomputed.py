@@ -102,7 +102,7 @@ class RecomputedView:
                 answer = feed.question.answer(self.engine, tick.new, cancel)
                 change = changed(feed.answer, answer, cancel.check)
                 if change is not None and feed.question.query.is_limited:
-                    change = _with_order(change, feed.answer, answer)
+                    change = with_order(change, feed.answer, answer)
             except AdalogError as error:
                 if error.code in PASSING:
                     raise
@@ -136,7 +136,7 @@ def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | Non
     return Change(rows_of(new, np.sort(first[came]) - len(old), new.t), rows_of(old, np.sort(first[went]), new.t))
 
 
-def _with_order(change: Change, old: Result, new: Result) -> Change:
+def with_order(change: Change, old: Result, new: Result) -> Change:
     """The change of a page, with the new order of its first column where that is another one."""
     before, after = (each.codes_of(0, 0, len(each)) for each in (old, new))
     return change if np.array_equal(before, after) else replace(change, order=after)

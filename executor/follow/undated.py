@@ -82,13 +82,7 @@ class UndatedQuestion:
     def values(self) -> list[Any]:
         """The values that were given for the variables of `:in`: collections of any kind as tuples, JSON text that
         may name something as a keyword."""
-        found = []
-        for each, value in self.matched():
-            if isinstance(each, ast.BindingInput):
-                value = value.value if isinstance(value, BasisArgument) else value
-                given = value if isinstance(value, GivenArgument) else GivenArgument(value)
-                found.append(_with_names(given.value, json=given.json))
-        return found
+        return _values(self.matched())
 
     def names_moments(self) -> bool:
         """Whether a source of it is a moment, which may be reached or not when the question is asked."""
@@ -110,6 +104,21 @@ def question_of_rows(question: Question) -> Question:
     # Plans are kept by the text, which a comment tells apart.
     request = replace(question.request, query=f"{question.text} ;rows", args=given)
     return replace(question, request=request, outline=rows, args=args)
+
+
+def values_given(question: Question) -> list[Any]:
+    """The values that were given for the variables of `:in`, as of an `UndatedQuestion`."""
+    return _values(matched(question.query, (*question.request.args, *question.query.args)))
+
+
+def _values(pairs: Matched) -> list[Any]:
+    found = []
+    for each, value in pairs:
+        if isinstance(each, ast.BindingInput):
+            value = value.value if isinstance(value, BasisArgument) else value
+            given = value if isinstance(value, GivenArgument) else GivenArgument(value)
+            found.append(_with_names(given.value, json=given.json))
+    return found
 
 
 def _with_names(value: Any, *, json: bool) -> Any:

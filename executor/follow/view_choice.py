@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Final
 
 from adalog.datalog import ast
 from adalog.executor.engine import QueryEngine
+from adalog.executor.follow.guarded_view import GuardedView, decided_by, followed_with_guards
 from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
 from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
@@ -18,6 +20,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.maintenance import Maintenance
 from adalog.planner.windows import keeps_rows, refusal_of_window, rows_key
 from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.snapshot import Snapshot
 
 MAINTAINED: Final = "maintained"
 GUARDED: Final = "policies say what is visible of it"
@@ -50,16 +53,43 @@ def feed_key(question: Question, shared: Hashable) -> Hashable:
 def view_of(question: Question, engine: QueryEngine, visible: VisibleMoments | None = None) -> LiveView:
     """The view for all questions with this one's key, without feeds; `visible`: as of its `UndatedQuestion`. Raises
     what planning the question raises."""
-    chosen = chosen_for(question) if visible is None else GUARDED
-    if isinstance(chosen, str):
-        return RecomputedView(UndatedQuestion.of(question, visible), engine)
+    if visible is None:
+        chosen = chosen_for(question)
+        if isinstance(chosen, str):
+            return RecomputedView(UndatedQuestion.of(question), engine)
+        return _maintained(question, engine, chosen)
+    make = partial(_view_as_seen, engine)
+    view, is_rewritten = make(question, visible)
+    return GuardedView(engine, visible, make, view, is_rewritten, decided_by(visible, _raw(question.snapshot)))
+
+
+def _maintained(question: Question, engine: QueryEngine, chosen: Maintenance) -> LiveView:
     kind = KeptRowsView if keeps_rows(question.query) else MaintainedView
     return kind(question, engine, chosen, moving_source(question))
 
 
+def _view_as_seen(engine: QueryEngine, question: Question, visible: VisibleMoments) -> tuple[LiveView, bool]:
+    """A view of what a viewer sees, and whether guards are among its clauses."""
+    if not isinstance(question.snapshot, GuardedSnapshot):
+        return view_of(question, engine), False
+    made = followed_with_guards(question)
+    chosen = GUARDED if made is None else chosen_for(made)
+    if made is None or isinstance(chosen, str):
+        return RecomputedView(UndatedQuestion.of(question, visible), engine), False
+    return _maintained(made, engine, chosen), True
+
+
+def _raw(snapshot: Snapshot) -> Snapshot:
+    return snapshot.raw if isinstance(snapshot, GuardedSnapshot) else snapshot
+
+
 def live_of(question: Question) -> dict[str, str | None]:
     """How the changes of an answer are found, for explain: `how`, and the `reason` where it is asked again."""
-    chosen = chosen_for(question)
+    if isinstance(question.snapshot, GuardedSnapshot):
+        made = followed_with_guards(question)
+        chosen = GUARDED if made is None else chosen_for(made)
+    else:
+        chosen = chosen_for(question)
     if isinstance(chosen, str):
         return {"how": RECOMPUTED, "reason": chosen}
     return {"how": MAINTAINED, "reason": None}
@@ -67,8 +97,6 @@ def live_of(question: Question) -> dict[str, str | None]:
 
 def chosen_for(question: Question) -> Maintenance | str:
     """How a question is maintained, or half a sentence that says why it is not."""
-    if isinstance(question.snapshot, GuardedSnapshot):
-        return GUARDED
     if not question.snapshot.is_plain:
         return "it is asked of a history, or of what came after some moment"
     for each, given in matched(question.query, (*question.request.args, *question.query.args))[1:]:

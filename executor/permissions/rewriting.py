@@ -51,14 +51,17 @@ def rewritten(question: Question) -> Question | None:
     except NotRewritableError:
         return None
     sources = writer.sources()
-    query = replace(query, inputs=(*query.inputs, *(ast.SourceInput(each) for each, _ in sources)))
+    inputs = (*query.inputs, *(ast.SourceInput(each) for each, _ in sources))
+    # Arguments that are written in the text are the last ones no more.
+    query = replace(query, inputs=inputs, args=())
     relations = question.relations.union(each for each, _ in sources)
     outline = outline_of(query, relations)
-    given = [UNBOUND] * (len(query.inputs) - 1 - len(sources)) + [rows for _, rows in sources]
-    pairs = list(zip(query.inputs, (None, *given), strict=True))
+    unread = [UNBOUND] * len(question.args)
+    pairs = list(zip(query.inputs, (None, *unread, *(rows for _, rows in sources)), strict=True))
     args = settled(outline, pairs, database.raw).args[len(question.args) :]
     text = f"{question.text}\n; as {visible.guard.key}"
-    request = replace(question.request, query=text, snapshot=database.raw)
+    given = (*question.request.args, *question.query.args, *(rows for _, rows in sources))
+    request = replace(question.request, query=text, args=given, snapshot=database.raw)
     return replace(
         question,
         request=request,

@@ -138,7 +138,10 @@ class AnswerCatchUp:
             # The plan for now is as good there, and is probably cached.
             at = now
         asked = self.question.unbound_at(at, cancel.check)
-        return view_of(asked, self.parts.pool.engine, self.question.visible)
+        if self.question.visible is not None:
+            # Another moment may decide what is visible of it.
+            return RecomputedView(UndatedQuestion.of(asked, self.question.visible), self.parts.pool.engine)
+        return view_of(asked, self.parts.pool.engine)
 
     def _times(self, view: LiveView, at: Snapshot, now: Snapshot) -> list[int] | None:
         interests = view.interests(now)

@@ -1,0 +1,112 @@
+"""Live answers under policies: with guards among their clauses they are those of the guarded snapshot."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from adalog.datalog.values import Keyword
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.guarded_view import GuardedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import MAINTAINED, live_of, view_of
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.viewers import VisibleMoments
+from adalog.executor.question.request import QueryRequest
+from adalog.store.snapshot.snapshot import Snapshot
+from tests.permissions.test_page import filled
+from tests.support import World
+
+_STEPS = 25
+_UP = "[(up ?a ?b) [?a :project/parent ?b]] [(up ?a ?b) [?a :project/parent ?c] (up ?c ?b)]"
+_QUERIES = [
+    "[:find ?title ?name :where [?i :issue/title ?title] [?i :issue/project ?p] [?p :project/name ?name]]",
+    "[:find ?name :where [?p :project/name ?name] (not [_ :project/parent ?p])]",
+    "[:find ?name (count ?i) :where [?i :issue/project ?p] [?p :project/name ?name]]",
+    "[:find ?x :where (or [_ :project/name ?x] [_ :user/name ?x] [_ :user/salary ?x])]",
+    "[:find ?title :where [?i :issue/title ?title] :order-by [?title :desc] :limit 2]",
+    f"[:find ?a ?b :rules [{_UP}] :where (up ?a ?b)]",
+    "[:find ?title ?ident :where [?i :issue/title ?title] [?i :issue/status ?s] [?s :db/ident ?ident]]",
+    "[:find ?p ?a ?v :where [?p :project/name] [?p ?a ?v]]",
+    "[:find (pull ?i [:issue/title {:issue/project [:project/name]}]) :where [?i :issue/title]]",
+]
+_RECOMPUTED = 2
+_ISSUE_TITLE, _POLICY_NAME = Keyword("issue/title"), Keyword("policy/name")
+
+
+@pytest.fixture
+def tracker(db: World) -> Iterator[World]:
+    db.tx("[{:db/ident :issue/status :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}]")
+    db.tx("[{:db/ident :status/open} {:db/ident :status/done}]")
+    return filled(db)
+
+
+@pytest.mark.parametrize("query", _QUERIES)
+@pytest.mark.parametrize("sub", ["ada", "eve"])
+def test_changes_lead_from_one_answer_to_the_next(tracker: World, query: str, sub: str) -> None:
+    choose = random.Random(f"{query} {sub}")
+    visible = VisibleMoments(tracker.pool.permissions, Viewer(frozenset({"member"}), {"sub": sub}))
+    at = tracker.database.snapshot()
+    question = tracker.pool.question(QueryRequest(query, snapshot=visible.of(at), ordered=":limit" in query))
+    assert (live_of(question)["how"] == MAINTAINED) == (query not in _QUERIES[-_RECOMPUTED:])
+    view, undated = view_of(question, tracker.pool.engine, visible), UndatedQuestion.of(question, visible)
+    assert isinstance(view, GuardedView)
+    view.add(1, undated, at, Cancel())
+    shown = _rows(undated.answer(tracker.pool.engine, at, Cancel()))
+    for _ in range(_STEPS):
+        for _ in range(choose.choice((1, 1, 1, 3))):
+            tracker.tx(_transaction(choose, at))
+        tick = Moments(at, tracker.database.snapshot())
+        change = view.step(tick, Cancel()).get(1)
+        at = tick.new
+        if change is not None:
+            assert isinstance(change, Change)
+            shown = shown - _rows(change.removed) + _rows(change.added)
+        assert shown == _rows(undated.answer(tracker.pool.engine, at, Cancel()))
+
+
+def _rows(result: Result) -> Counter[str]:
+    return Counter(map(repr, result.rows()))
+
+
+def _transaction(choose: random.Random, at: Snapshot) -> str:
+    """Of projects, members, issues, and now and then of policies and the schema."""
+    project = choose.choice(["web", "shop", "mail"])
+    other, user = choose.choice(["web", "shop", "mail"]), choose.choice(["ada", "bob", "eve"])
+    named = f'[:project/name "{project}"]'
+    number = choose.randrange(1_000)
+    kinds = [
+        f'[{{:issue/title "t{number}" :issue/project {named} :issue/status :status/open}}]',
+        f'[{{:issue/title "u{number}" :issue/project {named}}}]',
+        f'[{{:db/id "u" :user/auth-id "{user}"}} [:db/add {named} :project/members "u"]]',
+        f'[{{:db/id "u" :user/auth-id "{user}"}} [:db/retract {named} :project/members "u"]]',
+        f'[[:db/add {named} :project/parent [:project/name "{other}"]]]' if other != project else "[]",
+        f"[[:db/retract {named} :project/parent]]",
+        f'[{{:user/auth-id "{user}" :user/name "{user}{number % 3}"}}]',
+    ]
+    issues = at.attribute(_ISSUE_TITLE)
+    if issues is not None and at.ev(issues).rows:
+        issue = choose.choice(at.ev(issues).keys.tolist())
+        kinds += [
+            f"[[:db/add {issue} :issue/project {named}]]",
+            f"[[:db/add {issue} :issue/status :status/done]]",
+            f"[[:db/retractEntity {issue}]]",
+        ]
+    policies = [
+        '[[:db/retract [:policy/name "everybody reads names"] :policy/on :user/name]]',
+        '[{:policy/name "everybody reads names" :policy/on :user/name}]',
+        '[{:policy/name "salaries" :policy/roles [:member] :policy/ops [:read] :policy/on [:user/salary]}]',
+        '[[:db/retract [:policy/name "salaries"] :policy/roles :member]]',
+        f"[[:db/add :policy/enforcement :policy/enforced {choose.choice(('true', 'false', 'true'))}]]",
+        f"[{{:db/ident :extra/a{number} :db/valueType :db.type/string}}]",
+    ]
+    chosen = choose.choice(policies if choose.random() < 0.1 else kinds)
+    if "salaries" in chosen and "retract" in chosen and at.entid((_POLICY_NAME, "salaries")) is None:
+        return "[]"
+    return chosen

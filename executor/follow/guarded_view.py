@@ -7,9 +7,9 @@ for the new guards.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from adalog.datalog.ast import FindPull
+from adalog.datalog.ast import FindPull, Var
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.engine import QueryEngine
@@ -48,7 +48,11 @@ class GuardedView:
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         own = [Interest(each, names=True) for each in (*DECIDING, *bootstrap.SCHEMA_ATTRIBUTES)]
-        return [*own, *self.view.interests(at)]
+        # Of entities that are pulled.
+        read = self.visible.read(at)
+        if read is None:
+            return [Interest(None)]
+        return list(dict.fromkeys([*own, *map(Interest, sorted(read)), *self.view.interests(at)]))
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         self._add(feed, question, at, cancel)
@@ -58,7 +62,7 @@ class GuardedView:
         if self.is_rewritten:
             made = rewritten(question.at(at, cancel.check))
             assert made is not None, "the view was made so"
-            question = UndatedQuestion.of(made)
+            question = replace(UndatedQuestion.of(made), pulling=question)
         self.view.add(feed, question, at, cancel)
 
     def drop(self, feed: int) -> None:
@@ -102,10 +106,11 @@ def decided_by(visible: VisibleMoments, at: Snapshot) -> Hashable:
 
 
 def followed_with_guards(question: Question) -> Question | None:
-    """The question with guards among its clauses, where changes of it can be followed so; else None: pulls, and
-    entities that arguments name, are to be found among what is visible."""
-    if any(isinstance(each, FindPull) for each in question.query.find.elements):
-        return None
+    """The question with guards among its clauses, where changes of it can be followed so; else None: queries in
+    pull patterns, and entities that arguments name, are to be found among what is visible."""
+    for each in question.query.find.elements:
+        if isinstance(each, FindPull) and (isinstance(each.pattern, Var) or any(each.pattern.all_queries())):
+            return None
     if any(map(may_name, values_given(question))):
         return None
     return rewritten(question)

@@ -30,13 +30,15 @@ from adalog.store.values.scalars import keyword
 class UndatedQuestion:
     """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
     readers, and what it means is found at the moment for which that is asked. `visible`: what its viewer sees of
-    each moment; None: everything."""
+    each moment; None: everything. `pulling`: the question that its pulls are made for, where that is another one:
+    of one with guards among its clauses, the same as its viewer sees it."""
 
     request: QueryRequest
     rules: str | None
     outline: Outline
     arguments_cost: float
     visible: VisibleMoments | None = None
+    pulling: UndatedQuestion | None = None
 
     @staticmethod
     def of(question: Question, visible: VisibleMoments | None = None) -> UndatedQuestion:

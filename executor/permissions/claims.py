@@ -9,11 +9,11 @@ from adalog.datalog.parsing.policy_rules import ClaimSource
 from adalog.datalog.values import Keyword
 
 
-def claim_rows(source: ClaimSource, claims: Mapping[str, Any]) -> list[list[Any]]:
+def claim_rows(source: ClaimSource, claims: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
     """The rows of a source: the values of its claim, or the names and values of all."""
     if source.claim is None:
-        return [[Keyword(name), value] for name, value in flattened(claims)]
-    return [[value] for name, value in flattened(claims) if name == source.claim]
+        return tuple((Keyword(name), value) for name, value in flattened(claims))
+    return tuple((value,) for name, value in flattened(claims) if name == source.claim)
 
 
 def flattened(claims: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -84,8 +84,8 @@ class _Rewriter:
 
     def sources(self) -> list[tuple[str, GivenArgument]]:
         """The relations that the guards read, with their rows."""
-        hidden = [[e] for e in self.visible.hidden_idents.tolist()]
-        own = [(_NOTHING, GivenArgument([])), (_HIDDEN, GivenArgument(hidden))]
+        hidden = tuple((e,) for e in self.visible.hidden_idents.tolist())
+        own = [(_NOTHING, GivenArgument(())), (_HIDDEN, GivenArgument(hidden))]
         return [*own, *self._claims.items()]
 
     def query(self, query: ast.Query) -> ast.Query:

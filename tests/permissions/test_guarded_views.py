@@ -25,6 +25,8 @@ from tests.support import World
 
 _STEPS = 25
 _UP = "[(up ?a ?b) [?a :project/parent ?b]] [(up ?a ?b) [?a :project/parent ?c] (up ?c ?b)]"
+_DEEP = "{:issue/project [:project/name {:project/members [:user/name]}]}"
+_NUMBER = "[:find (count ?i) . :in $ ?p :where [?i :issue/project ?p]]"
 _QUERIES = [
     "[:find ?title ?name :where [?i :issue/title ?title] [?i :issue/project ?p] [?p :project/name ?name]]",
     "[:find ?name :where [?p :project/name ?name] (not [_ :project/parent ?p])]",
@@ -33,8 +35,11 @@ _QUERIES = [
     "[:find ?title :where [?i :issue/title ?title] :order-by [?title :desc] :limit 2]",
     f"[:find ?a ?b :rules [{_UP}] :where (up ?a ?b)]",
     "[:find ?title ?ident :where [?i :issue/title ?title] [?i :issue/status ?s] [?s :db/ident ?ident]]",
-    "[:find ?p ?a ?v :where [?p :project/name] [?p ?a ?v]]",
     "[:find (pull ?i [:issue/title {:issue/project [:project/name]}]) :where [?i :issue/title]]",
+    f"[:find (pull ?i [:db/id {_DEEP}]) ?title :where [?i :issue/title ?title] :order-by ?title :limit 3]",
+    "[:find (pull ?p [*]) :where [?p :project/name]]",
+    "[:find ?p ?a ?v :where [?p :project/name] [?p ?a ?v]]",
+    f'[:find (pull ?p [:project/name (q "n" {_NUMBER})]) :where [?p :project/name]]',
 ]
 _RECOMPUTED = 2
 _ISSUE_TITLE, _POLICY_NAME = Keyword("issue/title"), Keyword("policy/name")

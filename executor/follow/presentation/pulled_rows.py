@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -139,7 +140,8 @@ class PulledRows:
         )
         result = Result(named, codes, values, len(codes[0]), shape, find.keys, at.t, "LOCAL", 0.0)
         if len(result) and any(isinstance(element, FindPull) for element in find.elements):
-            result.pulled = self._engine.pulls(question.at(at, cancel.check), result, cancel)
+            asked = question.pulling or question
+            result.pulled = self._engine.pulls(asked.at(at, cancel.check), result, cancel)
         return result
 
     # Entities that look alike
@@ -196,7 +198,7 @@ class PulledRows:
             column, code = self._column(rows, number)[others], int(result.codes[number][place])
             if not isinstance(element, FindPull):
                 mask &= column == code
-            elif number in patterns and tags_of(np.array([code]))[0] == 0:
+            elif number in patterns and pulled.question.pulling is None and tags_of(np.array([code]))[0] == 0:
                 entities = _with_same_value(pulled.node(patterns[number]), code, at)
                 if entities is not None:
                     mask &= np.isin(column, entities) | (tags_of(column) != 0)
@@ -248,8 +250,17 @@ class StepPulls:
 
         self._changes = PulledChanges(tick, plain.resolver, answers)
 
+    @cached_property
+    def _guards_moved(self) -> bool:
+        """Whether something else may be visible of any entity."""
+        pulling = self.question.pulling
+        if pulling is None or pulling.visible is None:
+            return False
+        read = pulling.visible.read(self.tick.new)
+        return read is None or any(map(self.tick.touches, read))
+
     def entities(self, pattern: PullPattern) -> Column | None:
-        if not self._same:
+        if not self._same or self._guards_moved:
             return None
         changes = self._changes if any(pattern.all_queries()) else self._plain
         return changes.entities(self.node(pattern))

@@ -64,12 +64,10 @@ def nested_call(
         raise invalid(call, f"({shown(head)} …) takes a query and its arguments: (q [:find ?x :where …] $)")
     inner = inner_query(rest[0], parse)
     given: Sequence[Form] = rest[1:]
-    written: Sequence[ast.Input] = inner.written or (ast.SourceInput("$"),) * bool(given)
-    if not any(map(is_source, given[:1])):
-        # XTDB's queries within queries read the same database, Datahike's have the same rules: only :in names them.
-        own = [each for each in written if each != ast.SourceInput("$")]
-        no_rules = [each for each in own if not isinstance(each, ast.RulesInput)]
-        written = next((each for each in (own, no_rules) if len(each) == len(given)), written)
+    written = inner.written or (ast.SourceInput("$"),) * bool(given)
+    if len(given) + 1 == len(written) and not any(map(is_source, given[:1])):
+        # XTDB's queries within queries read the same database, and only their :in names it.
+        written = tuple(each for each in written if each != ast.SourceInput("$"))
     if len(given) != len(written):
         raise invalid(call, _miscounted(written, len(given)))
     found: dict[ast.Input, ast.Term | ast.Source] = {}

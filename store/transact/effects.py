@@ -162,7 +162,7 @@ class Effects:
                 raise RefusedTransaction(
                     Code.TX_CONFLICT,
                     f"entity {pair[1]} cannot both get and lose {attribute.ident} "
-                    f"{self._shown(attribute, pair[2])} in one transaction",
+                    f"{self._shown(attribute, pair[2])} in one transaction, whose forms have no order; leave one out",
                     path,
                 )
 
@@ -176,7 +176,8 @@ class Effects:
                 one, other = self._shown(attribute, first), self._shown(attribute, v)
                 raise RefusedTransaction(
                     Code.TX_CONFLICT,
-                    f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
+                    f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}; "
+                    "the forms of a transaction have no order, so leave one out",
                     path,
                 )
             if not self._is_fresh(e):

@@ -305,7 +305,8 @@ class Expansion:
     def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
         attribute = self._declarations.find(value[0])
         if attribute is None:
-            hint = "; a lookup ref takes an attribute that is declared with :db/unique :db.unique/identity"
+            wanted = "a lookup ref takes an attribute that is declared with :db/unique :db.unique/identity"
+            hint = f"; {wanted if isinstance(value[0], Keyword) else 'several values need :db.cardinality/many'}"
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}{hint}", path)
         if attribute.kind.unique is None:
             why = f"{attribute.ident} is not unique, so {shown(value)} names no entity"

@@ -66,9 +66,6 @@ _ANSWERS = [
     ("[:find ?n . :where (?e :name ?n) ((= ?e 1))]", '"Ivan"'),
     ('[:find ?n :strs "the name" :where [?e :id 1] [?e :name ?n]]', '#{{"the name" "Ivan"}}'),
     ("[:find (pull ?e #{:name}) . :where [?e :id 1]]", '{:name "Ivan"}'),
-    # Datahike's queries within queries have the outer one's rules and database.
-    ("[:find ?k . :where [(q [:find (min ?a) :in $ % :where (r ?e ?a)]) [[?k]]] :rules [[(r ?e ?a) [?e :age ?a]]]]",
-     "15"),
     # DataScript.
     ("[:find ?n :where [?e :name ?n] [(missing? $ ?e :_parent)]]", '#{["Ivan"] ["Oleg"]}'),
     ("[:find ?n :where [?e :name ?n] [(any? ?e)]]", '#{["Ivan"] ["Petr"] ["Oleg"]}'),

@@ -162,7 +162,7 @@ class Effects:
                 raise RefusedTransaction(
                     Code.TX_CONFLICT,
                     f"entity {pair[1]} cannot both get and lose {attribute.ident} "
-                    f"{self._shown(attribute, pair[2])} in one transaction, whose forms have no order; leave one out",
+                    f"{self._shown(attribute, pair[2])} in one transaction; its forms have no order, leave one out",
                     path,
                 )
 

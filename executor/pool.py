@@ -35,6 +35,7 @@ from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import in_queries
 from adalog.planner.scope.unknown_names import in_entities, in_pattern
 from adalog.store.database import Database
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -228,11 +229,18 @@ class Pool:
         question = self.question(request, cancel)
         cancel = _sooner(cancel, question.deadline)
         diagnostics = self.diagnostics(question, cancel)
+        if question.sees_part and not analyze:
+            # Neither the plan nor its estimates tell how much there is that is hidden.
+            question = question.unmeasured()
         shown = self.engine.explain(question, cancel, analyze=analyze)
         dropped = {name: DroppedRows(**each) for name, each in shown.get("dropped", {}).items()}
         diagnostics = bounded((*diagnostics, *self.found_out(question, dropped)))
         shown["groups"] = explain_groups(question.query)
         shown["live"] = live_of(question)
+        if question.sees_part:
+            shown["guarded"] = sorted(
+                name for name, each in question.databases.items() if isinstance(each, GuardedSnapshot)
+            )
         return Explanation(text_of(shown), shown, diagnostics)
 
     async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:

@@ -23,7 +23,7 @@ from adalog.gateway.connections.request_ids import HEADER, RequestIds, request_i
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.explorer import Explorer, load
 from adalog.gateway.explorer.examples import live_page
-from adalog.gateway.identity.auth import Tokens, tokens_of
+from adalog.gateway.identity.auth import Tokens, check_admin, tokens_of
 from adalog.gateway.jobs.backup_endpoint import backups_asked_for
 from adalog.gateway.jobs.backups import BackupFigures, Backups
 from adalog.gateway.jobs.import_endpoint import imports_asked_for
@@ -214,7 +214,9 @@ class _Probes:
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            await self.tokens.asking(request.scope)
+            principal = await self.tokens.asking(request.scope)
+            if self.pool.permissions.enforced(self.database.snapshot()):
+                check_admin(principal, "metrics count what policies hide")
         except AdalogError as error:
             return refusal_answer(error)
         # What is counted may take a while: the bytes of all attributes, for one.

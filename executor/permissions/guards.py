@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.client import Identity
 from adalog.executor.permissions.grants import Grants, PolicyMemory, Viewer
 from adalog.executor.permissions.policies import policies_of
 from adalog.executor.permissions.visibility import VisibleDatoms
@@ -12,6 +13,7 @@ from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 
 ADMIN: Final = "admin"
+_OF_A_TOKEN: Final = frozenset({"exp", "iat", "nbf", "jti"})
 
 
 class Guard(Grants):
@@ -32,6 +34,18 @@ class Permissions:
     def enforced(self, snapshot: Snapshot) -> bool:
         """Whether only what policies grant is visible, to all but admins."""
         return policies_of(snapshot).enforced
+
+    def sees_alike(self, one: Identity, other: Identity, now: Snapshot) -> bool:
+        """Whether two tokens of one client let it see the same, also by later policies: they differ in their own
+        times and ids at most."""
+        viewers = Viewer.of(one), Viewer.of(other)
+        guards = [self.guard(each, now) for each in viewers]
+        if len({ADMIN in each.roles for each in viewers}) > 1 or len({each and each.key for each in guards}) > 1:
+            return False
+        said = [
+            (each.roles, {name: each.claims[name] for name in each.claims.keys() - _OF_A_TOKEN}) for each in viewers
+        ]
+        return not any(guards) or said[0] == said[1]
 
     def guard(self, viewer: Viewer | None, now: Snapshot) -> Guard | None:
         """The guard of a viewer by the policies and facts of a raw snapshot; None for one that sees everything."""

@@ -32,7 +32,7 @@ from adalog.planner.model.plan import Options
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import check_symbols, suspicions
-from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.guarded import GuardedSnapshot, UnmeasuredSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
 
@@ -88,6 +88,11 @@ class Question:
     @property
     def relations(self) -> frozenset[str]:
         return self.outline.relations
+
+    def unmeasured(self) -> Question:
+        """The same question for a plan that tells nothing of sizes that are not all visible."""
+        databases = {name: _unmeasured(each) for name, each in self.databases.items()}
+        return replace(self, databases=databases, snapshot=_unmeasured(self.snapshot))
 
     def with_options(self, options: Options) -> Question:
         """The same question, evaluated in another way."""
@@ -183,6 +188,12 @@ class Questions:
                 )
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
+
+
+def _unmeasured(snapshot: Snapshot) -> Snapshot:
+    if isinstance(snapshot, GuardedSnapshot):
+        return UnmeasuredSnapshot(snapshot.raw, snapshot.visible)
+    return snapshot
 
 
 def _seen(question: Question) -> Any:

@@ -113,6 +113,12 @@ class Answering:
         meter = None if self.buckets is None else self.buckets.of(name)
         ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope)))
 
+    def sees_alike(self, one: Principal, other: Principal) -> bool:
+        """Whether two tokens of one client let it see the same, whatever policies there will be."""
+        return self.services.pool.permissions.sees_alike(
+            one.identity, other.identity, self.services.database.snapshot()
+        )
+
     async def read(
         self, request: GraphQLRequest, principal: Principal, status: StatusOf | None = None
     ) -> ReadRequest:

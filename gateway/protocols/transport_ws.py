@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.datalog.errors import AdalogError, Code, quoted, unavailable
 from adalog.executor.live.subscribers.event import Message
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.gateway.connections import limits
@@ -80,6 +80,11 @@ class SocketEndpoint:
         if not spoken:
             socket.close(NOT_ACCEPTABLE, f"Subprotocol not acceptable: this server speaks {SUBPROTOCOL}")
         await session.run(receive)
+
+
+_OTHER_PERMISSIONS: Final = unavailable(
+    "the token has other roles or claims than this stream began with; subscribe again"
+)
 
 
 class Operation:
@@ -237,8 +242,16 @@ class SocketSession:
                 raise AdalogError(Code.FORBIDDEN, f"{other}; open another connection with it")
         except AdalogError as refused:
             return {"errors": [describe(refused)]}
+        others = not self._answering.sees_alike(self._principal, renewed)
         self._become(renewed)
+        if others:
+            self._end_streams()
         return {"expires": renewed.expires}
+
+    def _end_streams(self) -> None:
+        """Ends what shows what an earlier token let the principal see."""
+        for operation in [each for each in self._operations.values() if each.stream is not None]:
+            self._ended(operation, _OTHER_PERMISSIONS)
 
     def _become(self, principal: Principal) -> None:
         """The connection is this principal's from now on, and ends when its token expires."""
@@ -312,7 +325,7 @@ class SocketSession:
         self._answering.introduce(principal, self._scope)
         asked = await self._answering.read(negotiation.checked(payload), principal)
         if asked.subscribes:
-            await self._follow(operation, asked)
+            await self._follow(operation, asked, principal)
             return
         context = self._answering.context(asked)
         sending.callback(context.budget.close)
@@ -329,8 +342,11 @@ class SocketSession:
             self._end(operation)
             await self._socket.drained()
 
-    async def _follow(self, operation: Operation, asked: ReadRequest) -> None:
+    async def _follow(self, operation: Operation, asked: ReadRequest, principal: Principal) -> None:
         begun = await self._answering.subscribe(asked)
+        if self._principal is not None and not self._answering.sees_alike(principal, self._principal):
+            begun.close()
+            raise _OTHER_PERMISSIONS
         if self._leaving is not None or self._operations.get(operation.id) is not operation:
             begun.close()
         else:

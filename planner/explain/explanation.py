@@ -135,6 +135,8 @@ def text_of(shown: dict[str, Any]) -> str:
     groups = shown.get("groups", {})
     lines.extend(f"{kind} {call}" for kind in groups for call in groups[kind])
     lines = [plain_names(line) for line in lines]
+    if "guarded" in shown:
+        lines.append(f"guarded {' '.join(shown['guarded'])}: every pattern reads what the identity may see")
     if "live" in shown:
         how, reason = shown["live"]["how"], shown["live"]["reason"]
         lines.append(f"live   {how}" if reason is None else f"live   {how}: {reason}")

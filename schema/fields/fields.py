@@ -164,7 +164,7 @@ class QueryFields:
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
-                engine=_engine(engine, visible),
+                engine=(engine or types.EngineOption.AUTO).value,
                 timeout_ms=within.left_ms,
                 max_rows=limits.rows,
                 ordered=paged,
@@ -214,7 +214,7 @@ class QueryFields:
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
             snapshot=await reading.snapshot(),
-            engine=_engine(engine, visible),
+            engine=(engine or types.EngineOption.AUTO).value,
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
@@ -382,15 +382,6 @@ def _component(number: int, text: str) -> Any:
         return edn.read(text)
     except AdalogError as error:
         raise error.of_text(f"components[{number}]") from None
-
-
-def _engine(asked: types.EngineOption | None, visible: VisibleDatabase) -> str:
-    """Where a query runs: what is visible of a database is not shipped to Spark."""
-    if visible.guard is None:
-        return (asked or types.EngineOption.AUTO).value
-    if asked is types.EngineOption.SPARK:
-        visible.check_all("engine SPARK")
-    return types.EngineOption.LOCAL.value
 
 
 def _database(visible: VisibleDatabase, snapshot: Snapshot) -> types.DatabaseType:

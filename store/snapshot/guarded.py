@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from adalog.store.values.arrays import Bools, CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.schema import Schema
 
+_USUAL: Final = AttributeStatistics(count=100_000, entities=50_000, values=20_000)
 _OWN: Final = ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BASE))
 """The ids of entities that are not built in."""
 
@@ -188,6 +189,28 @@ class GuardedSnapshot(Snapshot):
         plain = self.plain
         _, codes = plain.pairs_of(_ident_of(plain), np.array([e], np.int64), inverse=False)
         return self.codes.decode(int(codes[0])) if len(codes) else None
+
+
+class UnmeasuredSnapshot(GuardedSnapshot):
+    """The same with sizes that say nothing of the data: for plans that are shown to the viewer."""
+
+    statistics_epoch = (-1, -1)
+    totals = (1_000_000, 100_000, 100_000)
+
+    def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
+        alone = attribute.kind.unique is not None if inverse else not attribute.is_many
+        return 1 if alone else 10
+
+    def estimates(self, attribute: Attribute) -> AttributeStatistics:
+        return _USUAL
+
+    def entid(self, value: Any) -> int:
+        """Some number: whether there is such an entity is not told by a plan."""
+        return value if type(value) is int else 0
+
+    def value_code(self, attribute: Attribute, value: Any) -> int:
+        """Likewise."""
+        return 0
 
 
 def _ident_of(snapshot: Snapshot) -> Attribute:

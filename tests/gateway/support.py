@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
+from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.server import Server, listening
@@ -95,10 +96,12 @@ def place_of(error: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 @contextmanager
-def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Gateway]:
-    """A gateway over a new database in memory that has seen these transactions."""
+def gateway(
+    settings: Settings | None = None, *transactions: str, cache: CacheSettings | None = None
+) -> Iterator[Gateway]:
+    """A gateway over a new database in memory that has seen these transactions. cache: how answers are kept."""
     with Database.open(":memory:") as database:
-        pool = Pool(database)
+        pool = Pool(database, cache=cache)
         try:
             for text in transactions:
                 database.transact(text)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from adalog.executor.cache.settings import CacheSettings
 from adalog.gateway.settings.config import Settings
 from tests.gateway.support import Gateway, gateway
 
@@ -66,9 +67,10 @@ def settings_of(folder: Path, **more: Any) -> Settings:
 
 
 @contextmanager
-def issues(folder: Path, *transactions: str, **settings: Any) -> Iterator[Gateway]:
-    """The gateway; a token is the name of its identity."""
-    with gateway(settings_of(folder, **settings), SCHEMA, DATA, POLICIES, *transactions) as opened:
+def issues(folder: Path, *transactions: str, cached: bool = False, **settings: Any) -> Iterator[Gateway]:
+    """The gateway; a token is the name of its identity. cached: answers are kept."""
+    kept = CacheSettings(64 << 20) if cached else None
+    with gateway(settings_of(folder, **settings), SCHEMA, DATA, POLICIES, *transactions, cache=kept) as opened:
         yield opened
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.support import Gateway
-from tests.permissions.issues import code, data, issues, rows
+from tests.permissions.issues import bearer, code, data, issues, rows
 
 TITLES = "[:find ?title :where [_ :issue/title ?title]]"
 
@@ -96,6 +96,25 @@ def test_explain(opened: Gateway) -> None:
     assert data(opened, "ann", plain, q=TITLES)
     assert code(opened, "ann", analyzed, q=TITLES) == "FORBIDDEN"
     assert data(opened, "root", analyzed, q=TITLES)
+    texts = [data(opened, "ann", plain, q=TITLES)["explain"]["text"]]
+    points = '[:find ?i ?n :where [?i :issue/title "nine"] [?i :issue/points ?n]]'
+    texts.append(data(opened, "ann", plain, q=points)["explain"]["text"])
+    assert "guarded $: every pattern reads what the identity may see" in texts[0]
+    many = " ".join(f'{{:issue/title "{n}" :issue/project [:project/name "secret"]}}' for n in range(300))
+    opened.database.transact(f'[{many} {{:issue/title "nine" :issue/points 9}}]')
+    assert data(opened, "ann", plain, q=TITLES)["explain"]["text"] == texts[0]
+    assert data(opened, "ann", plain, q=points)["explain"]["text"] == texts[1]
+    ann = 'as: {roles: ["member"], claims: {sub: "ann"}}'
+    analyzed = f"query($q: EDN!) {{ explain(query: $q, analyze: true, {ann}) {{ text }} }}"
+    assert "2 rows in" in data(opened, "root", analyzed, q=TITLES)["explain"]["text"]
+
+
+def test_metrics_are_for_admins(opened: Gateway) -> None:
+    """They count what is hidden, too."""
+    assert opened.http.get("/metrics", headers=bearer("root")).status_code == 200
+    assert opened.http.get("/metrics", headers=bearer("ann")).status_code == 403
+    opened.database.transact("[[:db/add :policy/enforcement :policy/enforced false]]")
+    assert opened.http.get("/metrics", headers=bearer("ann")).status_code == 200
 
 
 def test_the_past_and_other_sources(opened: Gateway) -> None:
@@ -128,9 +147,16 @@ def test_cursors(opened: Gateway) -> None:
     assert code(opened, "root", page, after=cursor) == "ARG_INVALID"
 
 
-def test_an_answer_of_one_identity_is_none_of_another(opened: Gateway) -> None:
+def test_an_answer_of_one_identity_is_none_of_another(tmp_path: Path) -> None:
     """Answers are kept, and by what an identity sees."""
-    for _ in range(2):
-        assert len(rows(opened, "root", TITLES)) == 3
-        assert len(rows(opened, "ann", TITLES)) == 2
-        assert len(rows(opened, "bob", TITLES)) == 1
+    with issues(tmp_path, cached=True) as opened:
+        pulled = "[:find (pull ?i [:issue/title]) :where [?i :issue/title]]"
+        for _ in range(3):
+            for query in (TITLES, pulled):
+                assert len(rows(opened, "root", query)) == 3
+                assert len(rows(opened, "ann", query)) == 2
+                assert len(rows(opened, "bob", query)) == 1
+                assert rows(opened, "nobody", query) == []
+        assert opened.pool.cache.tally.all()
+        opened.database.transact('[[:db/add [:project/name "secret"] :project/members [:user/name "ann"]]]')
+        assert [len(rows(opened, "ann", query)) for query in (TITLES, pulled)] == [3, 3]

@@ -196,7 +196,6 @@ async def _answered(
             query.text,
             query.arguments(asked.parameters, snapshot),
             snapshot,
-            engine="AUTO" if visible.guard is None else "LOCAL",
             timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )

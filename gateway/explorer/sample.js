@@ -6,11 +6,14 @@ export const ATTRIBUTES = [
 ];
 
 /** Asked where the sample declares types: databases that were loaded by earlier versions do not. */
-export const TYPED = `# The same data as types, made of the attributes and what :graphql/type says of them.
-# What the largest games with something in Python need, the largest first.
+export const TYPED = `# The same data as types: Ctrl+Space completes them.
+# What the largest games with something in Python need.
 query Typed {
   packages(
-    where: { section: { name: { eq: "games" } }, depends: { some: { name: { startsWith: "python3" } } } }
+    where: {
+      section: { name: { eq: "games" } }
+      depends: { some: { name: { startsWith: "python3" } } }
+    }
     orderBy: [{ installedSize: DESC }]
     first: 10
   ) {

@@ -88,6 +88,48 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         assert problems == []
 
 
+_COMPLETED = """
+const [text, done] = arguments
+const editor = document.querySelector(".graphiql-query-editor .CodeMirror").CodeMirror
+editor.setValue(text.replace("|", ""))
+editor.focus()
+editor.setCursor(editor.posFromIndex(text.indexOf("|")))
+editor.on("hasCompletion", (_, { list }) => done(list.map((each) => each.text)))
+editor.execCommand("autocomplete")
+"""
+
+
+def test_typed_fields_are_completed_and_new_ones_after_a_reload(browser: webdriver.Chrome) -> None:
+    with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
+        browser.set_script_timeout(30)
+
+        def completed(text: str) -> list[str]:
+            found: list[str] = browser.execute_async_script(_COMPLETED, text)  # type: ignore[no-untyped-call]
+            return found
+
+        def load() -> None:
+            browser.get(f"{address}/graphql")
+            wait = WebDriverWait(browser, 30)
+            # The documentation has what is completed.
+            wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "[aria-label$='Documentation Explorer']"))
+            if not browser.find_elements(By.CSS_SELECTOR, ".graphiql-doc-explorer"):
+                browser.find_element(By.CSS_SELECTOR, "[aria-label='Show Documentation Explorer']").click()
+            wait.until(
+                lambda page: "PackageWhere" in page.find_element(By.CSS_SELECTOR, ".graphiql-doc-explorer").text
+            )
+
+        load()
+        assert completed("{ packages { sec| } }")[0] == "section"
+        assert {"and", "not", "or", "name", "section", "depends"} <= set(
+            completed("{ packages(where: { | }) { name } }")
+        )
+        assert {"name", "size"} <= set(completed("{ packages(orderBy: [{ | }]) { name } }"))
+        assert "homepage" not in completed("{ packages { home| } }")
+        opened.database.transact("[{:db/ident :package/homepage :db/valueType :db.type/uri}]")
+        load()
+        assert completed("{ packages { home| } }")[0] == "homepage"
+
+
 def test_a_subscription_shows_what_a_transaction_changes(browser: webdriver.Chrome) -> None:
     with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
         wait = WebDriverWait(browser, 30)

@@ -45,7 +45,7 @@ _FOUND_NUMBER: Final = re.compile(r"String cannot represent a non string value: 
 _NOT_A_MAP: Final = re.compile(r"value of type 'BasisInput' to be an object, found: (.+?)\.?(?: \(argument|$)")
 _NO_MEMBER: Final = re.compile(r"Value '\w+' does not exist in '(\w+)' enum|Enum '(\w+)' cannot represent")
 _ONE_OF: Final = re.compile(r"Within OneOf Input Object type '(\w+)'")
-_NO_OBJECT: Final = re.compile(r"Expected value of type '(\w+)!?' to be an object")
+_NO_OBJECT: Final = re.compile(r"Expected value of type '(\w+)!?' (?:to be an object|not to include unknown field)")
 _NO_FIELD: Final = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'\.")
 _OF_ANOTHER_ROOT: Final = "; it is a field of"
 _OTHER_TYPE: Final = re.compile(r"Variable '\$(\w+)' of type '[^']+' used in position expecting type '([^']+)'")
@@ -145,7 +145,7 @@ def _advice(
     if (match := _NO_MEMBER.search(message)) is not None and "Did you mean" not in message:
         enum = schema.type_map.get(match[1] or match[2])
         return f"; it is one of {_listed(enum.values)}" if isinstance(enum, GraphQLEnumType) else ""
-    if (match := _NO_OBJECT.search(message)) is not None:
+    if (match := _NO_OBJECT.search(message)) is not None and "Did you mean" not in message:
         given = schema.type_map.get(match[1])
         return f"; {match[1]} has {_listed(given.fields)}" if isinstance(given, GraphQLInputObjectType) else ""
     if (match := _ONE_OF.search(message)) is not None:

@@ -393,6 +393,8 @@ def test_a_stream_that_is_resumed_after_its_fields_changed_starts_over(asking: A
         ("subscription { issuesLive(where: {title: {eq: null}}) { kind } }", "isNull"),
         ("subscription { issuesLive(resume: \"x\") { kind } }", "is not a token"),
         ("subscription { issuesLive { kind nothing } }", "nothing"),
+        ("subscription { a: issuesLive { kind } b: issuesLive { kind } }", "only one top level field"),
+        ("subscription { issuesLive { added { commentsConnection(after: \"x\") { totalCount } } } }", "after"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused(asking: Asking, document: str, said: str) -> None:

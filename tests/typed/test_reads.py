@@ -128,6 +128,8 @@ def test_a_variable_that_is_not_given_leaves_its_filter_out(tracker: Tracker) ->
         ("{ issues(orderBy: [{title: ASC, number: ASC}]) { id } }", "IssueOrderBy has id, key, number, title, "),
         ("{ issues(orderBy: [{}]) { id } }", "several orders are several elements of the list"),
         ("mutation { deleteIssue(by: {}) { t } }", "IssueUnique has id, key, number"),
+        ('{ issues(where: {assignee: {eq: "Ada"}}) { id } }', "UserWhere has and, not, or, id, key, email, "),
+        ("{ issues(where: {labels: {all: {}}}) { id } }", "LabelListWhere has some, every, none, count"),
     ],
 )
 def test_refusals_name_the_argument(tracker: Tracker, document: str, message: str) -> None:

@@ -44,6 +44,13 @@ TEXTS: Final = {
     "Query.transactions(first:)": "At most so many transactions. The default is 100.",
     "Query.attributes": "All attributes, built-in ones included, with their numbers of datoms.",
     "Query.database": "The newest transaction, and how much is in the database.",
+    "Query.whyVisible": (
+        "Why others see an entity, for admins: what is visible of it, and for each policy that is on one of its "
+        "attributes a derivation that allows it, or the clauses that nothing passes."
+    ),
+    "Query.whyVisible(entity:)": (
+        'The entity: a number, an ident or a lookup ref, e.g. `17`, `[:project/name "web"]`.'
+    ),
     "Query.whoami": "The client, as this server sees it.",
     "(query:)": "The query as EDN, e.g. `[:find ?e :in $ ?name :where [?e :user/name ?name]]`.",
     "(args:)": (

@@ -24,6 +24,7 @@ class AsInput:
 
 # GraphQL's `as`, which Python keeps for itself.
 As = Annotated[AsInput | None, strawberry.argument(name="as")]
+AsGiven = Annotated[AsInput, strawberry.argument(name="as")]
 
 
 def visible_as(context: Context, given: AsInput | None) -> VisibleDatabase:

@@ -21,10 +21,11 @@ from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
 from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments
-from adalog.schema.arguments.viewers import As, visible_as
+from adalog.schema.arguments.viewers import As, AsGiven, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
+from adalog.schema.fields.why_visible import why_visible
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, Prepaid, RepeatedWork
 from adalog.schema.request.context import Context, Services
@@ -356,6 +357,17 @@ class QueryFields:
         snapshot = info.context.present(visible)
         cancel = Cancel.after(services.limits.timeout_ms)
         return await services.pool.threaded(cancel, lambda _: _database(visible, snapshot))
+
+    @strawberry.field(name="whyVisible")
+    async def why_visible(self, info: Info, entity: EDN, as_: AsGiven, timeout_ms: int | None = None) -> JSON:
+        context = info.context
+        services, visible = context.services, visible_as(context, as_)
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        found = await services.pool.threaded(
+            within, lambda cancel: types.written(why_visible(services.pool, visible, entity, cancel))
+        )
+        context.budget.take(found.nbytes)
+        return JSON(found)
 
     @strawberry.field
     def whoami(self) -> types.IdentityType:

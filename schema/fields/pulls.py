@@ -76,9 +76,14 @@ def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Canc
     for number, text in enumerate(texts):
         if number % 1_000 == 0:
             cancel.check()
-        plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
-        entities.append(int(text) if plain else _entity(text, _place(field, number), snapshot))
+        entities.append(entity_of(text, _place(field, number), snapshot))
     return entities
+
+
+def entity_of(text: str, place: str, snapshot: Snapshot) -> Any:
+    """What a text names: a number, an ident or a lookup ref. `place`: what messages call the text."""
+    plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
+    return int(text) if plain else _entity(text, place, snapshot)
 
 
 def _entity(text: str, place: str, snapshot: Snapshot) -> Any:

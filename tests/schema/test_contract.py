@@ -34,5 +34,6 @@ def test_what_is_not_built_is_absent() -> None:
     assert set(built.subscription_type.fields) == {"live", "transactions"}
     assert built.query_type is not None
     assert set(built.query_type.fields) == {
-        "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database", "whoami"
+        "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database", "whoami",
+        "whyVisible",
     }  # fmt: skip

@@ -1,0 +1,71 @@
+"""`whyVisible`: for each policy a derivation, or the clause that nothing passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.support import Gateway
+from tests.permissions.issues import code, data, issues
+
+WHY = "query($entity: EDN!, $as: AsInput!) { whyVisible(entity: $entity, as: $as) }"
+ANN = {"claims": {"sub": "ann"}, "roles": ["member"]}
+BOB = {"claims": {"sub": "bob"}, "roles": ["guest"]}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Gateway]:
+    with issues(tmp_path) as found:
+        yield found
+
+
+def why(opened: Gateway, entity: str, viewer: Any) -> Any:
+    return data(opened, "root", WHY, entity=entity, **{"as": viewer})["whyVisible"]
+
+
+def test_a_derivation_goes_down_to_claims_and_facts(opened: Gateway) -> None:
+    found = why(opened, '[:project/name "inner"]', ANN)
+    assert found["visible"] == [":project/name", ":project/parent"]
+    assert found["hidden"] == []
+    [policy] = found["policies"]
+    assert (policy["policy"], policy["holds"]) == ("members read their projects", True)
+    [above] = policy["derivation"]["calls"]
+    assert above["rule"] == "[(member ?p) [?p :project/parent ?q] (member ?q)]"
+    [below] = above["calls"]
+    assert below["with"]["?sub"] == '"ann"'
+    assert below["with"]["?p"] == above["with"]["?q"]
+
+
+def test_a_circle_of_parents_is_no_reason(opened: Gateway) -> None:
+    circle = '[[:db/add [:project/name "open"] :project/parent [:project/name "inner"]]]'
+    data(opened, "root", "mutation($tx: EDN!) { transact(tx: $tx) { t } }", tx=circle)
+    assert why(opened, '[:project/name "inner"]', ANN)["policies"][0]["holds"]
+    [policy] = why(opened, '[:project/name "inner"]', BOB)["policies"]
+    assert policy["holds"] is False
+
+
+def test_what_fails_is_the_clause_that_nothing_passes(opened: Gateway) -> None:
+    found = why(opened, '[:issue/title "one"]', BOB)
+    assert found["visible"] == []
+    assert found["hidden"] == [":issue/points", ":issue/project", ":issue/title"]
+    [policy] = found["policies"]
+    assert policy["attributes"] == [":issue/project", ":issue/title"]
+    [failed] = policy["fails"]
+    assert failed["clause"] == "(member ?p)"
+    assert (failed["line"], failed["column"] > 1) == (1, True)
+
+
+def test_it_is_for_admins(opened: Gateway) -> None:
+    assert code(opened, "ann", WHY, entity="1", **{"as": BOB}) == "FORBIDDEN"
+
+
+@pytest.mark.parametrize(("entity", "refused"), [('[:project/name "no"]', "ARG_INVALID"), ("(", "EDN_SYNTAX")])
+def test_an_entity_has_to_be_there(opened: Gateway, entity: str, refused: str) -> None:
+    assert code(opened, "root", WHY, entity=entity, **{"as": BOB}) == refused
+
+
+def test_admins_see_everything(opened: Gateway) -> None:
+    assert "everything" in why(opened, "1", {"claims": {}, "roles": ["admin"]})

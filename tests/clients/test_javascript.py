@@ -48,8 +48,13 @@ _PROJECT = {
 import { createClient, type Client } from "@adalog/client";
 import { useLive, type UseLiveState } from "@adalog/client/react";
 import { liveCollectionOptions } from "@adalog/client/tanstack-db";
+import { liveList, resubscribing, socketTokens, updateConnection, type EntityOf } from "@adalog/client/typed";
+import { useLiveQuery } from "@adalog/client/typed/react";
 export const client: Client = createClient({ url: "/graphql" });
-export const all = [useLive, liveCollectionOptions] as const;
+export const all = [useLive, useLiveQuery, liveCollectionOptions, resubscribing, socketTokens, updateConnection];
+const untyped = liveList(client, "subscription { issuesLive { added { title } } }");
+export const titles: string[] = untyped.rows.map(({ id, title }) => `${id.length} ${title}`);
+export const title: EntityOf<{ issuesLive: { added: { id: string; title: string }[] } }>["title"] = "typed";
 export type State = UseLiveState<[id: number]>;
 // @ts-expect-error: the types are there, and no `any`.
 client.query(1);
@@ -71,7 +76,7 @@ def test_in_a_project_of_its_own(tmp_path: Path) -> None:
     for name in ("module.mjs", *(["script.cjs"] if requires_modules() else [])):
         run("node", str(tmp_path / name))
     # Types of packages beside it, which it names in its own.
-    for name in ("@types", "@tanstack", "@standard-schema", "csstype"):
+    for name in ("@types", "@tanstack", "@standard-schema", "csstype", "graphql"):
         path = tmp_path / "node_modules" / name
         path.symlink_to(CLIENT / "node_modules" / name)
     for module, resolution in _RESOLUTIONS:

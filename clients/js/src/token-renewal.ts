@@ -1,10 +1,10 @@
 /** Tokens that expire, for clients of `graphql-ws` and `graphql-sse`: subscriptions go on under the next one. */
 
-import { bearerOf, renewalDelay } from "./credentials.js";
+import { bearerOf, renewalDelay, type Token } from "./credentials.js";
 import type { Headers } from "./http.js";
 
 /** What gives the current token; `stale`: the one that expires soon. */
-export type TokenSource = (stale?: string) => string | undefined | Promise<string | undefined>;
+export type TokenSource = Exclude<Token, string>;
 
 const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;

@@ -31,11 +31,13 @@ export type TypedDocument<Data, Variables> = (DocumentNode | { toString(): strin
   __apiType?: (variables: Variables) => Data;
 };
 
-/** The entities of a subscription such as `issuesLive`: those that its `added` shows. */
-export type EntityOf<Data> = Exclude<
-  { [Field in keyof Data]-?: NonNullable<Data[Field]> extends { readonly added: ReadonlyArray<infer Row> } ? Row : never }[keyof Data],
-  undefined
->;
+/** The entities of a subscription such as `issuesLive`: those that its `added` shows. Without types of its data they have any fields. */
+export type EntityOf<Data> = unknown extends Data
+  ? Record<string, any>
+  : Exclude<
+      { [Field in keyof Data]-?: NonNullable<Data[Field]> extends { readonly added: ReadonlyArray<infer Row> } ? Row : never }[keyof Data],
+      undefined
+    >;
 
 /** Sends a query or mutation, once. */
 export function request<Data, Variables extends Record<string, unknown>>(

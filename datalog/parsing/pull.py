@@ -268,4 +268,5 @@ def _xform(form: Form) -> Xform:
         return Xform(name, position=form.position)
     if name in BUILTINS:
         raise invalid(form, f":xform calls a function with one argument, which {name} cannot be")
-    raise invalid(form, f"there is no function {name} for :xform{nearest(name, XFORMS)}")
+    hint = nearest(name.rpartition("/")[2] or name, XFORMS) or "; built-ins of one argument are, such as upper-case"
+    raise invalid(form, f"there is no function {name} for :xform{hint}")

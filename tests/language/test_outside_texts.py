@@ -94,6 +94,7 @@ _REFUSED = [
     ('[:find ?x :where [?x :name ?n] ‸[(like ?n "a" {:escape "ab"})]]', "one character that escapes the next"),
     ("[:find ?x :in $ ‸(below ?x) :where [?x :age]]", "a clause stands in :where"),
     ("[:find ?x :where [?x :age] :order-by [‸0]]", "so the first is 1, not 0"),
+    ("[:find (pull ?x [[:age :xform ‸clojure.core/first]]) :where [?x :age]]", "built-ins of one argument are"),
     ("{:find [x] :where [[x :age]] ‸:override-join-order [x]}", "the order of the join follows from the data"),
     ('[:find ?x :where [(‸or-text-search :name #{"a"}) [[?x]]]]', "there is no index of words"),
     ("[:find ?k :where [(q [:find (max ‸?n ?x) :in $ ?n :where [_ :age ?x]] $ 3) [[?k]]]]", "as in (max 3 ?x)"),

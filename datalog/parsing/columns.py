@@ -7,7 +7,7 @@ variables by their labels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -157,10 +157,15 @@ class ColumnReader:
         return ast.FindAggregate(name, (), self._bound(call, argument), may_be_nil=True, position=form.position)
 
     def grouped(
-        self, form: Form, columns: dict[str, ast.FindColumn], find: ast.Find | None = None
+        self,
+        form: Form,
+        columns: dict[str, ast.FindColumn],
+        find: ast.Find | None = None,
+        *,
+        aggregate: Callable[[Form], ast.FindAggregate] | None = None,
     ) -> ast.Expression:
         """A call with aggregates in it. `columns`: takes those that it is computed from, by their labels. `find`:
-        the find spec, outside of which it stands."""
+        the find spec, outside of which it stands. `aggregate` reads aggregates other than those of `:find`."""
         known = {} if find is None else {each.label: each for each in find.columns}
 
         def column(each: Form) -> ast.Term:
@@ -171,7 +176,7 @@ class ColumnReader:
             elif not is_call(each):
                 return constant(each)
             elif each.items[0].value.name in FIND_AGGREGATES:
-                made = self.aggregate(each, in_find=find is None)
+                made = self.aggregate(each, in_find=find is None) if aggregate is None else aggregate(each)
             else:
                 made = known[write(each.value)]
             columns.setdefault(made.label, made)

@@ -5,14 +5,16 @@ Heads first, so that bodies may call rules that come later; then the bodies.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES, FIND_AGGREGATES, HEAD_AGGREGATES
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
+from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.names import called, names_in
@@ -98,25 +100,43 @@ def read_rules(forms: Sequence[Form], sources: frozenset[str], inner: ParseInner
     plain = ClauseParser(sources)
     calls = CallParser(plain.source, plain.term)
     heads = [_head(form, calls, faults) for form in forms]
-    faults |= _disagreements([head for head, _ in heads])
-    arity = {head.name: len(head.places) for head, _ in heads} if complete else None
+    faults |= _disagreements([each.shown or each.rule for each in heads])
+    faults |= _several_over_groups(heads)
+    arity = {each.name: len((each.shown or each.rule).places) for each in heads} if complete else None
     rules = []
-    for (head, reader), form in zip(heads, forms, strict=True):
+    for each, form in zip(heads, forms, strict=True):
+        head, reader = each.rule, each.reader
         try:
             body = _body(form)
             parser = ClauseParser(sources, inner, arity, taken=taken_names((form.items[0], *body), arity or {}))
             clauses = (*map(parser.clause, body), *pair_clauses(head.args))
             _check_with(head, clauses)
-            _check_calls(head, reader, clauses)
+            _check_calls(each.shown or head, reader, clauses)
             whole = _with_calls(replace(head, clauses=clauses, position=form.position), reader)
             rules.append(rule_with_optionals(whole))
+            if each.shown is not None:
+                rules.append(each.shown)
         except UnknownNameError as error:
-            faults.setdefault(head.name, error)
+            faults.setdefault(each.name, error)
     return RuleSet(tuple(_equally_wide(rules)), arity, faults)
 
 
-def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> tuple[ast.Rule, ColumnReader]:
-    """A rule without its clauses, and the calls in its head. `faults`: receives errors other than of syntax."""
+@dataclass(frozen=True)
+class _Head:
+    """A rule without its clauses, and the calls in its head for each row. `shown`: where calls over aggregates are
+    in the head, the rule that has its name, and computes them from the groups, which are then the other rule's."""
+
+    rule: ast.Rule
+    reader: ColumnReader
+    shown: ast.Rule | None = None
+
+    @property
+    def name(self) -> str:
+        return (self.shown or self.rule).name
+
+
+def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> _Head:
+    """The head of a rule. `faults`: receives errors other than of syntax."""
     if form.kind not in ("vector", "list") or not form.items or form.items[0].kind not in ("vector", "list"):
         raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}{_as_json(form)}")
     head = form.items[0]
@@ -131,8 +151,9 @@ def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> tupl
         required = tuple(_variable(each) for each in places[0].items)
         places = places[1:]
     reader = ColumnReader(calls, frozenset(), section=f"the head of {name}")
+    grouped = _Grouped(reader)
     try:
-        args = tuple(_place(each, reader) for each in places)
+        args = tuple(map(grouped.place, places))
     except UnknownNameError as error:
         faults.setdefault(name, error)
         args = tuple(ast.Var(f"place {number}") for number, _ in enumerate(places))
@@ -140,7 +161,64 @@ def _head(form: Form, calls: CallParser, faults: dict[str, AdalogError]) -> tupl
         raise invalid(head, f"the rule {name} has no variables; write ({name} ?x)")
     if not _body(form):
         raise invalid(form, f"the rule {name} says nothing: its head is followed by clauses, {_SHAPE}")
-    return ast.Rule(name, required, args, (), _with(form), position=head.position), reader
+    rule = ast.Rule(name, required, args, (), _with(form), position=head.position)
+    return grouped.head(rule) if grouped.functions else _Head(rule, reader)
+
+
+@dataclass
+class _Grouped:
+    """The calls over aggregates in a head, as functions of the groups of a rule that has these as its places."""
+
+    reader: ColumnReader
+    columns: dict[str, ast.FindColumn] = field(default_factory=dict)
+    functions: list[ast.Function] = field(default_factory=list)
+
+    def place(self, form: Form) -> ast.Var | ast.FindAggregate:
+        """A place of the head; a variable for a call over aggregates."""
+        is_call_over = (
+            form.kind == "list" and is_aggregated(form) and form.items[0].value.name not in FIND_AGGREGATES
+        )
+        if not is_call_over or form.items[0].value.name not in (BUILTINS.keys() | CONDITIONALS.keys()):
+            made = _place(form, self.reader)
+            column = made if isinstance(made, ast.FindAggregate) else ast.FindVar(made)
+            self.columns.setdefault(column.label, column)
+            return made
+        call = self.reader.grouped(form, self.columns, aggregate=self._aggregate)
+        out = ast.Var(write(form.value), position=form.position)
+        self.functions.append(ast.Function(call.name, call.args, ast.ScalarBinding(out), position=form.position))
+        return out
+
+    def _aggregate(self, form: Form) -> ast.FindAggregate:
+        found = _place(form, self.reader)
+        assert isinstance(found, ast.FindAggregate), "the name is that of an aggregate"
+        return found
+
+    def head(self, rule: ast.Rule) -> _Head:
+        """The head of the groups, and the rule that is called. No symbol has a space in it."""
+        places = [each if isinstance(each, ast.FindAggregate) else each.var for each in self.columns.values()]
+        groups = replace(rule, name=f"groups of {rule.name}", args=tuple(places))
+        variables = [
+            ast.Var(label, position=each.position) for label, each in zip(self.columns, places, strict=True)
+        ]
+        call = ast.RuleCall(groups.name, (*rule.required, *variables), ast.Source("$"), position=rule.position)
+        args = tuple(ast.Var(each.label) if isinstance(each, ast.FindAggregate) else each for each in rule.args)
+        shown = replace(rule, args=args, clauses=(call, *self.functions), with_=())
+        return _Head(groups, self.reader, shown)
+
+
+def _several_over_groups(heads: Sequence[_Head]) -> dict[str, AdalogError]:
+    """A call over aggregates says nothing of the groups of other heads."""
+    number = Counter(each.name for each in heads)
+    return {
+        each.name: AdalogError(
+            Code.QUERY_INVALID,
+            f"the rule {each.name} has several heads, and a call over aggregates in one: give the aggregates "
+            "places of their own, and compute in a rule that calls it",
+            each.rule.position,
+        )
+        for each in heads
+        if each.shown is not None and number[each.name] > 1
+    }
 
 
 def _body(form: Form) -> Sequence[Form]:
@@ -228,9 +306,6 @@ def _place(form: Form, reader: ColumnReader) -> ast.Var | ast.FindAggregate:
     if name.value.name not in (BUILTINS.keys() | CONDITIONALS.keys()):
         hint = nearest(name.value.name, (*HEAD_AGGREGATES, *BUILTINS, *CONDITIONALS))
         raise unknown(name, f"there is no aggregate or built-in {shown(name)}{hint}")
-    if is_aggregated(form):
-        by_itself = "has aggregates by themselves; compute with them where the rule is called"
-        raise invalid(form, f"a rule's head {by_itself}, or in a rule that calls it")
     return reader.value(form)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adalog.planner.model.plan import Options
+from tests.language.test_live_traps import Live
 
 SWITCHES = [Options(), Options(magic=False), Options(semi_naive=False), Options(reorder=False), Options(budget=1)]
 
@@ -52,6 +53,43 @@ def test_an_aggregate_of_a_call_keeps_rows_apart_by_its_variables(lines):
     assert lines.q("[:find ?o ?t :in $ % :where (total ?o ?t)]", kept) == "#{[8 40] [9 14]}"
     both = "[[(all ?o (sum (* ?p ?n)) (max (- ?p)) (count ?l)) [?l :of ?o] [?l :price ?p] [?l :number ?n]]]"
     assert lines.q("[:find ?o ?t ?m ?n :in $ % :where (all ?o ?t ?m ?n)]", both) == "#{[8 40 -5 2] [9 14 -7 2]}"
+
+
+@pytest.mark.parametrize("options", SWITCHES)
+def test_a_call_over_aggregates_is_computed_for_each_group(lines, options):
+    def q(place, find="[:find ?o ?m :in $ % :where (mean ?o ?m)]", head="?o", with_=":with ?l"):
+        rules = f"[[(mean {head} {place}) {with_} [?l :of ?o] [?l :price ?p] [?l :number ?n]]]"
+        return lines.q(find, rules, options=options)
+
+    assert q("(/ (sum ?p) (count ?l))") == "#{[8 7.5] [9 7]}"
+    assert q("(quot (sum ?p) (count ?l))", "[:find ?m . :in $ % :where (mean 8 ?m)]") == "7"
+    assert q("(+ (sum (* ?p ?n)) (max ?p) 1)", with_="") == "#{[8 51] [9 15]}"
+    assert q("(if (> (count ?l) 1) (- (max ?p) (min ?p)))") == "#{[8 5] [9 0]}"
+    assert q("(if (> (max ?n) 2) (max ?p))") == "#{[8 10]}"
+    # A variable outside aggregates is a key, as in :find.
+    assert q("(* ?o (sum ?p))", "[:find ?m :in $ % :where (mean ?m)]", head="") == "#{[120] [126]}"
+    both = "[:find ?o ?s ?m :in $ % :where (mean ?o ?s ?m)]"
+    assert q("(sum ?p) (quot (sum ?p) (count ?l))", both) == "#{[8 15 7] [9 14 7]}"
+    assert q("(+ (max ?p) ?by)", "[:find ?m . :in $ % :where (mean 3 8 ?m)]", head="[?by] ?o") == "13"
+
+
+def test_a_call_over_aggregates_is_followed(lines):
+    rules = "[[(mean ?o (quot (sum ?p) (count ?l))) :with ?l [?l :of ?o] [?l :price ?p]]]"
+    live = Live(lines, f"[:find ?o ?m :where (mean ?o ?m) :rules {rules}]")
+    assert live.tx("[{:db/id 5 :of 9 :price 40 :number 1}]") == "+[9 18] -[9 7]"
+    assert live.tx("[[:db/retract 1 :price]]") == "+[8 5] -[8 7]"
+
+
+def test_a_call_over_aggregates_in_a_recursion(db):
+    db.tx("[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]")
+    db.tx("[[:db/add 1 :to 2] [:db/add 2 :to 3] [:db/add 1 :to 3] [:db/add 3 :to 1]]")
+    rules = """[[(far ?x (+ 1 (min ?d))) (step ?x ?d)]
+                [(step ?x ?d) [?x :to 3] [(ground 0) ?d]] [(step ?x ?d) [?x :to ?y] (far ?y ?d) [(< ?d 9)]]]"""
+    assert db.q(f"[:find ?x ?d :where (far ?x ?d) :rules {rules}]") == "#{[1 1] [2 1] [3 2]}"
+    db.refuses(
+        "UNSTRATIFIABLE",
+        "[:find ?x ?d :where (far ?x ?d) :rules [[(far ?x (+ 1 (sum ?d))) (far ?y ?d) [?x :to ?y]]]]",
+    )
 
 
 def test_heads_of_one_name_may_have_calls_of_other_variables(lines):
@@ -102,7 +140,11 @@ def test_an_endless_recursion_ends_with_the_timeout(db):
     [
         ("[[(t (* ‸?p 2)) [?l :number ?n]]]", "UNBOUND_VARIABLE", "?p is in the head of t"),
         ("[[(t (sum (* ‸?p 2))) [?l :number ?n]]]", "UNBOUND_VARIABLE", "?p is in the head of t"),
-        ("[[(t ‸(/ (sum ?n) (count ?l))) [?l :number ?n]]]", "QUERY_INVALID", "aggregates by themselves"),
+        ("[[(t (/ (sum ‸?p) 2)) [?l :number ?n]]]", "UNBOUND_VARIABLE", "?p"),
+        ("[[(t (/ (sum ?n) ‸?p)) [?l :number ?n]]]", "UNBOUND_VARIABLE", "?p is in the head of t"),
+        ("[[(t (/ (sum ?n) ‸(rand ?n))) [?l :number ?n]]]", "QUERY_INVALID", "use it in :find"),
+        ("[[(t (/ (sum ?n) (‸incc 1))) [?l :number ?n]]]", "QUERY_INVALID", "incc"),
+        ("[[‸(t (+ (sum ?n) 1)) [?l :number ?n]] [(t ?n) [_ :price ?n]]]", "QUERY_INVALID", "several heads"),
         ("[[(t ‸(inc)) [?l :number ?n]]]", "QUERY_INVALID", "1 argument"),
         ("[[(t (‸incc ?n)) [?l :number ?n]]]", "QUERY_INVALID", "inc"),
         ("[[(t (sum (‸incc ?n))) [?l :number ?n]]]", "QUERY_INVALID", "inc"),

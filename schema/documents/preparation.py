@@ -119,13 +119,15 @@ class Documents:
         return prepared
 
     async def aprepare(self, text: str) -> PreparedDocument:
-        """The same for an event loop: a document not seen before is read on another thread. One that is not valid,
-        or looks at the schema, waits for the newest surface."""
+        """The same for an event loop: a document not seen before is read on another thread. One with typed fields
+        waits for a surface that is being made, since what it names may be something else by now; one that is not
+        valid, or looks at the schema, also for what other processes have answered."""
         known = self.kept.get(text)
         if known is not None:
             return known
         prepared = await self._prepared(text)
-        if not (prepared.refusal or prepared.introspection or WARNINGS in text):
+        looks = prepared.refusal or prepared.introspection or WARNINGS in text
+        if not looks and (prepared.surface is None or self._surfaces is None or not self._surfaces.is_stale):
             return prepared
         return await self.newer(prepared, text) or prepared
 

@@ -144,6 +144,32 @@ def test_documents_of_fixed_fields_survive_a_new_surface(opened: Gateway) -> Non
     assert again.surface is opened.app.state.surfaces.newest is not prepared[1].surface
 
 
+def test_a_document_is_answered_by_the_schema_of_the_data_that_it_reads(opened: Gateway) -> None:
+    """A field whose attribute has another name by now is not read as empty, also while its schema is the newest."""
+    surfaces = opened.app.state.surfaces
+    opened.database.transact('[{:db/ident :q/key :db/valueType :db.type/string} {:db/id 900 :q/key "x"}]')
+    document = "{ qs { key } }"
+    assert opened.data(document) == {"qs": [{"key": "x"}]}
+    free, operations = threading.Event(), opened.app.state.answering.operations
+
+    async def prepared() -> Any:
+        surfaces._builder.submit(free.wait)
+        opened.database.transact("[[:db/add :q/key :db/ident :r/key]]")
+        waiting = asyncio.ensure_future(operations.aprepare(document))
+        fixed = await operations.aprepare("{ database { basisT } }")
+        assert fixed.surface is None
+        assert not waiting.done()
+        free.set()
+        return await waiting
+
+    try:
+        (refusal,) = asyncio.run(asyncio.wait_for(prepared(), 30)).refusal
+    finally:
+        free.set()
+    assert "Cannot query field 'qs'" in refusal["message"]
+    assert opened.data("{ rs { key } }") == {"rs": [{"key": "x"}]}
+
+
 @pytest.mark.parametrize(
     "document",
     [

@@ -7,7 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from adalog.datalog import ast
 from adalog.datalog.values import EdnSet, Keyword, identity
@@ -30,15 +33,14 @@ from adalog.store.values.scalars import keyword
 class UndatedQuestion:
     """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
     readers, and what it means is found at the moment for which that is asked. `visible`: what its viewer sees of
-    each moment; None: everything. `pulling`: the question that its pulls are made for, where that is another one:
-    of one with guards among its clauses, the same as its viewer sees it."""
+    each moment; None: everything. `pulling`: how pulls are made, where guards are among its clauses."""
 
     request: QueryRequest
     rules: str | None
     outline: Outline
     arguments_cost: float
     visible: VisibleMoments | None = None
-    pulling: UndatedQuestion | None = None
+    pulling: GuardedPulling | None = None
 
     @staticmethod
     def of(question: Question, visible: VisibleMoments | None = None) -> UndatedQuestion:
@@ -92,6 +94,21 @@ class UndatedQuestion:
 
     def lookups(self) -> list[Keyword]:
         return [name for value in self.values() for name in lookups_in(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedPulling:
+    """`question`: as its viewer sees it, for which pulls are made. `moves`: what guards decide otherwise."""
+
+    question: UndatedQuestion
+    moves: GuardMoves
+
+
+class GuardMoves(Protocol):
+    @property
+    def entities(self) -> NDArray[np.int64] | None:
+        """Those of which something else is visible after the present step by what guards read; None: any may be
+        one."""
 
 
 def question_of_rows(question: Question) -> Question:

@@ -7,16 +7,26 @@ from functools import partial
 from typing import Final
 
 from adalog.datalog import ast
+from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.engine import QueryEngine
-from adalog.executor.follow.guarded_view import GuardedView, decided_by, followed_with_guards
+from adalog.executor.follow.guarded_view import (
+    GUARD_FEED,
+    AllowedChanges,
+    GuardedView,
+    decided_by,
+    followed_with_guards,
+)
 from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
 from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all_rows_of
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
 from adalog.executor.follow.view import LiveView
+from adalog.executor.permissions.claims import claim_rows
+from adalog.executor.permissions.evaluation import PolicyQuestion
 from adalog.executor.permissions.viewers import VisibleMoments
-from adalog.executor.question.arguments import BasisArgument, matched
+from adalog.executor.question.arguments import BasisArgument, GivenArgument, matched
 from adalog.executor.question.question import Question
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.maintenance import Maintenance
 from adalog.planner.windows import keeps_rows, refusal_of_window, rows_key
 from adalog.store.snapshot.guarded import GuardedSnapshot
@@ -59,8 +69,8 @@ def view_of(question: Question, engine: QueryEngine, visible: VisibleMoments | N
             return RecomputedView(UndatedQuestion.of(question), engine)
         return _maintained(question, engine, chosen)
     make = partial(_view_as_seen, engine)
-    view, is_rewritten = make(question, visible)
-    return GuardedView(engine, visible, make, view, is_rewritten, decided_by(visible, _raw(question.snapshot)))
+    view, allowed = make(question, visible, Cancel())
+    return GuardedView(engine, visible, make, view, allowed, decided_by(visible, _raw(question.snapshot)))
 
 
 def _maintained(question: Question, engine: QueryEngine, chosen: Maintenance) -> LiveView:
@@ -68,15 +78,44 @@ def _maintained(question: Question, engine: QueryEngine, chosen: Maintenance) ->
     return kind(question, engine, chosen, moving_source(question))
 
 
-def _view_as_seen(engine: QueryEngine, question: Question, visible: VisibleMoments) -> tuple[LiveView, bool]:
-    """A view of what a viewer sees, and whether guards are among its clauses."""
+def _view_as_seen(
+    engine: QueryEngine, question: Question, visible: VisibleMoments, cancel: Cancel
+) -> tuple[LiveView, AllowedChanges | None]:
+    """A view of what a viewer sees; if guards are among its clauses, with what follows these for its pulls."""
     if not isinstance(question.snapshot, GuardedSnapshot):
-        return view_of(question, engine), False
+        return view_of(question, engine), None
     made = followed_with_guards(question)
     chosen = GUARDED if made is None else chosen_for(made)
     if made is None or isinstance(chosen, str):
-        return RecomputedView(UndatedQuestion.of(question, visible), engine), False
-    return _maintained(made, engine, chosen), True
+        return RecomputedView(UndatedQuestion.of(question, visible), engine), None
+    pulls = any(isinstance(each, ast.FindPull) for each in question.query.find.elements)
+    views = _views_of_guards(made.snapshot, engine, visible, cancel) if pulls else []
+    return _maintained(made, engine, chosen), AllowedChanges(views)
+
+
+def _views_of_guards(
+    at: Snapshot, engine: QueryEngine, visible: VisibleMoments, cancel: Cancel
+) -> list[LiveView] | None:
+    """Views of all that each policy of a viewer allows; None where one cannot be followed."""
+    guard = visible.guard(at)
+    views: list[LiveView] = []
+    for policy in () if guard is None else guard.reading:
+        rules = policy.rules
+        if rules is None:
+            continue
+        if not rules.enumerable or rules.places != 1:
+            return None
+        args = tuple(GivenArgument(claim_rows(each, visible.viewer.claims), json=True) for each in rules.claims)
+        outline = PolicyQuestion.of(rules, None, subjects=False).outline
+        undated = UndatedQuestion(QueryRequest(f"policy {policy.key}", args), None, outline, 0.0)
+        question = undated.at(at, cancel.check)
+        chosen = chosen_for(question)
+        if isinstance(chosen, str):
+            return None
+        view = MaintainedView(question, engine, chosen, moving_source(question))
+        view.add(GUARD_FEED, undated, at, cancel)
+        views.append(view)
+    return views
 
 
 def _raw(snapshot: Snapshot) -> Snapshot:

@@ -15,6 +15,7 @@ from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.codes import Codes
 from adalog.store.values.layout import FALSE
 
 READ: Final = Keyword("read")
@@ -74,7 +75,9 @@ class Policies:
         return tuple(each for each in self.all if op in each.ops and each.is_for(roles))
 
 
-_KNOWN: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
+# By the last transaction that touched them; of what was only tried, by snapshot.
+_COMMITTED: Final[WeakKeyDictionary[Codes, tuple[int, Policies]]] = WeakKeyDictionary()
+_TRIED: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
 _NONE: Final = Policies(enforced=False, all=())
 
 
@@ -83,10 +86,16 @@ def policies_of(snapshot: Snapshot) -> Policies:
     name = snapshot.attribute(_NAME)
     if name is None or not _ever_asserted(snapshot, name):
         return _NONE
-    found = _KNOWN.get(snapshot)
-    if found is None:
-        found = _KNOWN[snapshot] = _read(snapshot, name)
-    return found
+    if snapshot.origin.applied:
+        tried = _TRIED.get(snapshot)
+        if tried is None:
+            tried = _TRIED[snapshot] = _read(snapshot, name)
+        return tried
+    last = touched(snapshot)
+    known = _COMMITTED.get(snapshot.codes)
+    if known is None or known[0] != last:
+        known = _COMMITTED[snapshot.codes] = last, _read(snapshot, name)
+    return known[1]
 
 
 def _ever_asserted(snapshot: Snapshot, name: Attribute) -> bool:

@@ -211,7 +211,7 @@ class KeptRowsView:
         with self._engine.memory.lent(cancel):
             nodes, resolver = self._nodes_at(tick.new), PullResolver(tick.new, strict=False)
             # For patterns without queries, and so for all feeds.
-            plain = PulledChanges(tick, resolver, lambda asked: None)
+            plain = PulledChanges(tick, resolver, lambda asked: None, self._moved_by_guards())
             for shared in self._shared.values():
                 moves = self._moves(shared, moved.get(shared.number), tick, cancel)
                 for number in shared.feeds:
@@ -233,6 +233,12 @@ class KeptRowsView:
                         outcomes[number] = change
         self._intact = True
         return outcomes
+
+    def _moved_by_guards(self) -> Column:
+        """Entities of which something else is visible, as far as that is known."""
+        pulling = next((feed.question.pulling for feed in self._feeds.values()), None)
+        found = None if pulling is None else pulling.moves.entities
+        return np.empty(0, np.int64) if found is None else found
 
     def _moves(
         self, shared: _SharedRows, moved: Change | AdalogError | None, tick: Moments, cancel: Cancel

@@ -21,6 +21,7 @@ from adalog.store.values.attribute import Attribute
 
 # Entities beyond which it is sooner to pull what is shown than to find out of what it changed.
 _MOST: Final = 1 << 16
+_NOTHING: Final[Int64s] = np.empty(0, np.int64)
 
 
 class _TooManyError(Exception):
@@ -29,12 +30,18 @@ class _TooManyError(Exception):
 
 class PulledChanges:
     """Between two moments with the same schema. `resolver`: of the second one. `answers`: the entities for which a
-    query in a pattern may find something else; None: any may be one."""
+    query in a pattern may find something else; None: any may be one. `moved`: entities of which something else is
+    visible, whatever was written."""
 
     def __init__(
-        self, tick: Moments, resolver: PullResolver, answers: Callable[[PullQuery], Int64s | None]
+        self,
+        tick: Moments,
+        resolver: PullResolver,
+        answers: Callable[[PullQuery], Int64s | None],
+        moved: Int64s = _NOTHING,
     ) -> None:
         self.tick = tick
+        self.moved = moved
         self._answers = answers
         self.resolver = resolver
         self._found: dict[int, tuple[PullNode, Int64s]] = {}
@@ -54,7 +61,7 @@ class PulledChanges:
         return known[1]
 
     def _of_node(self, node: PullNode) -> Int64s:
-        found = [np.empty(0, np.int64)]
+        found = [self.moved]
         for asked in node.queries:
             answers = self._answers(asked)
             if answers is None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -140,7 +139,7 @@ class PulledRows:
         )
         result = Result(named, codes, values, len(codes[0]), shape, find.keys, at.t, "LOCAL", 0.0)
         if len(result) and any(isinstance(element, FindPull) for element in find.elements):
-            asked = question.pulling or question
+            asked = question if question.pulling is None else question.pulling.question
             result.pulled = self._engine.pulls(asked.at(at, cancel.check), result, cancel)
         return result
 
@@ -248,19 +247,11 @@ class StepPulls:
         def answers(asked: PullQuery) -> Column | None:
             return queries.entities(asked, number, question, outcomes, self.entities, cancel, tick.new)
 
-        self._changes = PulledChanges(tick, plain.resolver, answers)
-
-    @cached_property
-    def _guards_moved(self) -> bool:
-        """Whether something else may be visible of any entity."""
-        pulling = self.question.pulling
-        if pulling is None or pulling.visible is None:
-            return False
-        read = pulling.visible.read(self.tick.new)
-        return read is None or any(map(self.tick.touches, read))
+        self._changes = PulledChanges(tick, plain.resolver, answers, plain.moved)
 
     def entities(self, pattern: PullPattern) -> Column | None:
-        if not self._same or self._guards_moved:
+        pulling = self.question.pulling
+        if not self._same or (pulling is not None and pulling.moves.entities is None):
             return None
         changes = self._changes if any(pattern.all_queries()) else self._plain
         return changes.entities(self.node(pattern))

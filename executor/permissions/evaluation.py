@@ -7,6 +7,7 @@ magic sets, or once for all that they allow where many are asked for.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +20,7 @@ from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource, PolicyRules
 from adalog.datalog.values import Keyword, identity
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.local import run_join
@@ -39,6 +41,10 @@ _ENTITY, _ATTRIBUTE, _VALUE = ast.Var("?e"), ast.Var("?a"), ast.Var("?v")
 # So many entities are asked about one by one before all that the policy allows are found instead.
 _MANY: Final = 4_096
 _TIMEOUT_MS: Final = 30_000
+_PLAN_BYTES: Final = 16 << 20
+# About what is kept of one plan.
+_PLANNED_BYTES: Final = 64 << 10
+_MEANS: Final = frozenset((Code.TIMEOUT, Code.LIMIT_EXCEEDED))
 _NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
 """What is no failure of a guard."""
 
@@ -86,21 +92,53 @@ def _argument(source: ClaimSource, claims: Mapping[str, Any]) -> GivenArgument:
     return GivenArgument(claim_rows(source, claims), json=True)
 
 
+class PolicyPlans:
+    """Plans of the rules of policies, which identities and states share. Thread-safe."""
+
+    def __init__(self, nbytes: int = _PLAN_BYTES) -> None:
+        self._questions: LruCache[Any, PolicyQuestion] = LruCache(nbytes // 4)
+        self._plans: LruCache[Any, Plan] = LruCache(nbytes)
+
+    def question(
+        self, policy: str, rules: PolicyRules, attribute: Keyword | None, *, subjects: bool
+    ) -> PolicyQuestion:
+        """`policy`: equal for policies with equal rules."""
+        key = (policy, attribute, subjects)
+        found = self._questions.get(key)
+        if found is None:
+            found = PolicyQuestion.of(rules, attribute, subjects=subjects)
+            self._questions.put(key, found, _PLANNED_BYTES // 4)
+        return found
+
+    def plan(
+        self, policy: str, asked: PolicyQuestion, sizes: Mapping[str, int], state: Snapshot, options: Options
+    ) -> Plan:
+        """For relations of about these sizes, and states of about this one's size."""
+        magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
+        known_by = (state.schema.key, state.statistics_epoch)
+        key = (policy, asked.attribute, asked.subjects, magnitudes, known_by, options)
+        found = self._plans.get(key)
+        if found is None:
+            found = plan_query(asked.query, Statistics({"$": state}, sizes), asked.outline.relations, options)
+            self._plans.put(key, found, _PLANNED_BYTES)
+        return found
+
+
 @dataclass
 class PolicyAnswers:
-    """What a policy allows at one state, to an identity with some claims; remembers it. Thread-safe."""
+    """What a policy allows to an identity with some claims, at states that are alike in all that it reads; remembers
+    it. `policy`: equal for policies with equal rules. Thread-safe."""
 
+    policy: str
     rules: PolicyRules
     claims: Mapping[str, Any]
-    state: Snapshot
     memory: Memory
+    plans: PolicyPlans
     _all: Column | None = None
     _enumerable: bool = field(init=False)
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
     _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
-    _plans: dict[tuple[bool, Keyword | None, int, Options], tuple[Plan, tuple[Any, ...]]] = field(
-        default_factory=dict
-    )
+    _args: dict[tuple[bool, Keyword | None], tuple[Any, ...]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -109,27 +147,36 @@ class PolicyAnswers:
     @property
     def nbytes(self) -> int:
         everything = 0 if self._all is None else self._all.nbytes
-        return 10_000 + everything + self._known.nbytes + self._allowed.nbytes
+        return 4_000 + everything + self._known.nbytes + self._allowed.nbytes
 
-    def entities(self, asked: Column) -> Mask:
+    def entities(self, asked: Column, state: Snapshot) -> Mask:
         """bool[n]: which of the entities, distinct and sorted, it allows. For `(allow ?e)`."""
         with self._lock:
             if self._all is None and self._enumerable and len(asked) + len(self._known) > _MANY:
-                self._find_all()
+                self._find_all(state)
             if self._all is not None:
                 return _among(asked, self._all)
             new = asked[~_among(asked, self._known)]
             if len(new):
-                self._remember(new, self._checked(None, [new]))
+                checked = _Check(self, state, None)
+                allowed = checked.allowed([new])
+                if checked.out_of_means:
+                    # What was denied for want of time or memory may be allowed the next time.
+                    known = _among(asked, self._known)
+                    found = np.zeros(len(asked), np.bool_)
+                    found[known] = self._allowed[np.searchsorted(self._known, asked[known])]
+                    found[~known] = allowed
+                    return found
+                self._remember(new, allowed)
             return self._allowed[np.searchsorted(self._known, asked)]
 
-    def datoms(self, attribute: Keyword, e: Column, v: Column) -> Mask:
+    def datoms(self, attribute: Keyword, e: Column, v: Column, state: Snapshot) -> Mask:
         """bool[n]: which of the datoms it allows. For `(allow ?e ?a ?v)`."""
-        return self._checked(attribute, [e, v])
+        return _Check(self, state, attribute).allowed([e, v])
 
-    def _find_all(self) -> None:
+    def _find_all(self, state: Snapshot) -> None:
         try:
-            self._all = distinct(self._rows(None, None).columns[_ENTITY.name])
+            self._all = distinct(_Check(self, state, None).rows(None).columns[_ENTITY.name])
         except AdalogError as error:
             if error.code in _NOT_THE_GUARDS:
                 raise
@@ -141,53 +188,67 @@ class PolicyAnswers:
         order = np.argsort(known, kind="stable")
         self._known, self._allowed = known[order], np.concatenate((self._allowed, allowed))[order]
 
-    def _checked(self, attribute: Keyword | None, columns: Sequence[Column]) -> Mask:
+    def arguments(self, asked: PolicyQuestion, state: Snapshot) -> tuple[Any, ...]:
+        key = (asked.subjects, asked.attribute)
+        found = self._args.get(key)
+        if found is None:
+            found = self._args[key] = asked.arguments(self.claims, state)
+        return found
+
+
+@dataclass
+class _Check:
+    """One look at which rows a policy allows at a state, with a time for all of it. `out_of_means`: some rows were
+    denied because it took too long or too much memory."""
+
+    answers: PolicyAnswers
+    state: Snapshot
+    attribute: Keyword | None
+    out_of_means: bool = False
+    _until: float = field(default_factory=lambda: time.monotonic() + _TIMEOUT_MS / 1000)
+
+    def allowed(self, columns: Sequence[Column]) -> Mask:
         """Which rows are allowed; a row whose guard fails is not."""
-        if not len(columns[0]):
+        size = len(columns[0])
+        if not size:
             return np.zeros(0, np.bool_)
         try:
-            found = self._rows(attribute, columns)
+            found = self.rows(columns)
         except AdalogError as error:
             if error.code in _NOT_THE_GUARDS:
                 raise
-            size = len(columns[0])
+            self.out_of_means |= error.code in _MEANS
             if size == 1 or error.code is Code.TIMEOUT:
                 return np.zeros(size, np.bool_)
             half = size // 2
             halves = ([each[:half] for each in columns], [each[half:] for each in columns])
-            return np.concatenate([self._checked(attribute, each) for each in halves])
+            return np.concatenate([self.allowed(each) for each in halves])
         own = found.columns[_ENTITY.name]
         if len(columns) == 1:
             return _among(columns[0], distinct(own))
         return _pairs_among(columns, [own, found.columns[_VALUE.name]])
 
-    def _rows(self, attribute: Keyword | None, subjects: Sequence[Column] | None) -> Batch:
-        cancel = Cancel.after(_TIMEOUT_MS)
+    def rows(self, subjects: Sequence[Column] | None) -> Batch:
+        """What it allows of the subjects, or all that it allows."""
+        answers, state = self.answers, self.state
+        asked = answers.plans.question(answers.policy, answers.rules, self.attribute, subjects=subjects is not None)
+        args = answers.arguments(asked, state)
+        sizes = sizes_of(asked.query, args)
+        if subjects is not None:
+            sizes = {**sizes, _SUBJECTS: len(subjects[0])}
+        cancel = Cancel(self._until)
 
         def rows(options: Options) -> Batch:
-            plan, args = self._planned(attribute, None if subjects is None else len(subjects[0]), options)
-            values = Scratch(self.state.codes, take=cancel.budget.take)
-            inputs = bind_inputs(plan, args, self.state, values, cancel.check)
+            cancel.check()
+            plan = answers.plans.plan(answers.policy, asked, sizes, state, options)
+            values = Scratch(state.codes, take=cancel.budget.take)
+            inputs = bind_inputs(plan, args, state, values, cancel.check)
             if subjects is not None:
                 inputs.relations[_SUBJECTS] = list(subjects)
             return run_join(plan, inputs, QueryRun(values, cancel), most=None).rows
 
-        with self.memory.lent(cancel):
+        with answers.memory.lent(cancel):
             return cautiously(Options(), rows, cancel)
-
-    def _planned(
-        self, attribute: Keyword | None, size: int | None, options: Options
-    ) -> tuple[Plan, tuple[Any, ...]]:
-        key = (size is None, attribute, 0 if size is None else size.bit_length(), options)
-        known = self._plans.get(key)
-        if known is None:
-            asked = PolicyQuestion.of(self.rules, attribute, subjects=size is not None)
-            args = asked.arguments(self.claims, self.state)
-            sizes = {**sizes_of(asked.query, args), **({} if size is None else {_SUBJECTS: size})}
-            statistics = Statistics({"$": self.state}, sizes)
-            plan = plan_query(asked.query, statistics, asked.outline.relations, options)
-            known = self._plans[key] = plan, args
-        return known
 
 
 def _among(values: Column, known: Column) -> Mask:

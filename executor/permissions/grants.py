@@ -17,13 +17,17 @@ from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.reads import Reads, reads_of, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.claims import claim_rows
-from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyQuestion
+from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyPlans
 from adalog.executor.permissions.policies import Policies, Policy, touched
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import distinct
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.schema import Schema
 
 # Of what is remembered of policies: which entities they allow.
 _ANSWER_BYTES: Final = 64 << 20
+_READS_BYTES: Final = 4 << 20
+_SCHEMA_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -39,33 +43,39 @@ class Viewer:
 
 
 class PolicyMemory:
-    """What policies allow, remembered. Thread-safe."""
+    """What policies allow, and how that is found, remembered. Thread-safe."""
 
     def __init__(self, memory: Memory) -> None:
-        self.memory = memory
+        self._memory = memory
+        self._plans = PolicyPlans()
         self._answers: LruCache[Any, PolicyAnswers] = LruCache(_ANSWER_BYTES)
+        self._reads: LruCache[str, Reads] = LruCache(_READS_BYTES)
+        self.schemas: LruCache[Any, Schema] = LruCache(_SCHEMA_BYTES)
 
-    def allowed(self, policy: Policy, claims: Mapping[str, Any], state: Snapshot) -> PolicyAnswers | None:
-        """What a policy allows at a state; None for one whose rules cannot be read."""
+    def allowed(self, policy: Policy, claims: Mapping[str, Any], state: Snapshot) -> PolicyAnswers:
+        """What a policy allows at a state; its rules can be read."""
         rules = policy.rules
-        if rules is None:
-            return None
+        assert rules is not None
         if state.origin.applied:
-            return PolicyAnswers(rules, claims, state, self.memory)
+            return PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
         given = repr([claim_rows(each, claims) for each in rules.claims])
-        key = (policy.key, given, token_of(state, _reads(policy)).text)
-        found = self._answers.get(key)
-        if found is None:
-            found = PolicyAnswers(rules, claims, state, self.memory)
-            self._answers.put(key, found, found.nbytes)
+        key = (policy.key, given, token_of(state, self.reads(policy)).text)
+        found = self._answers.get(key) or PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
+        # It may have grown since.
+        self._answers.put(key, found, found.nbytes + len(given))
         return found
 
-
-def _reads(policy: Policy) -> Reads:
-    """What the rules of a policy read of the database."""
-    assert policy.rules is not None
-    asked = PolicyQuestion.of(policy.rules, None, subjects=True)
-    return reads_of(asked.query).sources.get("$", Reads())
+    def reads(self, policy: Policy) -> Reads:
+        """What the rules of a policy read of the database."""
+        assert policy.rules is not None
+        found = self._reads.get(policy.key)
+        if found is None:
+            asked = self._plans.question(policy.key, policy.rules, None, subjects=True)
+            found = reads_of(asked.query).sources.get("$", Reads())
+            # Pulls of queries within rules.
+            found.whole |= bool(found.pulls)
+            self._reads.put(policy.key, found, 1_000)
+        return found
 
 
 @dataclass(eq=False)
@@ -76,7 +86,7 @@ class Grants:
     viewer: Viewer
     now: Snapshot
     policies: Policies
-    _answers: dict[tuple[str, Snapshot], PolicyAnswers | None] = field(default_factory=dict)
+    _answers: dict[tuple[str, Snapshot], PolicyAnswers] = field(default_factory=dict)
 
     @cached_property
     def reading(self) -> tuple[Policy, ...]:
@@ -98,7 +108,7 @@ class Grants:
         reads = Reads()
         for each in self.reading:
             if each.rules is not None:
-                own = _reads(each)
+                own = self.memory.reads(each)
                 reads.named |= own.named
                 reads.unique |= own.unique
                 reads.whole |= own.whole
@@ -133,14 +143,13 @@ class Grants:
         answers = self._answers_of(policy, state)
         if policy.rules.places == 3:
             then = state.schema.get(attribute.id)
-            return answers.datoms(attribute.ident if then is None else then.ident, e, v)
-        entities, place = np.unique(e, return_inverse=True)
-        return answers.entities(entities)[place]
+            return answers.datoms(attribute.ident if then is None else then.ident, e, v, state)
+        entities = distinct(e)
+        return answers.entities(entities, state)[entities.searchsorted(e)]
 
     def _answers_of(self, policy: Policy, state: Snapshot) -> PolicyAnswers:
         key = (policy.key, state)
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = self.memory.allowed(policy, self.viewer.claims, state)
-        assert found is not None
         return found

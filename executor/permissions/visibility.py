@@ -24,6 +24,8 @@ from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.schema import Schema
 
+# About what is kept of an attribute of one schema.
+_ATTRIBUTE_BYTES: Final = 300
 _NOWHERE: Final = np.empty(0, np.int64)
 
 
@@ -88,6 +90,16 @@ class VisibleDatoms:
 
     @cached_property
     def schema(self) -> Schema:
+        known = self.guard.memory.schemas
+        policies = tuple(each.key for each in self.guard.reading)
+        key = (self.snapshot.schema.key, self.states[-1].schema.key, policies)
+        found = known.get(key)
+        if found is None:
+            found = self._read_schema()
+            known.put(key, found, _ATTRIBUTE_BYTES * len(found.all()))
+        return found
+
+    def _read_schema(self) -> Schema:
         schema = self.snapshot.schema
         shown = {each.id: each for each in schema.all() if self._is_named(each)}
         for each in schema.composites:

@@ -48,7 +48,8 @@ _POLICIES: Final = f"""[
       [(seen ?f) [?f :folder/parent ?p] (seen ?p)] {_WITHIN}]"}}]"""
 
 PAGE: Final = """[:find ?i ?t :where [?i :issue/status 1] [?i :issue/title ?t] :order-by [?i] :limit 50]"""
-LIST: Final = """[:find ?i ?t :in $ ?p :where [?i :issue/project ?p] [?i :issue/title ?t] :order-by [[?i :desc]] :limit 50]"""
+LIST: Final = """[:find ?i ?t :in $ ?p
+  :where [?i :issue/project ?p] [?i :issue/title ?t] :order-by [[?i :desc]] :limit 50]"""
 CHECK: Final = "[:find ?n :in $ ?f :where [?f :folder/name ?n]]"
 ALL: Final = "[:find (count ?f) . :where [?f :folder/name]]"
 
@@ -107,7 +108,7 @@ def _folders(size: int) -> Iterator[tuple[Database, Pool]]:
 def _parents(numbers: np.ndarray, roots: int) -> np.ndarray:
     """Of folder number n: trees whose folders have so many children that they are ten deep."""
     share = (numbers - roots) // 3
-    return np.minimum(share, numbers - 1) if len(numbers) < 3 ** 9 * roots else share
+    return np.minimum(share, numbers - 1) if len(numbers) < 3**9 * roots else share
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from adalog.executor.extenders.optional_values import OptionalExtender
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
+from adalog.executor.extenders.visible_entities import VisibleEntities
 from adalog.executor.facts.facts import DerivedRelation, Relations
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
@@ -136,7 +137,9 @@ class Binding:
             if part is DEAD:
                 return DEAD
             if isinstance(part, Conjunction):
-                parts.extend(part.parts)
+                for each in part.parts:
+                    if not (isinstance(each, VisibleEntities) and any(map(each.repeats, parts))):
+                        parts.append(each)
             elif part is not HOLDS:
                 parts.append(part)  # type: ignore[arg-type]
         return Conjunction(parts) if parts else HOLDS

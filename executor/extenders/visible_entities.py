@@ -16,5 +16,13 @@ class VisibleEntities(AtLevel, Check):
         self.entity = entity
         self.level = level_of(frozenset((entity,)), rank)
 
+    def repeats(self, other: object) -> bool:
+        """Whether it tests of the same entities what another one tests."""
+        return (
+            isinstance(other, VisibleEntities)
+            and (other.snapshot, other.entity) == (self.snapshot, self.entity)
+            and self.snapshot.visible.decision(other.attribute) == self.snapshot.visible.decision(self.attribute)
+        )
+
     def intersect(self, batch: Batch, variable: str) -> Batch:
         return batch.keep(self.snapshot.visible.entities(self.attribute, batch.columns[self.entity]))

@@ -44,6 +44,8 @@ _TIMEOUT_MS: Final = 30_000
 _PLAN_BYTES: Final = 16 << 20
 # About what is kept of one plan.
 _PLANNED_BYTES: Final = 64 << 10
+# A table for entities may have so many places for each of them.
+_SPARSE: Final = 128
 _MEANS: Final = frozenset((Code.TIMEOUT, Code.LIMIT_EXCEEDED))
 _NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
 """What is no failure of a guard."""
@@ -126,7 +128,7 @@ class PolicyPlans:
 
 @dataclass
 class PolicyAnswers:
-    """What a policy allows to an identity with some claims, at states that are alike in all that it reads; remembers
+    """What a policy allows to an identity with some claims, at states that are alike in all that it reads. Remembers
     it. `policy`: equal for policies with equal rules. Thread-safe."""
 
     policy: str
@@ -134,7 +136,7 @@ class PolicyAnswers:
     claims: Mapping[str, Any]
     memory: Memory
     plans: PolicyPlans
-    _all: Column | None = None
+    _all: _Entities | None = None
     _enumerable: bool = field(init=False)
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
     _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -155,7 +157,7 @@ class PolicyAnswers:
             if self._all is None and self._enumerable and len(asked) + len(self._known) > _MANY:
                 self._find_all(state)
             if self._all is not None:
-                return _among(asked, self._all)
+                return self._all.have(asked)
             new = asked[~_among(asked, self._known)]
             if len(new):
                 checked = _Check(self, state, None)
@@ -176,7 +178,7 @@ class PolicyAnswers:
 
     def _find_all(self, state: Snapshot) -> None:
         try:
-            self._all = distinct(_Check(self, state, None).rows(None).columns[_ENTITY.name])
+            self._all = _Entities(distinct(_Check(self, state, None).rows(None).columns[_ENTITY.name]))
         except AdalogError as error:
             if error.code in _NOT_THE_GUARDS:
                 raise
@@ -194,6 +196,31 @@ class PolicyAnswers:
         if found is None:
             found = self._args[key] = asked.arguments(self.claims, state)
         return found
+
+
+class _Entities:
+    """Entities, sorted and distinct; with a table of all between the first and the last where it is not large."""
+
+    def __init__(self, ids: Column) -> None:
+        self._ids = ids
+        self._low = int(ids[0]) if len(ids) else 0
+        self._table: Mask | None = None
+        span = int(ids[-1]) - self._low + 1 if len(ids) else 0
+        if 0 < span <= _SPARSE * len(ids):
+            # One more place, for what is beyond.
+            self._table = np.zeros(span + 1, np.bool_)
+            self._table[ids - self._low] = True
+
+    @property
+    def nbytes(self) -> int:
+        return self._ids.nbytes + (0 if self._table is None else self._table.nbytes)
+
+    def have(self, asked: Column) -> Mask:
+        if self._table is None:
+            return _among(asked, self._ids)
+        places = asked - self._low
+        # A negative one is large without its sign.
+        return self._table[np.minimum(places.view(np.uint64), len(self._table) - 1).view(np.int64)]
 
 
 @dataclass

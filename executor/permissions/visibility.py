@@ -6,7 +6,7 @@ built in follows rules of its own: the description of an attribute, idents, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -143,6 +143,13 @@ class VisibleDatoms:
             return all(self.is_by_entity(each.id) for each in self._parts(found))
         return self.access_of(found).is_by_entity
 
+    def decision(self, attribute: int) -> Hashable:
+        found = self._attribute(attribute)
+        if found is None or _is_special(found) or found.kind.tuple_attrs:
+            return attribute
+        access = self.access_of(found)
+        return tuple(each.key for each in access.grants), tuple(each.key for each in access.requires)
+
     def entities(self, attribute: int, e: Column) -> Mask:
         return self.datoms(attribute, e, np.zeros(len(e), np.int64))
 
@@ -170,8 +177,9 @@ class VisibleDatoms:
         named = self.states[-1].attribute(attribute.id)
         if not access.grants or named is None:
             return np.zeros(len(e), np.bool_)
-        shown = np.ones(len(e), np.bool_)
-        for state in self.states:
+        first, *others = self.states
+        shown = self.guard.allows(READ, named, e, v, first)
+        for state in others:
             # What is hidden already is not asked about again.
             rows = np.flatnonzero(shown)
             shown[rows] = self.guard.allows(READ, named, e[rows], v[rows], state)

@@ -234,6 +234,9 @@ class Scoping:
         branches = self.rules.branches[clause.name]
         required = frozenset(term for term in terms[: len(branches[0].required)] if term is not None)
         bodies = tuple(self.inlined(rule, terms, default, clause) for rule in branches)
+        # A constant that no body reads has no variable.
+        read = frozenset[str]().union(*map(self.constants_in, bodies))
+        required = frozenset(each for each in required if each in read or each not in self.constants)
         if len(bodies) == 1 and not required:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}

@@ -6,6 +6,7 @@ tries and columns of an attribute whose datoms are visible in part are made when
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -51,6 +52,9 @@ class DatomFilter(Protocol):
 
     def is_by_entity(self, attribute: int) -> bool:
         """Whether the datoms of one entity are visible together, so that `entities` says which."""
+
+    def decision(self, attribute: int) -> Hashable:
+        """Equal for attributes of which the same entities' datoms are visible, where entities decide."""
 
     def entities(self, attribute: int, e: CodeColumn) -> Bools:
         """Whose datoms of an attribute are visible."""

@@ -160,3 +160,12 @@ def test_an_or_that_binds_half_of_what_it_mentions_before_a_call(db, options):
     assert db.q(query, "[2 5 2]", rules, options=options) == "#{}"
     db.tx("[[:db/add 3 :b 0] [:db/add 7 :m 0] [:db/add 8 :f 5] [:db/add 8 :n 2] [:db/add 5 :n 1]]")
     assert db.q(query, "[2 5 2]", rules, options=options) == "#{[5]}"
+
+
+def test_a_required_place_that_no_body_reads_takes_a_constant(db):
+    db.tx('[{:db/id 1 :n 1 :s "a"} {:db/id 2 :n 2 :s "b"}]')
+    rule = '[(of [?e ?a ?v]) [?e :s "a"] [(not= ?v 5)]]'
+    for constant in ("7", ":n", '"x"'):
+        assert db.q(f"[:find ?e ?v :where [?e :n ?v] (of ?e {constant} ?v) :rules [{rule}]]") == "#{[1 1]}"
+    twice = f"{rule} [(of [?e ?a ?v]) [?e :s ?a] [(= ?v 2)]]"
+    assert db.q(f'[:find ?e ?v :where [?e :n ?v] (of ?e "b" ?v) :rules [{twice}]]') == "#{[1 1] [2 2]}"

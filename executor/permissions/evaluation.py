@@ -128,7 +128,7 @@ class PolicyPlans:
 
 @dataclass
 class PolicyAnswers:
-    """What a policy allows to an identity with some claims, at states that are alike in all that it reads. Remembers
+    """What a policy allows to an identity with some claims, at states alike in all that it reads. It remembers
     it. `policy`: equal for policies with equal rules. Thread-safe."""
 
     policy: str

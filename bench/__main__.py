@@ -24,6 +24,7 @@ from bench import (
     joins,
     live,
     packages,
+    permissions,
     pulls,
     reach,
     recursion,
@@ -72,6 +73,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "backup": backup.backup,
     "live": live.live,
     "ticks": ticks.ticks,
+    "permissions": permissions.permissions,
     "typed": typed.pages,
     "typed-live": typed.live,
 }

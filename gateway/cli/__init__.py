@@ -1,5 +1,5 @@
-"""The command line: `adalog serve query live pull attributes schema transact explain import stream export backup
-restore check sample` and `adalog settings`.
+"""The command line: `adalog serve query live pull attributes schema policies transact explain import stream export
+backup restore check sample` and `adalog settings`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
 and completion are quick.
@@ -12,6 +12,7 @@ import click
 from adalog.gateway.cli.backup_commands import backup, check, restore
 from adalog.gateway.cli.exits import CommandGroup
 from adalog.gateway.cli.import_commands import export, import_, stream
+from adalog.gateway.cli.policies.commands import policies
 from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema
 from adalog.gateway.cli.serve_commands import serve, settings
 from adalog.gateway.cli.write_commands import sample, transact
@@ -31,7 +32,7 @@ def main() -> None:
 
 for _command in (
     *(serve, settings),
-    *(query, explain, pull, attributes, schema, live),
+    *(query, explain, pull, attributes, schema, live, policies),
     *(transact, sample),
     *(import_, stream, export),
     *(backup, restore, check),

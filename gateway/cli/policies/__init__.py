@@ -1,0 +1,1 @@
+"""The command `policies`: which there are, and what a change of them would do."""

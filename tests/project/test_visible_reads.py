@@ -11,6 +11,7 @@ ALLOWED = {
     "schema/arguments/basis.py": "opens moments as `$` is seen",
     "schema/arguments/speculation.py": "asks when the schema last changed",
     "schema/arguments/values.py": "asks for the newest instant",
+    "schema/fields/why_visible.py": "is for admins alone",
     "schema/live/stream.py": "asks for the newest transaction",
     "schema/request/context.py": "gives what `see` shows",
     "schema/request/transaction_wait.py": "asks for the newest transaction",

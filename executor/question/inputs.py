@@ -127,19 +127,29 @@ def bind_inputs(
     UNBOUND there is nothing. `check` is called now and then, and may raise."""
     inputs = Inputs()
     start = constant_codes(plan, snapshot, values)
+    pairs = matched(plan.query, args)
+    sources = ((each.name, value) for each, value in pairs if isinstance(each, ast.SourceInput))
+    given = {name: value for name, value in sources if isinstance(value, Snapshot)}
+
+    def database_of(target: ast.Var) -> Snapshot:
+        """Where a name means an entity: the source that alone reads it, else `$`."""
+        readers = {each.source for each in plan.places.variables.get(target.name, ())}
+        found = given.get(readers.pop()) if len(readers) == 1 else None
+        return snapshot if found is None else found
 
     def code(target: ast.Var | ast.Blank, value: Any) -> int:
         if isinstance(target, ast.Var) and target.name in plan.entities:
-            value = entity_named(snapshot, value)
+            value = entity_named(database_of(target), value)
         return values.intern(_plain(value))
 
     def column(target: ast.Var | ast.Blank, items: Sequence[Any]) -> Column:
         items = WatchedList(items, check)
         if isinstance(target, ast.Var) and target.name in plan.entities:
-            return values.intern_many(_plain(entity_named(snapshot, item)) for item in items)
+            database = database_of(target)
+            return values.intern_many(_plain(entity_named(database, item)) for item in items)
         return values.intern_many(map(_plain, items))
 
-    for place, (each, value) in enumerate(matched(plan.query, args)):
+    for place, (each, value) in enumerate(pairs):
         with refusing(each):
             if isinstance(each, ast.SourceInput):
                 if value is None and place == 0:

@@ -191,3 +191,20 @@ def test_values_of_sources_join_by_value(ages):
     """Two views of one database have the same codes; a list has what the database may not know."""
     query = "[:find ?e :in $ $r $old :where [?e :age ?v] [$r ?v] [$old ?e :age ?w] [$r ?w]]"
     assert ages.q(query, "[[37] [36] [1000000]]", ages.at(as_of=1)) == "#{[1]}"
+
+
+def test_a_lookup_ref_of_in_is_of_the_source_that_reads_it(db: World) -> None:
+    db.tx(
+        "[{:db/ident :u/email :db/valueType :db.type/string :db/unique :db.unique/identity}"
+        " {:db/ident :u/name :db/valueType :db.type/string}]"
+    )
+    db.tx('[{:db/id 1 :u/email "x" :u/name "then"}]')
+    then = World(db.database, db.pool, db.database.snapshot())
+    db.tx('[[:db/retract 1 :u/email "x"]]')
+    db.tx('[{:db/id 2 :u/email "x" :u/name "now"}]')
+    email = '[:u/email "x"]'
+    assert db.q("[:find ?n . :in $ $2 ?e :where [$2 ?e :u/name ?n]]", then, email) == '"then"'
+    assert db.q("[:find [?n ...] :in $ $2 [?e ...] :where [$2 ?e :u/name ?n]]", then, f"[{email}]") == '["then"]'
+    assert db.q("[:find ?n . :in $ $2 ?e :where [?e :u/name ?n]]", then, email) == '"now"'
+    # Of two sources it is of the first.
+    assert db.q("[:find ?n . :in $ $2 ?e :where [$2 ?e :u/name] [?e :u/name ?n]]", then, email) == "nil"

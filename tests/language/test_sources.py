@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import World
+
 
 @pytest.fixture
 def ages(db):

@@ -17,7 +17,6 @@ from adalog.executor.pool import Pool, PullRequest
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.bootstrap import TX_INSTANT
 from tests.permissions.random_questions import Asker
 
 _REFUSED = "QUERY_INVALID: ("
@@ -105,11 +104,9 @@ def datoms(index: str, components: str) -> Ask:
 
 def counts(_: Pool, view: Snapshot) -> Any:
     attributes = view.attributes()
-    # Transactions of one millisecond have one instant.
-    measured = [view.statistics(each) for each in attributes if each.id != TX_INSTANT]
     return (
         *(view.datom_count, view.entity_count, [str(each.ident) for each in attributes]),
-        *([view.count(each) for each in attributes], measured),
+        *([view.count(each) for each in attributes], [view.statistics(each) for each in attributes]),
         [view.has_data(each.id) for each in attributes if view.count(each)],
     )
 
@@ -120,8 +117,10 @@ def opened(texts: Sequence[str], *, cached: bool = False) -> Iterator[tuple[Data
     with Database.open(":memory:") as database:
         pools = Pool(database, cache=CacheSettings() if cached else None), Pool(database)
         try:
-            for text in texts:
-                database.transact(text)
+            for number, text in enumerate(texts, 10):
+                # So that databases have the same instants.
+                instant = f'[:db/add "datomic.tx" :db/txInstant #inst "2020-01-{number}T12:00"]'
+                database.transact(f"{text.rstrip().removesuffix(']')} {instant}]")
             yield database, *pools
         finally:
             for pool in pools:

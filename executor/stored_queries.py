@@ -1,20 +1,28 @@
-"""Runs the queries that a database stores, for its transactions: what `store.state.settings` calls an evaluator."""
+"""Runs the queries that a database stores, and the rules of its policies, for its transactions: what
+`store.state.settings` calls an evaluator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
+from adalog.datalog.parsing.policy_rules import PolicyRules
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel, Part
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.key import CacheKeys
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.guards import ADMIN, Guard, Permissions
+from adalog.executor.permissions.reports import visible_report
+from adalog.executor.permissions.rule_checks import check_rules
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.settings import Watch
+from adalog.store.values.datom import TxReport
 
 T = TypeVar("T")
 
@@ -27,6 +35,7 @@ class Runner(Protocol):
     """What runs queries over one database: the pool."""
 
     database: Database
+    permissions: Permissions
 
     def question(self, request: QueryRequest) -> Question:
         """The request made ready."""
@@ -57,6 +66,24 @@ class StoredQueries:
         """The key of the answer, where the snapshot is durable."""
         asked = self._keys.asked(self._runner.question(_request(query, args, snapshot, cached=True)))
         return None if asked is None else asked.key.name
+
+    def guard(self, viewer: object, now: Snapshot) -> Guard | None:
+        """As `Permissions.guard`."""
+        assert isinstance(viewer, Viewer)
+        return self._runner.permissions.guard(viewer, now)
+
+    def visible_report(self, viewer: object, report: TxReport, now: Snapshot) -> TxReport:
+        """What the viewer sees now of a transaction of the log: nothing but its number, or more."""
+        guard = self.guard(viewer, now)
+        if guard is None:
+            return report
+        return visible_report(guard, report, now) or replace(report, tempids={}, datoms=())
+
+    def is_admin(self, viewer: object) -> bool:
+        return isinstance(viewer, Viewer) and ADMIN in viewer.roles
+
+    def check_rules(self, rules: PolicyRules, snapshot: Snapshot) -> None:
+        check_rules(rules, snapshot)
 
     def aside(self, work: Callable[[Watch], None], until: float) -> Future[None]:
         """The work as one of the pool's, for whoever asks."""

@@ -31,6 +31,7 @@ from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.snapshot.entity_count import EntityCounter
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 from adalog.store.snapshot.transaction_ids import check_moment, numbered
 from adalog.store.sources import LogSource
@@ -41,6 +42,7 @@ from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import TransactionData, resolve, transaction_of
+from adalog.store.values import bootstrap
 from adalog.store.values.datom import TxReport
 from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from adalog.store.writer.basis_waiters import BasisWaiters
@@ -302,18 +304,23 @@ class Database:
         tx: TransactionData,
         start: SpeculationStart | None = None,
         watch: Watch | None = None,
+        viewer: object | None = None,
     ) -> tuple[Snapshot, TxReport]:
         """Datomic's `with`: the basis with transaction data applied that is never committed, and its report.
 
         A `since` or `history` view is that view of the outcome. start: of an earlier one on the same basis, to get
-        the same ids and instant again. watch: looked at now and then. Raises what `transact` raises, and it.
+        the same ids and instant again. watch: looked at now and then. viewer: as in `submit`; the outcome is the
+        whole database nevertheless, also of a guarded basis. Raises what `transact` raises, and it.
         """
+        basis, present = basis.raw if isinstance(basis, GuardedSnapshot) else basis, self._snapshot
         with put_off(len(tx)):
             fork = SpeculativeState(basis, start)
-            evaluation = Evaluation(self._setting, watch)
-            transaction = transaction_of(tx, fork, evaluation, self._setting.limits)
+            past = present if basis.t < present.t else None
+            evaluation = Evaluation(self._setting, watch, viewer=viewer, now=past)
+            seen = evaluation.guarded(fork)
+            transaction = transaction_of(tx, seen, evaluation, self._setting.limits)
             now = None if start is None else start.instant
-            resolved = resolve(transaction, fork, evaluation, self._setting.policy, now)
+            resolved = resolve(transaction, seen, evaluation, self._setting.policy, now)
             return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(
@@ -357,16 +364,19 @@ class Database:
         expected_basis_t: int | None = None,
         idempotency_key: str | None = None,
         principal: str | None = None,
+        viewer: object | None = None,
     ) -> Future[TxReport]:
         """Queue transaction data. The future has the report once it is durable, or the refusal. principal: the
-        transaction's `:db/principal`.
+        transaction's `:db/principal`. viewer: the identity that policies check it for, and that the report is shown
+        to; None for one that may do everything.
 
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
         the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another.
         """
         if idempotency_key is not None:
             check_key(idempotency_key)
-        request = TransactionRequest(tx, expected_basis_t, idempotency_key, principal)
+        owns_key = self._snapshot.schema.get(bootstrap.POLICY_NAME) is not None
+        request = TransactionRequest(tx, expected_basis_t, idempotency_key, principal, viewer, owns_key)
         self.writer.submit(request)
         return request.future
 

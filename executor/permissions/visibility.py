@@ -84,7 +84,10 @@ class VisibleDatoms:
         """The raw states at which something must be granted: the upper bound of what is read, and now if that is
         another one."""
         at, now = self.snapshot.plain, self.guard.now
-        return (at,) if at is now or at.t >= now.t else (at, now)
+        # The outcome of a transaction that is tried on the present is the present of what follows.
+        if at is now or at.t > now.t or (at.t == now.t and not at.origin.applied):
+            return (at,)
+        return (at, now)
 
     # Schema
 

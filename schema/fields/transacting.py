@@ -18,6 +18,7 @@ from adalog.datalog import tracing
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.failure import emptied
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.fields.types import OneReport
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.context import Services
@@ -51,6 +52,7 @@ async def transacted(
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
             principal=client.author,
+            viewer=viewer_asking(),
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await arrived(future)

@@ -18,6 +18,7 @@ from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Bools, Int64s
+from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
 
@@ -99,6 +100,11 @@ class Logged:
     @staticmethod
     def of(effects: Iterable[Effect], tempids: Mapping[str, int], codes: Codes) -> Logged:
         return Logged([(e, a, codes.decode(v), added) for e, a, v, added in effects], tempids)
+
+    def principal(self, t: int) -> str | None:
+        """Whose transaction it is, if it says so. t: its number."""
+        own = (TX_BASE + t, bootstrap.PRINCIPAL)
+        return next((value for e, a, value, _ in self.datoms if (e, a) == own), None)
 
     def effects(self, codes: Codes) -> list[Effect]:
         """The datoms that are not in columns, their values interned."""

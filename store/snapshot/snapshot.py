@@ -95,6 +95,13 @@ class Snapshot:
         """What tells this view from every other of the same database."""
         return (self.t, self.since_t, self.is_history, self.origin.applied)
 
+    def being_changed(self, codes: Codes) -> Snapshot:
+        """The same for a transaction that is not durable yet: with its codes, and not taken for any other state."""
+        origin = self.origin._replace(applied=f"{self.origin.applied} being changed")
+        return Snapshot(
+            self._data, codes, self.schema, self.t, self.since_t, self.is_history, origin, self.mentions
+        )
+
     @property
     def is_past(self) -> bool:
         """Whether more was known when it was taken."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 from adalog.datalog.errors import invalid_argument
 
 _KEY_CHARACTERS: Final = 256
+
+
+def owned_key(idempotency_key: str, principal: str) -> str:
+    """What the log calls a key that is one principal's: no other learns whether it was used."""
+    name = hashlib.sha256(f"{principal}\0{idempotency_key}".encode()).hexdigest()
+    return f"of a principal {name}"
 
 
 def check_key(idempotency_key: str) -> None:

@@ -10,7 +10,12 @@ from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, unavailable
+from adalog.datalog.parsing.policy_rules import PolicyRules
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.permission import GuardedState, WriteGuard
+from adalog.store.state.state import DatabaseState
+from adalog.store.values import bootstrap
+from adalog.store.values.datom import TxReport
 from adalog.store.values.schema_policy import SchemaPolicy
 
 SECONDS: Final = 5.0
@@ -28,7 +33,7 @@ class Watch(Protocol):
 
 
 class Evaluator(Protocol):
-    """Runs stored queries, which the store cannot."""
+    """Runs stored queries and the rules of policies, which the store cannot."""
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None) -> Rows:
         """The rows of a query's text with the values for its `:in` after `$`, in an order that is always the same.
@@ -37,6 +42,19 @@ class Evaluator(Protocol):
 
     def mark(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> bytes | None:
         """Equal for snapshots in which nothing differs that the query reads; None where that cannot be told."""
+
+    def guard(self, viewer: object, now: Snapshot) -> WriteGuard | None:
+        """What a viewer may see and change by the policies and facts of a raw snapshot; None: everything."""
+
+    def visible_report(self, viewer: object, report: TxReport, now: Snapshot) -> TxReport:
+        """What the viewer sees now of a transaction of the log. now: the newest raw snapshot."""
+
+    def is_admin(self, viewer: object) -> bool:
+        """Whether the viewer may change policies."""
+
+    def check_rules(self, rules: PolicyRules, snapshot: Snapshot) -> None:
+        """Raises UNSTRATIFIABLE and UNKNOWN_ATTRIBUTE for rules of a policy that cannot be run, with the place in
+        their text."""
 
     def aside(self, work: Callable[[Watch], None], until: float) -> Future[None]:
         """Does long work while others go on. Raises RATE_LIMITED where there is no room for it."""
@@ -79,14 +97,48 @@ class TransactionSettings:
 @dataclass
 class Evaluation:
     """One transaction's stored queries, which have some seconds together. brief: seconds after which they raise
-    QueriesOverran, where others wait. rehearsal: results that are known."""
+    QueriesOverran, where others wait. rehearsal: results that are known. viewer: the identity whose transaction it
+    is, None for one that may do everything. now: the present, where the transaction is tried on a past state."""
 
     _setting: TransactionSettings
     _watch: Watch | None = None
     _: KW_ONLY
     brief: float | None = None
     rehearsal: RehearsedQueries | None = None
+    viewer: object | None = None
+    now: Snapshot | None = None
     _until: float | None = None
+
+    def guarded(self, state: DatabaseState) -> DatabaseState:
+        """The state as the viewer sees it; the state itself for one that sees everything."""
+        if self.viewer is None or state.schema.get(bootstrap.POLICY_NAME) is None:
+            return state
+        raw = state.snapshot().being_changed(state.codes)
+        guard = self._evaluator.guard(self.viewer, raw if self.now is None else self.now)
+        return state if guard is None else GuardedState(state, raw, guard, self.now)
+
+    def visible_report(self, report: TxReport, state: DatabaseState) -> TxReport:
+        """The report of a transaction of the log as the viewer sees it now."""
+        if self.viewer is None or state.schema.get(bootstrap.POLICY_NAME) is None:
+            return report
+        return self._evaluator.visible_report(self.viewer, report, state.snapshot().being_changed(state.codes))
+
+    def may_change_policies(self) -> bool:
+        return self.viewer is None or self._evaluator.is_admin(self.viewer)
+
+    def check_rules(self, rules: PolicyRules, snapshot: Snapshot) -> None:
+        """As `Evaluator.check_rules`; without an evaluator nothing is known to be wrong."""
+        if self._setting.evaluator is not None:
+            self._setting.evaluator.check_rules(rules, snapshot)
+
+    @property
+    def _evaluator(self) -> Evaluator:
+        if self._setting.evaluator is None:
+            raise unavailable(
+                "stored queries and policies need a query engine, and this database was opened without one",
+                retryable=False,
+            )
+        return self._setting.evaluator
 
     def check(self) -> None:
         """Raises where the work on the transaction should stop."""
@@ -94,11 +146,7 @@ class Evaluation:
             self._watch.check()
 
     def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
-        evaluator, rehearsal = self._setting.evaluator, self.rehearsal
-        if evaluator is None:
-            raise unavailable(
-                "stored queries need a query engine, and this database was opened without one", retryable=False
-            )
+        evaluator, rehearsal = self._evaluator, self.rehearsal
         if rehearsal is None:
             return self._run(evaluator, query, args, snapshot)
         marks = [(query, repr(args), snapshot.t), evaluator.mark(query, args, snapshot)]

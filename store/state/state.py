@@ -38,6 +38,11 @@ class DatabaseState(ABC):
         self.next_ident = next_ident
         self.schema = Schema(())
 
+    @property
+    def whole(self) -> DatabaseState:
+        """The state itself, where this one shows a part of it."""
+        return self
+
     @abstractmethod
     def live(self, attribute: int) -> AttributeRows:
         """What holds of one attribute."""

@@ -16,6 +16,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.datalog.hints import proposed
 from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
+from adalog.store.state.permission import ADMINS_DECLARE
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.operations import Add, Path, RefusedTransaction, Tempid, invalid
 from adalog.store.transact.suspicions import Suspicions
@@ -175,8 +176,10 @@ class Declarations:
         """The attribute that was built in later, which its first use declares. In a database of an earlier version
         another entity may have its ident."""
         id_ = bootstrap.DECLARED_BY_USE.get(key)
-        if id_ is None or (self._idents.get(key) or self._state.ident_holder(key)) is not None:
+        if id_ is None or (self._idents.get(key) or self._state.whole.ident_holder(key)) is not None:
             return None
+        if self._state.whole is not self._state:
+            raise RefusedTransaction(Code.FORBIDDEN, f"no attribute {key} is declared; {ADMINS_DECLARE}")
         self.built_in.append(id_)
         attribute = Attribute(id_, key, self._state.codes.intern(key), shared(bootstrap.LATER_ATTRIBUTES[id_]))
         self._attributes[key] = attribute
@@ -184,11 +187,11 @@ class Declarations:
         return attribute
 
     def attributes(self) -> Mapping[Keyword, Attribute]:
-        known = self._state.schema.by_ident
+        known = self._state.whole.schema.by_ident
         return ChainMap(self._attributes, cast("dict[Keyword, Attribute]", known)) if self._attributes else known
 
     def composites(self) -> list[Attribute]:
-        known = [each for each in self._state.schema.composites if each.ident not in self._attributes]
+        known = [each for each in self._state.whole.schema.composites if each.ident not in self._attributes]
         return [*known, *(each for each in self._attributes.values() if each.kind.tuple_attrs)]
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
@@ -199,6 +202,9 @@ class Declarations:
             return attribute
         if attribute is None:
             self.check_may_declare(key, path)
+        if self._state.whole is not self._state:
+            hint = self._state.schema.names.hint(key)
+            raise RefusedTransaction(Code.FORBIDDEN, f"no attribute {key}{hint}; {ADMINS_DECLARE}", path)
         if value_type not in VALUE_TYPES:
             wanted = "declare it with a :db/valueType first"
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)

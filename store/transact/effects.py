@@ -7,6 +7,7 @@ that already holds is not asserted again, one that does not hold is not retracte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ import numpy as np
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.store.snapshot.free_ids import Interval
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.permission import GuardedState
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact import operations as ops
 from adalog.store.transact.composites import Composites, tuple_code
 from adalog.store.transact.operations import Operation, Path, RefusedTransaction, Tempid, Term, invalid
+from adalog.store.transact.permission_check import RequestedChanges, check_granted
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
@@ -28,13 +32,21 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 
 class Effects:
     """Collects one transaction's changes. ids: the entity of each tempid. new: the interval that gave the new
-    ones."""
+    ones. names: what the forms call others, but by number."""
 
     def __init__(
-        self, state: DatabaseState, ids: Mapping[Tempid, int], composites: Composites, new: Interval
+        self,
+        state: DatabaseState,
+        ids: Mapping[Tempid, int],
+        composites: Composites,
+        new: Interval,
+        names: Mapping[int, Any],
     ) -> None:
-        self._state = state
+        # Names resolve in what is seen of the state; what has to stay right is the whole of it.
+        self._seen = state
+        self._state = state.whole
         self._ids = ids
+        self._names = names
         self._composites = composites
         self._new = new
         self._free = state.free.current
@@ -44,6 +56,11 @@ class Effects:
         self._retracted: dict[_Pair, Path] = {}
         # Retractions that give way where the same transaction asserts the datom.
         self._swept: dict[_Pair, Path] = {}
+        # Of these, what retracted entities take with them, and what is seen of the entities themselves.
+        self._cascaded: set[_Pair] = set()
+        self._deleted: dict[_Pair, Path] = {}
+        # The snapshot after the transaction, if it had to be granted.
+        self.after: Snapshot | None = None
         # Retractions of what is not there: the entity, and the attribute's id where one is named.
         self.fruitless: dict[Path, tuple[int, int | None]] = {}
 
@@ -72,11 +89,49 @@ class Effects:
                 case ops.Ensure():
                     self.ensured.setdefault((e, operation.spec), operation.path)
         self._check_contradictions()
+        if isinstance(self._seen, GuardedState):
+            self._leave_unseen()
         self._replace_single_values()
         if self._composites.all:
             self._keep_composites()
+        if isinstance(self._seen, GuardedState):
+            self._check_granted(self._seen)
         self._check_unique()
         return self._ordered()
+
+    def _leave_unseen(self) -> None:
+        """Retractions find what is visible."""
+        for pair, path in list(self._retracted.items()):
+            a, e, v = pair
+            if not self._seen.live(a).holds(e, v):
+                del self._retracted[pair]
+                self.fruitless[path] = (e, a)
+
+    def _check_granted(self, seen: GuardedState) -> None:
+        composites = {each.attribute.id for each in self._composites.all}
+        asserted = {
+            pair: each
+            for pair, each in self._asserted.items()
+            if pair[0] not in composites and not seen.live(pair[0]).holds(pair[1], pair[2])
+        }
+        goes = {**self._swept, **self._retracted}
+        retracted = {
+            pair: path
+            for pair, path in goes.items()
+            if pair[0] not in composites and pair not in self._asserted and pair not in self._cascaded
+        }
+        changes = RequestedChanges(asserted, retracted, self._deleted, self._ordered(), self._called)
+        self.after = check_granted(changes, seen, self._new)
+
+    def _called(self, e: int) -> str:
+        """What the client calls an entity."""
+        if e in self._names:
+            return write(self._names[e])
+        tempids = [str(name) for name, id_ in self._ids.items() if id_ == e]
+        given = next((name for name in tempids if not name.startswith("\0")), None)
+        if given is not None:
+            return write(given)
+        return "a new entity" if tempids else f"entity {e}"
 
     def _id(self, term: Term) -> int:
         return self._ids[term] if isinstance(term, Tempid) else term
@@ -93,7 +148,7 @@ class Effects:
         if operation.v is not None:
             self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
             return
-        values = self._state.live(attribute).values(e)
+        values = self._seen.live(attribute).values(e)
         for v in values:
             self._swept.setdefault((attribute, e, v), operation.path)
         if not values:
@@ -101,7 +156,7 @@ class Effects:
 
     def _cas(self, e: int, operation: ops.Cas) -> None:
         attribute, old = operation.a, operation.old
-        values = self._state.live(attribute.id).values(e)
+        values = self._seen.live(attribute.id).values(e)
         if values != ([] if old is None else [old]):
             found = self._shown(attribute, values[0]) if values else "nothing"
             wanted = "nothing" if old is None else self._shown(attribute, old)
@@ -115,7 +170,7 @@ class Effects:
 
     def _update(self, e: int, operation: ops.Update) -> None:
         attribute, path = operation.a, operation.path
-        values = self._state.live(attribute.id).values(e)
+        values = self._seen.live(attribute.id).values(e)
         if operation.function == "default":
             if not values:
                 self._assert(e, attribute, self._id(operation.operand), path)
@@ -138,6 +193,7 @@ class Effects:
         pending, seen = [entity], {entity}
         is_there = False
         snapshot = self._state.snapshot()
+        before = len(self._swept)
         while pending:
             e = pending.pop()
             for attribute in snapshot.attributes_of(np.array([e], np.int64)):
@@ -154,6 +210,10 @@ class Effects:
                         self._swept.setdefault((attribute.id, other, e), path)
         if not is_there:
             self.fruitless[path] = (entity, None)
+        if isinstance(self._seen, GuardedState):
+            self._cascaded.update(islice(self._swept, before, None))
+            own = self._seen.visible_datoms(np.array([entity], np.int64))
+            self._deleted.update(dict.fromkeys(own, path))
 
     def _check_contradictions(self) -> None:
         for pair, path in self._retracted.items():
@@ -229,6 +289,7 @@ class Effects:
             rivals = [owners.setdefault((id_, v), e), *self._state.live(id_).entities(v)]
             for rival in rivals:
                 if rival != e and not self._goes((id_, rival, v)):
+                    self._check_may_name(rival, (id_, e, v), path)
                     raise RefusedTransaction(
                         Code.UNIQUE_CONFLICT,
                         f"{attribute.ident} is unique, and entity {rival} already has "
@@ -236,12 +297,23 @@ class Effects:
                         path,
                     )
 
+    def _check_may_name(self, rival: int, pair: _Pair, path: Path) -> None:
+        """Refuses a value that an entity has of which that is not visible, without naming it."""
+        attribute, code = self._asserted[pair][0], pair[2]
+        if self._seen is self._state or (attribute.id, rival, code) in self._asserted:
+            return
+        if not self._seen.live(attribute.id).holds(rival, code):
+            what = "this value" if attribute.kind.tuple_attrs else self._shown(attribute, code)
+            raise RefusedTransaction(
+                Code.UNIQUE_CONFLICT, f"{attribute.ident} is unique, and {what} is taken", path
+            )
+
     def _goes(self, pair: _Pair) -> bool:
         return pair not in self._asserted and (pair in self._retracted or pair in self._swept)
 
     def _shown(self, attribute: Attribute, code: int) -> str:
         if attribute.is_ref:
-            return str(self._state.snapshot().ident(code) or code)
+            return str(self._seen.snapshot().ident(code) or code)
         return write(self._state.codes.decode(code))
 
     def _ordered(self) -> list[Effect]:

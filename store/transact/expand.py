@@ -42,6 +42,8 @@ class Expansion:
         self._state = state
         self._declarations = declarations
         self._t = t
+        # What the forms call entities that are there.
+        self.names: dict[int, Any] = {}
         self._unnamed = 0
         self._plain = PlainReaders(state, declarations, self._tempid)
         self._several = MultipleValues(declarations)
@@ -279,9 +281,12 @@ class Expansion:
             if entity is None:
                 hint = _type_hint(value) if str(value).startswith(":db.type/") else self._ident_hint(value)
                 raise invalid(f"no entity has the ident {value}{hint}", path)
+            self.names[entity] = value
             return entity
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
-            return self._looked_up(value, path)
+            entity = self._looked_up(value, path)
+            self.names[entity] = value
+            return entity
         wanted = 'write a number, a tempid such as "ada" or -1, an ident or a lookup ref'
         raise invalid(f"{shown(value)} is no entity; {wanted}{_entity_hint(value)}", path)
 
@@ -298,6 +303,9 @@ class Expansion:
         return Tempid(name) if known is None else known
 
     def _known_id(self, e: int, path: Path) -> int:
+        if self._state.whole is not self._state:
+            # Whether it is there is told by no refusal of its own.
+            return e
         if e >= SCHEMA_BASE and not self._declarations.exists(e) and not TX_BASE < e <= TX_BASE + self._t:
             raise invalid(f"{e} is no entity; ids of one's own choice are below {SCHEMA_BASE}", path)
         return e

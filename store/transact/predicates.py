@@ -6,6 +6,7 @@ A predicate is a built-in of one argument or a stored query; nothing that data n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,13 @@ from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
+
+
+@dataclass
+class UnsatisfiedPredicate(RefusedTransaction):
+    """A value or an entity does not satisfy the predicate or spec of this name."""
+
+    name: str = ""
 
 
 def check(
@@ -62,6 +70,10 @@ def check_column(attribute: Attribute, e: Int64s, v: Int64s, state: DatabaseStat
         for value, row in zip(state.codes.decode_many(codes), first.tolist(), strict=True):
             if not built_in(value):
                 raise AdalogError(Code.TX_INVALID, _failure(attribute, int(e[row]), value, name))
+
+
+def _unsatisfied(message: str, path: Path, name: object) -> UnsatisfiedPredicate:
+    return UnsatisfiedPredicate(Code.TX_INVALID, message, path, name=str(name))
 
 
 def _failure(attribute: Attribute, e: int, value: Any, name: Symbol) -> str:
@@ -109,10 +121,12 @@ class _Checking:
         for key in sorted(required, key=str):
             attribute = after.attribute(key)
             if attribute is None or not after.ev(attribute).count(entity):
-                raise invalid(f"entity {entity} lacks {key}, which {name or spec} requires", path)
+                message = f"entity {entity} lacks {key}, which {name or spec} requires"
+                raise _unsatisfied(message, path, name or spec)
         for predicate in sorted(predicates, key=str):
             if not self._holds(predicate, entity, path):
-                raise invalid(f"entity {entity} does not satisfy {predicate}, as {name or spec} wants", path)
+                message = f"entity {entity} does not satisfy {predicate}, as {name or spec} wants"
+                raise _unsatisfied(message, path, name or spec)
 
     def _values(self, attribute: int, entity: int) -> list[Any]:
         row = self._after.trie(attribute, inverse=False).row(entity)
@@ -125,7 +139,7 @@ class _Checking:
         built_in = _built_in(name)
         holds = self._holds(name, value, path) if built_in is None else built_in(value)
         if not holds:
-            raise invalid(_failure(attribute, e, value, name), path)
+            raise _unsatisfied(_failure(attribute, e, value, name), path, name)
         self._passed.add((name, v))
 
     def _holds(self, name: Symbol, argument: Any, path: Path) -> bool:
@@ -138,7 +152,7 @@ class _Checking:
             scalar = parse_query(query).find.shape == "scalar"
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
-            raise RefusedTransaction(code, f"{name}: {error.message}", path) from None
+            raise UnsatisfiedPredicate(code, f"{name}: {error.message}", path, name=str(name)) from None
         return bool(rows) and not (scalar and rows[0][0] in (False, None))
 
     def _query(self, name: Symbol) -> str | None:

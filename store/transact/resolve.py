@@ -16,9 +16,10 @@ from adalog.datalog.errors import AdalogError, Code, Position, limit_exceeded
 from adalog.datalog.values import EdnMap, EdnSet, Keyword, type_name
 from adalog.store.files.packing import instant as instant_of
 from adalog.store.files.packing import pack
+from adalog.store.state.permission import GuardedState
 from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import DatabaseState
-from adalog.store.transact import predicates, schema_changes
+from adalog.store.transact import policy_changes, predicates, schema_changes
 from adalog.store.transact.column_assertions import LEAST, plain_adds
 from adalog.store.transact.composites import Composites
 from adalog.store.transact.declarations import Declarations
@@ -27,6 +28,8 @@ from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
 from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, RefusedTransaction, invalid
 from adalog.store.transact.partitions import with_own_tempids
+from adalog.store.transact.permission_check import check_named, shown_parts
+from adalog.store.transact.predicates import UnsatisfiedPredicate
 from adalog.store.transact.small_assertions import few_adds
 from adalog.store.transact.suspicions import Suspicions
 from adalog.store.transact.tempids import check_created, resolved
@@ -156,14 +159,14 @@ def resolve(
     principal: str | None = None,
     types: Collection[Keyword] = (),
 ) -> Resolved:
-    """What the transaction does as the state's next one. now: its instant, the clock's where it is None. principal:
-    whose transaction it is, if that is known. types: built in later, and used by datoms that are not in its forms.
-    Raises AdalogError with the place of the offending form."""
+    """What the transaction does as the next one of the state that `Evaluation.guarded` gave. now: its instant, the
+    clock's where it is None. principal: whose transaction it is, if that is known. types: built in later, and used
+    by datoms that are not in its forms. Raises AdalogError with the place of the offending form."""
     now = int(time.time() * 1000) if now is None else now
     forms = transaction.forms
     try:
         plain = None
-        if not types and not transaction.created:
+        if not types and not transaction.created and state.whole is state:
             plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
         if plain is None:
             return _resolved_at_length(transaction, state, evaluation, policy, now, principal, types)
@@ -183,28 +186,41 @@ def _resolved_at_length(
     types: Collection[Keyword],
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
-    t = state.t + 1
+    t, whole = state.t + 1, state.whole
     suspects, before = Suspicions(), state.schema
     forms = with_own_tempids(expanded(transaction.forms, state, evaluation, suspects))
     declarations = Declarations(state, policy, suspects)
     declarations.scan(forms)
-    operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
-    composites = Composites.of(declarations.composites(), declarations.attributes(), state)
+    expansion = Expansion(state, declarations, t)
+    operations = list(_watched(expansion.operations(forms), evaluation))
+    if isinstance(state, GuardedState):
+        check_named(operations, state, declarations.ids.values())
+    composites = Composites.of(declarations.composites(), declarations.attributes(), whole)
     own, new = resolved(operations, state, composites)
     check_created(transaction.created, operations, own, new, state)
     ids = {**declarations.ids, **own}
-    collected = Effects(state, ids, composites, new)
+    collected = Effects(state, ids, composites, new, expansion.names)
     effects = collected.of(operations)
     suspects.absent = collected.fruitless
     paths = collected.paths
-    schema_changes.check(effects, paths, state, policy)
-    predicates.check(effects, collected.ensured, paths, state, evaluation)
-    _check_unsigned(effects, paths, state)
-    effects = [*_declared(declarations.built_in, state), *_typed(effects, state, types)]
-    effects, instant = _with_instant(_signed(effects, state, principal), paths, state, now)
+    schema_changes.check(effects, paths, whole, policy)
+    policy_changes.check(effects, paths, whole, evaluation)
+    try:
+        predicates.check(effects, collected.ensured, paths, whole, evaluation)
+    except UnsatisfiedPredicate as failure:
+        # It sees everything, and tells those that do not no more than its name.
+        message = failure.message if state is whole else f"it does not satisfy {failure.name}"
+        raise RefusedTransaction(failure.code, message, failure.path) from None
+    _check_unsigned(effects, paths, whole)
+    effects = [*_declared(declarations.built_in, whole), *_typed(effects, whole, types)]
+    effects, instant = _with_instant(_signed(effects, whole, principal), paths, whole, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
+    shown = None
+    if isinstance(state, GuardedState):
+        assert collected.after is not None
+        shown = shown_parts(effects, named, state, collected.after)
     telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
-    return Resolved(effects, instant, named, new, telling)
+    return Resolved(effects, instant, named, new, telling, shown)
 
 
 def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterator[Operation]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.values.datom import Telling, nothing_to_tell
+from adalog.store.values.datom import ShownParts, Telling, nothing_to_tell
 
 
 class Effect(NamedTuple):
@@ -25,7 +25,7 @@ class Resolved:
     """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named.
 
     new: the ids of its new entities and those after them, (first, end), which nothing has. diagnostics: what is
-    suspicious about it, found out when it is asked for.
+    suspicious about it, found out when it is asked for. shown: what the viewer sees of it; None: everything.
     """
 
     effects: list[Effect]
@@ -33,6 +33,7 @@ class Resolved:
     tempids: dict[str, int]
     new: tuple[int, int]
     diagnostics: Telling = nothing_to_tell
+    shown: ShownParts | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import compress
 from typing import Any, NamedTuple
 
 from adalog.datalog.diagnostics import Diagnostic
@@ -32,6 +33,14 @@ def nothing_to_tell() -> tuple[Diagnostic, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownParts:
+    """What a viewer sees of a transaction: which of its effects, in order, and which tempids."""
+
+    effects: Sequence[bool]
+    tempids: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class TxReport:
     """What a transaction did: its number, the one before it, its instant, its tempids and its datoms; and what is
     allowed in it and was probably not meant."""
@@ -42,3 +51,10 @@ class TxReport:
     tempids: Mapping[str, int]
     datoms: Sequence[Datom]
     diagnostics: Telling = field(default=nothing_to_tell, compare=False)
+
+    def of_parts(self, shown: ShownParts | None) -> TxReport:
+        """The report of what a viewer sees; None: everything."""
+        if shown is None:
+            return self
+        tempids = {name: id_ for name, id_ in self.tempids.items() if name in shown.tempids}
+        return replace(self, tempids=tempids, datoms=list(compress(self.datoms, shown.effects)))

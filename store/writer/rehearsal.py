@@ -37,9 +37,9 @@ class Rehearser:
         assert evaluator is not None, "what overran was evaluated"
 
         def rehearse(watch: Watch) -> None:
-            state = SpeculativeState(durable)
-            evaluation = Evaluation(self._setting, watch, rehearsal=rehearsal)
+            evaluation = Evaluation(self._setting, watch, rehearsal=rehearsal, viewer=request.viewer)
             try:
+                state = evaluation.guarded(SpeculativeState(durable))
                 transaction = transaction_of(request.data, state, evaluation, self._setting.limits)
                 resolve(transaction, state, evaluation, self._setting.policy)
             except AdalogError as error:

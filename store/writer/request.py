@@ -11,6 +11,7 @@ from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption
 from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
+from adalog.store.state.idempotency import owned_key
 from adalog.store.state.settings import RehearsedQueries
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import TransactionData, digest_of
@@ -26,6 +27,10 @@ class TransactionRequest:
     idempotency_key: str | None = None
     # Whose it is, where a server authenticates its clients.
     principal: str | None = None
+    # For whom it is checked by policies, and its report is made; None: for one that may do everything.
+    viewer: object | None = None
+    # Whether its idempotency key is the principal's alone, as it is once there are policies.
+    owns_key: bool = False
     # As in `resolve`.
     types: Collection[Keyword] = ()
     future: Future[TxReport] = field(default_factory=Future)
@@ -33,9 +38,17 @@ class TransactionRequest:
     asking: Context = field(default_factory=copy_context)
     rehearsal: RehearsedQueries | None = None
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What the log may call the idempotency key, the name that it gets first."""
+        key, principal = self.idempotency_key, self.principal
+        if key is None:
+            return ()
+        return (key,) if principal is None or not self.owns_key else (owned_key(key, principal), key)
+
     def used_key(self) -> UsedKey | None:
         """The idempotency key with the digest of the data."""
-        return None if self.idempotency_key is None else UsedKey(self.idempotency_key, digest_of(self.data))
+        return UsedKey(self.keys[0], digest_of(self.data)) if self.keys else None
 
     def begin(self) -> bool:
         """Starts it; False if it was cancelled."""

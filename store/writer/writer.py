@@ -60,7 +60,7 @@ def _append_span(group: Group) -> AbstractContextManager[object]:
     """A span below the first transaction's that is traced, with links to the others."""
     if not tracing.is_on():
         return nullcontext()
-    asking = [request.asking.run(tracing.current) for request, _ in group.waiting]
+    asking = [request.asking.run(tracing.current) for request, _, _ in group.waiting]
     about = {"adalog.transactions": len(group.entries)}
     return tracing.span("adalog.log.append", about, asking[0] if asking else None, asking[1:])
 
@@ -286,7 +286,7 @@ class Writer:
         if self._turn is not None:
             yield self._turn
             return
-        keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
+        keys = [key for request in requests for key in request.keys]
         behind = True
         while behind:
             if self.doubt is not None:
@@ -383,14 +383,15 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
+        evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal, viewer=request.viewer)
         setting = self._setting
-        transaction = transaction_of(request.data, head, evaluation, setting.limits)
+        seen = evaluation.guarded(head)
+        transaction = transaction_of(request.data, seen, evaluation, setting.limits)
         policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
         known = head.codes.mark()
         try:
             resolved = resolve(
-                transaction, head, evaluation, policy, principal=request.principal, types=request.types
+                transaction, seen, evaluation, policy, principal=request.principal, types=request.types
             )
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
@@ -400,24 +401,35 @@ class Writer:
             raise
         head.apply(effects, t, resolved.instant)
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
-        group.add(request, entry, report)
+        shown = resolved.shown
+        group.add(request, entry, report, lambda report: report.of_parts(shown))
 
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises
         ARG_INVALID where something else was sent with it."""
-        key = request.idempotency_key
-        if key is None or self.doubt is not None:
+        if not request.keys or self.doubt is not None:
             return False
+        evaluation = Evaluation(self._setting, viewer=request.viewer)
+
+        def show(report: TxReport) -> TxReport:
+            return evaluation.visible_report(report, self._head)
+
         for place, entry in enumerate(group.entries):
-            if entry.used is not None and entry.used.key == key:
+            if entry.used is not None and entry.used.key == request.keys[0]:
                 check_same(request, entry.t, entry.used)
-                group.repeat(request, place)
+                group.repeat(request, place, show)
                 return True
-        found = turn.use_of(key, self._head.t)
-        if found is None:
-            return False
-        t, used = found
-        check_same(request, t, used)
-        entry = next(self._log.entries(t, t + 1, 1))
-        request.future.set_result(report_of(entry, self._log.decoded(entry), self._head.name_of))
-        return True
+        for key in request.keys:
+            found = turn.use_of(key, self._head.t)
+            if found is None:
+                continue
+            t, used = found
+            entry = next(self._log.entries(t, t + 1, 1))
+            logged = self._log.decoded(entry)
+            # A key from before there were policies is of whoever used it.
+            if key != request.keys[0] and logged.principal(t) != request.principal:
+                continue
+            check_same(request, t, used)
+            request.future.set_result(show(report_of(entry, logged, self._head.name_of)))
+            return True
+        return False

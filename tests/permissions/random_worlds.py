@@ -78,6 +78,8 @@ def declarations() -> list[str]:
     """Transactions that make the schema, users and idents."""
     users = " ".join(f'{{:db/id {e} :user/id "u{e - 20}"}}' for e in USERS)
     plain = '{:db/id 31 :db/ident :state/open} {:db/id 32 :db/ident :state/done :db/doc "over"} {:db/ident :other}'
+    # Policies name it, so it is there before its first use.
+    plain += " {:db/ident :loose :db/cardinality :db.cardinality/one}"
     return [f"[{' '.join(DECLARED)}]", f"[{users} {plain}]"]
 
 

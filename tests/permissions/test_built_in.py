@@ -14,7 +14,7 @@ from adalog.store.values import bootstrap
 from tests.pipeline.exports_in_process import exported, loaded
 
 POLICY = """[{:policy/name "everybody reads" :policy/roles [:*] :policy/ops [:read :update]
-              :policy/on [:issue :user/name] :policy/rules "[[(allow ?e) [?e]]]" :policy/effect :require}]"""
+              :policy/on [:user :user/name] :policy/rules "[[(allow ?e) [?e]]]" :policy/effect :require}]"""
 
 
 def test_they_are_known_before_their_first_use() -> None:

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from adalog.datalog.errors import quoted
+from adalog.datalog.errors import Code, quoted
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
 from adalog.schema.typed.mutating.input_values import InputValues, refused
 from adalog.schema.typed.reading.filters import entity_id
+from adalog.store.state.permission import GuardedState, unseen
 from adalog.store.state.state import DatabaseState
 from adalog.store.transact.resolve import Transaction
 from adalog.store.values.attribute import Attribute
@@ -210,6 +211,10 @@ class InputForms:
             if created is not None:
                 return created
             found = self._holder(field, value, at)
+        if name == "id" and isinstance(self._state, GuardedState) and unseen(self._state.view, [found or 0]):
+            # As transactions refuse it, whether it is there or not.
+            message = f"entity {found} is not there, or nothing of it is visible to you"
+            raise refused(at, message, Code.FORBIDDEN)
         if found is None or not self._is_there(kind, found):
             what = "entity" if kind is None else kind.name
             raise refused(place, f"there is no {what} with {_shown(by)}")

@@ -9,6 +9,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.fields.transacting import reported, transacted
 from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context, Services
@@ -84,6 +85,8 @@ async def _payload(context: Context, mutation: TypedMutation, report: TxReport, 
             chunks.append(orjson.dumps(await reported(report, Encoding.PLAIN, _shape(each))))
         elif each.field == "__typename":
             chunks.append(orjson.dumps(chosen.type_name))
+        elif not entities and not mutation.is_bulk:
+            chunks.append(b"null")
         else:
             root, reading = _reading(mutation, each, entities, report.t)
             chunks += (await read(context, mutation.model, root, reading)).chunks
@@ -93,18 +96,20 @@ async def _payload(context: Context, mutation: TypedMutation, report: TxReport, 
 async def _entities(services: Services, mutation: TypedMutation, report: TxReport) -> list[int]:
     """The entities that the transaction was about. Of one that an earlier request with this idempotency key made,
     they are found as it found them."""
-    database = services.database
+    database, viewer = services.database, viewer_asking()
     known = mutation.entities.get(report.t)
     if known is None and _INPUT in report.tempids:
         known = (_INPUT,)
     if known is None:
 
         def again(cancel: Cancel) -> None:
-            database.speculate(database.at(t=report.basis_before), mutation, watch=cancel)
+            database.speculate(database.at(t=report.basis_before), mutation, watch=cancel, viewer=viewer)
 
         await services.pool.threaded(Cancel.after(services.limits.timeout_ms), again)
         known = mutation.entities[report.t]
-    return [report.tempids[each] if isinstance(each, str) else each for each in known]
+    # What its maker does not see is not among the tempids.
+    made = (report.tempids.get(each) if isinstance(each, str) else each for each in known)
+    return [each for each in made if each is not None]
 
 
 def _shape(shown: Selected) -> FieldShape:

@@ -10,6 +10,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError
 from adalog.executor.permissions.guards import Guard
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.datom import Datom, TxReport
 
@@ -25,7 +26,8 @@ def visible_report(guard: Guard, report: TxReport, now: Snapshot) -> TxReport | 
     described: list[int] = []
     for place, datom in enumerate(report.datoms):
         attribute = past.attribute(datom.a)
-        if attribute is None:
+        # What was built in later is declared by whoever is the first to need it, visible or not.
+        if attribute is None or datom.e in bootstrap.LATER:
             continue
         if datom.e == own:
             described.append(place)

@@ -89,7 +89,8 @@ class _Policies:
         for value in self._values(entity, bootstrap.POLICY_ON):
             if value == _ALL or value in known or value in spaces:
                 continue
-            message = f":policy/on {value} is no attribute and no namespace of one{nearest(str(value), map(str, known | spaces))}"
+            hint = nearest(str(value), map(str, known | spaces))
+            message = f":policy/on {value} is no attribute and no namespace of one{hint}"
             path = self._path(entity, bootstrap.POLICY_ON, value)
             raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"{self._name(entity)}: {message}", path)
 

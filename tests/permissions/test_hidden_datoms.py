@@ -47,7 +47,7 @@ def said(view: Snapshot) -> list[tuple[Any, ...]]:
     return [(d.e, d.a, write(d.v), d.t, d.added) for d in view.datoms("EAVT")]
 
 
-@pytest.mark.parametrize("number", numbers())
+@pytest.mark.parametrize("number", numbers(share=2))
 def test_hidden_datoms_change_nothing(number: int) -> None:
     rng = Random(f"hidden {number}")
     texts, policies = history(rng)

@@ -47,7 +47,7 @@ def test_what_a_transaction_was_tried_on_decides_as_now(number: int) -> None:
             Comparison((own, other), views, about).check_all(rng, 6)
 
 
-@pytest.mark.parametrize("number", numbers(share=2))
+@pytest.mark.parametrize("number", numbers(share=5))
 def test_kept_answers_are_those_of_one_view(number: int) -> None:
     """Identities ask the same in turn, while the data changes."""
     rng = Random(f"kept {number}")

@@ -42,7 +42,7 @@ class Comparison:
         guarded, expected = (outcome(ask, *each) for each in zip(self.pools, self.views, strict=True))
         refused = [str(each).startswith(_REFUSED) for each in (guarded, expected)]
         if all(refused) or (any(refused) and what.count("[(") > 1):
-            # Which of the visible values a call refuses first depends on sizes; of several calls, also which is first.
+            # Which visible value a call refuses first depends on sizes; of several calls, also which is first.
             return
         assert guarded == expected, f"{self.about}\n{what}\n{difference(guarded, expected)}"
 

@@ -122,6 +122,8 @@ def outcome(basis: Snapshot, fork: SpeculativeState, resolved: Resolved, name: s
         tempids=resolved.tempids,
         datoms=[Datom(e, names[a], decode(v), after.t, added) for e, a, v, added in effects],
         diagnostics=resolved.diagnostics,
-    ).of_parts(resolved.shown)
+    )
+    if resolved.shown is not None:
+        report = report.of_parts(resolved.shown)
     after = after.since(basis.since_t) if basis.since_t else after
     return after.history() if basis.is_history else after, report

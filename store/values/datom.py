@@ -52,9 +52,7 @@ class TxReport:
     datoms: Sequence[Datom]
     diagnostics: Telling = field(default=nothing_to_tell, compare=False)
 
-    def of_parts(self, shown: ShownParts | None) -> TxReport:
-        """The report of what a viewer sees; None: everything."""
-        if shown is None:
-            return self
+    def of_parts(self, shown: ShownParts) -> TxReport:
+        """The report of what a viewer sees."""
         tempids = {name: id_ for name, id_ in self.tempids.items() if name in shown.tempids}
         return replace(self, tempids=tempids, datoms=list(compress(self.datoms, shown.effects)))

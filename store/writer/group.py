@@ -16,7 +16,7 @@ from adalog.store.writer.request import TransactionRequest
 MOST_OVERTAKEN: Final = 8
 
 Showing = Callable[[TxReport], TxReport]
-"""What the viewer of a request sees of a report."""
+"""What the viewer of a request sees of a report; None: everything."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Group:
     entries: list[LogEntry] = field(default_factory=list)
     reports: list[TxReport] = field(default_factory=list)
     # The waiters of each report, and how each of them sees it: more than one where a group repeats a key.
-    waiting: list[tuple[TransactionRequest, int, Showing]] = field(default_factory=list)
+    waiting: list[tuple[TransactionRequest, int, Showing | None]] = field(default_factory=list)
     # Refusals in a state that is not durable yet; sent when it is.
     refused: list[tuple[TransactionRequest, AdalogError]] = field(default_factory=list)
     # Both in order.
@@ -34,12 +34,12 @@ class Group:
     # Those whose turn has not come.
     rest: Sequence[TransactionRequest] = ()
 
-    def add(self, request: TransactionRequest, entry: LogEntry, report: TxReport, show: Showing) -> None:
+    def add(self, request: TransactionRequest, entry: LogEntry, report: TxReport, show: Showing | None) -> None:
         self.repeat(request, len(self.entries), show)
         self.entries.append(entry)
         self.reports.append(report)
 
-    def repeat(self, request: TransactionRequest, place: int, show: Showing) -> None:
+    def repeat(self, request: TransactionRequest, place: int, show: Showing | None) -> None:
         self.waiting.append((request, place, show))
         self.pending.append(request)
 
@@ -64,7 +64,10 @@ class Group:
 
     def answer(self) -> None:
         for request, place, show in self.waiting:
-            with answering(request.future):
-                request.future.set_result(show(self.reports[place]))
+            if show is None:
+                request.future.set_result(self.reports[place])
+            else:
+                with answering(request.future):
+                    request.future.set_result(show(self.reports[place]))
         for request, error in self.refused:
             request.future.set_exception(error)

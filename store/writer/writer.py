@@ -402,7 +402,7 @@ class Writer:
         head.apply(effects, t, resolved.instant)
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
         shown = resolved.shown
-        group.add(request, entry, report, lambda report: report.of_parts(shown))
+        group.add(request, entry, report, None if shown is None else lambda report: report.of_parts(shown))
 
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises

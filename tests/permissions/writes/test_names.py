@@ -102,3 +102,12 @@ def test_hidden_values_of_a_visible_entity_stay(issues: Tracker) -> None:
     report = issues.transact("ada", '[[:db/retract 11 :issue/labels "internal"]]')
     assert [warning["code"] for warning in report["warnings"]] == ["NOTHING_RETRACTED"]
     assert issues.values(":issue/labels", 11) == ["internal"]
+
+
+def test_predicates_see_everything_and_tell_their_name_alone(issues: Tracker) -> None:
+    spec = "{:db/ident :issue/spec :db.entity/attrs [:hidden/note]}"
+    issues.transact("root", f"[{spec} [:db/add :issue/votes :db.attr/preds pos?]]")
+    assert issues.transact("ada", "[{:db/id 11 :issue/votes 4 :db/ensure :issue/spec}]")["datoms"]
+    code, message = issues.refusal("ada", "[{:db/id 12 :issue/votes 4 :db/ensure :issue/spec}]")
+    assert (code, message) == ("TX_INVALID", "it does not satisfy :issue/spec")
+    assert issues.refusal("ada", "[[:db/add 12 :issue/votes -1]]") == ("TX_INVALID", "it does not satisfy pos?")

@@ -22,6 +22,7 @@ from adalog.planner.feeds import FeedsPlan, plan_together
 from adalog.planner.model.logical import PulledQuery
 from adalog.planner.model.nested import queries_of
 from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.caution import tree_may_refuse
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import context_of, plan_query
 from adalog.store.snapshot.snapshot import Snapshot
@@ -44,6 +45,9 @@ class Compiler:
         query with rules is planned for tasks that each have a share of one variable's values."""
         sizes = sizes_of(question.query, question.args)
         options = question.request.options
+        if question.sees_part and tree_may_refuse(question.outline.tree):
+            # Which of several rows, or calls, a refusal names follows from the plan, and must not tell of sizes.
+            question = question.unmeasured()
         key = (share, *_key(question, sizes))
         known = self.plans.get(key)
         if isinstance(known, Plan):

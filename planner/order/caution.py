@@ -16,6 +16,7 @@ from adalog.planner.model import logical
 from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.logical import AndNode, Leaf, Node, NotNode, OrNode, everything, leaves, variables
 from adalog.planner.order.ordering import Binds, can_bind, gives
+from adalog.planner.scope.tree import Tree
 
 Call = logical.PredicateAtom | logical.FunctionAtom | logical.UnnestAtom | NotNode
 
@@ -30,6 +31,16 @@ def may_refuse(leaf: Leaf) -> bool:
             return any(may_refuse(each) for item in leaf.items for each in everything(item))
         case _:
             return isinstance(leaf, logical.UnnestAtom)
+
+
+def tree_may_refuse(tree: Tree) -> bool:
+    """Whether a call of a query or of its rules is one, or runs a query, in which one may be."""
+    bodies = (tree.body, *(branch.body for rule in tree.predicates for branch in rule.branches))
+    return any(may_refuse(leaf) or _runs_query(leaf) for body in bodies for leaf in everything(body))
+
+
+def _runs_query(leaf: Leaf) -> bool:
+    return isinstance(leaf, logical.FunctionAtom | logical.RelationAtom) and leaf.subquery is not None
 
 
 def _called(tree: CallTree) -> Iterable[str]:

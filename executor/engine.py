@@ -40,7 +40,7 @@ from adalog.executor.question.inputs import bind_inputs, code_given, limited, si
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
-from adalog.planner.model.logical import PulledQuery, Subquery, describe
+from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
@@ -137,11 +137,11 @@ class QueryEngine:
             plan = self._plan(question, cancel)
             place, reason = self.choose(question, plan)
             plan, late = without_late_calls(plan) if place is Place.LOCAL else (plan, {})
-            return {**explain_plan(plan, str(place), reason), **_after_join(late)}
+            return explain_plan(plan, str(place), reason, late, without_late_calls)
         with self.memory.lent(cancel):
             result, run = self._answered(question, cancel)
         ran = run.ran
-        shown = {**explain_plan(run.plan, result.engine, run.reason), **_after_join(run.late)}
+        shown = explain_plan(run.plan, result.engine, run.reason, run.late, without_late_calls)
         for stratum, did in zip(shown["rules"], ran.strata, strict=False):
             stratum["actual"] = {"rows": did.rows, "rounds": did.rounds, "how": did.how, "ms": _ms(did.seconds)}
         for level, count in zip(shown["levels"], ran.levels, strict=True):
@@ -386,10 +386,6 @@ class QueryEngine:
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit"
             )
         return result
-
-
-def _after_join(late: LateCalls) -> dict[str, Any]:
-    return {"afterJoin": [describe(each) for each in late.values()]} if late else {}
 
 
 def _no_argument(binding: Binding) -> NoReturn:

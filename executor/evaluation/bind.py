@@ -17,6 +17,7 @@ from adalog.datalog.ast import Const, LookupRef, Source
 from adalog.datalog.builtins import DatabaseAccess
 from adalog.datalog.errors import Position, invalid_argument
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.late_calls import without_late_calls
 from adalog.executor.evaluation.nested import Derive, NestedCall
 from adalog.executor.evaluation.tied_negation import TiedJoin
 from adalog.executor.expressions.binding import CallBinding
@@ -388,7 +389,7 @@ def nested_call(
     databases = {name: around[0][outer] for name, outer in inner.sources if outer in around[0]}
     lists = ((name, around[1].get(outer, DEAD)) for name, outer in inner.sources)
     given = {name: list(held) for name, held in lists if isinstance(held, Sequence)}
-    plan = inner_plan(inner)
+    plan, late = without_late_calls(inner_plan(inner))
 
     def bind(relations: Relations) -> GenericJoin | None:
         return Binding(plan, databases, relations, run, derive=derive).join(seeded=True)
@@ -396,4 +397,5 @@ def nested_call(
     def pulled(each: logical.Subquery, passed: tuple[Argument, ...]) -> NestedCall:
         return nested_call(each, passed, (databases, given), run, position, derive)
 
-    return NestedCall(inner, arguments, bind, Inputs(None, given, databases), run, position, derive, pulled)
+    inputs = Inputs(None, given, databases)
+    return NestedCall(inner, plan, late, arguments, bind, inputs, run, position, derive, pulled)

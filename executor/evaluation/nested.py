@@ -23,6 +23,7 @@ from adalog.executor.answer.decoding import decoded as decoded_column
 from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.late_calls import LateCalls, bound_calls
 from adalog.executor.expressions.calls import Argument
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import ORIGIN, Batch, Column, concatenate, stack
@@ -34,7 +35,7 @@ from adalog.executor.pull.level import VALUE, PullLevel
 from adalog.executor.pull.queries import FoundValues, PullQueries, bindings_taken, by_pattern
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named, with_row_numbers
 from adalog.planner.model.logical import Subquery
-from adalog.planner.model.plan import Plan, inner_plan
+from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import LONG_MAX, NIL, tags_of
 
@@ -89,11 +90,14 @@ Derive = Callable[[Plan, Inputs, Batch, QueryRun], Relations]
 
 @dataclass
 class NestedCall:
-    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads. `bind` gives the
-    inner plan over relations, or None where a part of it without variables already fails; `inputs` are its sources
-    by their names within; `derive` runs its rules. `pulled` calls the queries in its pull patterns."""
+    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads. `plan`: of its
+    join, which is without the `late` calls. `bind` gives that plan over relations, or None where a part of it
+    without variables already fails; `inputs` are its sources by their names within; `derive` runs its rules.
+    `pulled` calls the queries in its pull patterns."""
 
     subquery: Subquery
+    plan: Plan
+    late: LateCalls
     arguments: tuple[Argument, ...]
     bind: Callable[[Relations], GenericJoin | None]
     inputs: Inputs
@@ -101,7 +105,6 @@ class NestedCall:
     position: Position | None
     derive: Derive
     pulled: Callable[[Subquery, tuple[Argument, ...]], NestedCall]
-    plan: Plan = field(init=False)
     _known: dict[tuple[int, ...], int] = field(default_factory=dict)
     _database: Snapshot | None = field(init=False)
     _join: GenericJoin | None = field(init=False)
@@ -110,7 +113,6 @@ class NestedCall:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.plan = inner_plan(self.subquery)
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
         bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, ast.BindingInput))
@@ -278,7 +280,8 @@ class NestedCall:
 
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
-        return answer_columns(self.plan.query, rows, self.run.values, self.run.cancel, ORIGIN)
+        late = bound_calls(self.late, self.run)
+        return answer_columns(self.plan.query, rows, self.run.values, self.run.cancel, ORIGIN, late)
 
     def _ordered(self, found: list[Column], tuples: Sequence[tuple[int, ...]]) -> list[Column]:
         """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from adalog.datalog import ast
@@ -13,9 +14,20 @@ from adalog.planner.model.plan import Plan, inner_plan
 from adalog.planner.order.ordering import can_propose
 from adalog.planner.scope.resolve import plain_value
 
+Apart = Callable[[Plan], tuple[Plan, Mapping[str, logical.FunctionAtom]]]
+"""The plan of a join without the calls that are computed after it, and these."""
 
-def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
-    """The plan as data: engine, order, levels with their extenders and estimates, the extender tree."""
+
+def explain_plan(
+    plan: Plan, engine: str, reason: str, late: Mapping[str, logical.FunctionAtom], apart: Apart
+) -> dict[str, Any]:
+    """The plan as data: engine, order, levels with their extenders and estimates, the extender tree. `late`: the
+    calls that it is without. `apart`: applied to the plans of queries within."""
+
+    def within(subquery: logical.Subquery, place: str) -> dict[str, Any]:
+        inner, waiting = apart(inner_plan(subquery))
+        return explain_plan(inner, engine, place, waiting, apart)
+
     bound = frozenset(plan.given)
     levels = []
     for level in plan.levels:
@@ -49,14 +61,12 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
         "levels": levels,
         "extenders": _tree(plan.body),
         "queries": [
-            {"clause": describe(leaf), "plan": explain_plan(inner_plan(leaf.subquery), engine, "within the query")}
+            {"clause": describe(leaf), "plan": within(leaf.subquery, "within the query")}
             for leaf in everything(plan.body)
             if isinstance(leaf, logical.FunctionAtom | logical.RelationAtom) and leaf.subquery is not None
         ]
-        + [
-            {"clause": each.clause, "plan": explain_plan(inner_plan(each.subquery), engine, "for what is pulled")}
-            for each in plan.pulled
-        ],
+        + [{"clause": each.clause, "plan": within(each.subquery, "for what is pulled")} for each in plan.pulled],
+        **({"afterJoin": [describe(each) for each in late.values()]} if late else {}),
     }
 
 

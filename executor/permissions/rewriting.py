@@ -22,6 +22,7 @@ from adalog.executor.permissions.policies import Policy
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.question import Question
+from adalog.planner.model.paths import path_in
 from adalog.planner.scope.outline import outline_of
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.values import bootstrap
@@ -135,10 +136,12 @@ class _Rewriter:
             raise NotRewritableError
 
     def _check_constant(self, term: ast.Term) -> None:
-        """An ident means the same entity in the whole database."""
+        """An ident means the same entity in the whole database; a hidden one is refused as one that is unknown."""
         value = term.value if isinstance(term, ast.Const) else None
-        if isinstance(value, Keyword) and self.database.entid(value) != self.database.raw.entid(value):
-            raise NotRewritableError
+        if isinstance(value, Keyword):
+            found = self.database.entid(value)
+            if found is None or found != self.database.raw.entid(value):
+                raise NotRewritableError
         if isinstance(value, tuple | list):
             raise NotRewritableError
 
@@ -150,15 +153,16 @@ class _Rewriter:
             raise NotRewritableError
         attribute = self.database.schema.get(name.value)
         if attribute is None:
-            # Also a path over refs, which is no attribute.
-            if self.database.raw.schema.get(name.value) is None:
+            # A hidden one is as one that was never declared, also in what `explain` says of it.
+            if path_in(self.database, name.value) is not None:
                 raise NotRewritableError
             shown = tuple(each for each in (entity, value, *moment) if isinstance(each, ast.Var))
             return [ast.Pattern(ast.Source(_NOTHING), shown or (ast.Blank(),), position=pattern.position)]
-        for each in (entity, value):
-            if isinstance(each, ast.LookupRef):
-                raise NotRewritableError
-            self._check_constant(each)
+        if any(isinstance(each, ast.LookupRef) for each in (entity, value)):
+            raise NotRewritableError
+        self._check_constant(entity)
+        if attribute.kind.value_type in ("ref", None):
+            self._check_constant(value)
         guards = self._guards(attribute, entity, value, pattern.source)
         if guards is None:
             return [pattern]

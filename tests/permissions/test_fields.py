@@ -160,3 +160,21 @@ def test_an_answer_of_one_identity_is_none_of_another(tmp_path: Path) -> None:
         assert opened.pool.cache.tally.all()
         opened.database.transact('[[:db/add [:project/name "secret"] :project/members [:user/name "ann"]]]')
         assert [len(rows(opened, "ann", query)) for query in (TITLES, pulled)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?n :where [_ %s ?n]]",
+        "[:find ?t :where [?i :issue/title ?t] [?i :issue/project %s]]",
+        "[:find ?t :where [%s :issue/title ?t]]",
+        "[:find ?t :where [?i :issue/title ?t] [?i :issue/title %s]]",
+    ],
+)
+def test_a_plan_says_the_same_of_a_hidden_name_and_of_none(opened: Gateway, query: str) -> None:
+    explained = "query($query: EDN!) { explain(query: $query) { text plan } }"
+    hidden, absent = (
+        str(data(opened, "ann", explained, query=query % name)).replace(name, "")
+        for name in (":user/salary", ":user/income")
+    )
+    assert hidden == absent

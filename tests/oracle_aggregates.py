@@ -7,7 +7,7 @@ from typing import Any
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES
-from adalog.datalog.values import EdnSet, identity, sort_key
+from adalog.datalog.values import BigInt, EdnSet, identity, sort_key
 
 
 def element_value(element: ast.FindElement, group: list[dict[str, Any]]) -> Any:
@@ -37,6 +37,9 @@ def aggregate(name: str, values: list[Any]) -> Any:
             return max(values, key=sort_key)
         case "sum":
             return sum(values)
+        case "sum'":
+            total = sum(values)
+            return BigInt(total) if type(total) is int and not -(2**63) <= total < 2**63 else total
         case "avg":
             return float(sum(values) / len(values))
         case "median":

@@ -270,6 +270,9 @@ class VisibleDatoms:
         for attribute in self.schema.all():
             if attribute.id not in _OF_TRANSACTIONS:
                 rows = past.columns_of(attribute.id)
+                if attribute.kind.tuple_attrs:
+                    # Of a transaction's own entity its parts say as much.
+                    rows = rows.take(rows.e < TX_BASE)
                 shown = rows.t if self.shows_all(attribute.id) else rows.t[self._own(attribute, rows.e, rows.v)]
                 found.append(distinct(shown))
         return distinct(np.concatenate(found)) if found else _NOWHERE

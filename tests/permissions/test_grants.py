@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adalog.executor.permissions import evaluation
+from adalog.executor.permissions.grants import Viewer
 from tests.permissions.compared import answer, guard_of, opened
+from tests.support import World
 
 _RENAMED = (
     "[{:db/ident :public/pay :db/valueType :db.type/long} {:db/ident :own/name :db/valueType :db.type/string}]",
@@ -39,3 +41,21 @@ def test_what_was_denied_for_want_of_time_is_asked_again(monkeypatch: pytest.Mon
             patched.setattr(evaluation, "_TIMEOUT_MS", -1)
             assert asked(pool, guard_of(pool, now, (), {}).view(now))[0] == []
         assert asked(pool, guard_of(pool, now, (), {}).view(now))[0] == [("1",)]
+
+
+def test_a_composite_of_a_transaction_is_visible_with_its_parts(db: World) -> None:
+    db.tx(
+        "[{:db/ident :part/a :db/valueType :db.type/long} {:db/ident :part/b :db/valueType :db.type/long}"
+        " {:db/ident :part/both :db/valueType :db.type/tuple :db/tupleAttrs [:part/a :part/b]}]"
+    )
+    db.tx(
+        '[{:policy/name "parts" :policy/roles [:member] :policy/ops [:read] :policy/on [:part]'
+        ' :policy/rules "[[(allow ?e) [?e :part/a 1]]]"}]'
+    )
+    db.tx('[[:db/add "datomic.tx" :part/a 2] [:db/add "datomic.tx" :part/b 3]]')
+    db.tx('[[:db/add "datomic.tx" :part/a 2] [:db/add "datomic.tx" :part/b 4] {:part/a 1 :part/b 5}]')
+    now = db.database.snapshot()
+    guard = db.pool.permissions.guard(Viewer(frozenset({"member"}), {}), now)
+    assert guard is not None
+    seen = World(db.database, db.pool, guard.view(now))
+    assert seen.q("[:find ?v :where [_ :part/both ?v]]") == "#{[[1 5]] [[2 4]]}"

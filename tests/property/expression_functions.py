@@ -125,6 +125,7 @@ _COLLECTIONS = {
     "and": Meaning("any", "any*", _and),
     "or": Meaning("any", "any*", _or),
     "not": Meaning("boolean", "any", lambda x: not holds(x)),
+    "boolean": Meaning("boolean", "any", holds),
     "any?": Meaning("boolean", "any", lambda x: True),
     "some?": Meaning("boolean", "any", lambda x: x is not None),
     "true?": Meaning("boolean", "any", lambda x: x is True),
@@ -231,7 +232,13 @@ _DATABASE = {
 FUNCTIONS = NUMERIC | DATES | _COMPARISONS | TEXTS | _COLLECTIONS | _TYPES | _DATABASE
 OF_DATABASES = frozenset(_DATABASE) - {"tx->t", "t->tx"}
 
-ELSEWHERE = {"tx-data": "tests/language/test_datoms_of_a_transaction.py"}
+ELSEWHERE = {
+    "tx-data": "tests/language/test_datoms_of_a_transaction.py",
+    **dict.fromkeys(
+        ("apply", "get-in", "hash-map", "array-map", "hash-set", "sorted-set"),
+        "tests/language/test_outside_texts.py",
+    ),
+}
 """Built-ins without a meaning here, and their tests."""
 
 SIGNATURES = [

@@ -48,7 +48,7 @@ _PLANNED_BYTES: Final = 64 << 10
 _SPARSE: Final = 128
 _MEANS: Final = frozenset((Code.TIMEOUT, Code.LIMIT_EXCEEDED))
 _NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
-"""What is no failure of a guard."""
+"""Errors that are no failure of a guard."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ _NO_ACCESS: Final = _Access((), ())
 
 @dataclass(eq=False)
 class VisibleDatoms:
-    """`store.snapshot.guarded.DatomFilter` of a guard."""
+    """`store.snapshot.guarded.Visibility` of a guard."""
 
     guard: Grants
     snapshot: Snapshot

@@ -30,7 +30,7 @@ _OWN: Final = ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BA
 """The ids of entities that are not built in."""
 
 
-class DatomFilter(Protocol):
+class Visibility(Protocol):
     """What is visible of one snapshot. Attributes are named by their entities; `e` and `v` are int64 columns of one
     length. `key`: equal for filters of the same snapshot that show the same. `newest`: the last transaction that
     what is visible depends on. `schema`: the attributes that there are for the viewer."""
@@ -44,7 +44,7 @@ class DatomFilter(Protocol):
     @property
     def schema(self) -> Schema: ...
 
-    def of(self, snapshot: Snapshot) -> DatomFilter:
+    def of(self, snapshot: Snapshot) -> Visibility:
         """The filter of another snapshot of the same database."""
 
     def shows_all(self, attribute: int) -> bool:
@@ -66,7 +66,7 @@ class DatomFilter(Protocol):
 class GuardedSnapshot(Snapshot):
     """The visible datoms of the snapshot `raw`."""
 
-    def __init__(self, raw: Snapshot, visible: DatomFilter) -> None:
+    def __init__(self, raw: Snapshot, visible: Visibility) -> None:
         data = raw.data()
         super().__init__(
             data, raw.codes, visible.schema, raw.t, raw.since_t, raw.is_history, raw.origin, raw.mentions

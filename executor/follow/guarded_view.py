@@ -23,7 +23,7 @@ from adalog.executor.follow.undated import GuardedPulling, UndatedQuestion, valu
 from adalog.executor.follow.view import Change, Interest, LiveView
 from adalog.executor.join.batch import Column
 from adalog.executor.permissions.rewriting import rewritten
-from adalog.executor.permissions.viewers import DECIDING, VisibleMoments
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
@@ -79,7 +79,7 @@ class GuardedView:
         return self._unbroken and all(each.intact for each in self._views())
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        own = [Interest(each, names=True) for each in (*DECIDING, *bootstrap.SCHEMA_ATTRIBUTES)]
+        own = [Interest(each, names=True) for each in (*bootstrap.POLICY_ATTRIBUTES, *bootstrap.SCHEMA_ATTRIBUTES)]
         # Of entities that are pulled.
         read = self.visible.read(at)
         if read is None:

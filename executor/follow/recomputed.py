@@ -25,12 +25,11 @@ from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
 from adalog.executor.kernels.group_kernels import group_rows
-from adalog.executor.permissions.viewers import DECIDING
 from adalog.executor.pull.find import pattern_of
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.bootstrap import IDENT
+from adalog.store.values.bootstrap import IDENT, POLICY_ATTRIBUTES
 
 RECOMPUTED: Final = "recomputed and compared"
 
@@ -64,8 +63,8 @@ class RecomputedView:
             decided_by = visible.read(at)
             if decided_by is None:
                 return [Interest(None)]
-            found |= decided_by - frozenset(DECIDING)
-            deciding = [Interest(each, names=True) for each in DECIDING]
+            found |= decided_by - frozenset(POLICY_ATTRIBUTES)
+            deciding = [Interest(each, names=True) for each in POLICY_ATTRIBUTES]
         for question in followed:
             for name, snapshot in _moving(question, at):
                 # No deadline: few arguments are looked at.
@@ -75,7 +74,10 @@ class RecomputedView:
                     if ids is None:
                         return [Interest(None)]
                     found |= ids if snapshot is at else ids | at.origin.forgetful
-        return [*deciding, *(Interest(each) for each in sorted(found - frozenset(DECIDING) if deciding else found))]
+        return [
+            *deciding,
+            *(Interest(each) for each in sorted(found - frozenset(POLICY_ATTRIBUTES) if deciding else found)),
+        ]
 
     def decided_at(self, now: Snapshot) -> None:
         """Has the policies and facts of a raw snapshot decide what is visible, whatever moment it steps to."""

@@ -42,7 +42,7 @@ _ENTITY, _ATTRIBUTE, _VALUE = ast.Var("?e"), ast.Var("?a"), ast.Var("?v")
 _MANY: Final = 4_096
 _TIMEOUT_MS: Final = 30_000
 _PLAN_BYTES: Final = 16 << 20
-# About what is kept of one plan.
+# Approximate bytes of one plan.
 _PLANNED_BYTES: Final = 64 << 10
 # A table for entities may have so many places for each of them.
 _SPARSE: Final = 128
@@ -207,7 +207,7 @@ class _Entities:
         self._table: Mask | None = None
         span = int(ids[-1]) - self._low + 1 if len(ids) else 0
         if 0 < span <= _SPARSE * len(ids):
-            # One more place, for what is beyond.
+            # The last place stands for all entities beyond.
             self._table = np.zeros(span + 1, np.bool_)
             self._table[ids - self._low] = True
 

@@ -15,6 +15,7 @@ from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
+from adalog.store.values.bootstrap import POLICY_ATTRIBUTES
 from adalog.store.values.codes import Codes
 from adalog.store.values.layout import FALSE
 
@@ -26,7 +27,6 @@ EVERYTHING: Final = Keyword("*")
 _NAME: Final = Keyword("policy/name")
 _ENFORCED: Final = Keyword("policy/enforced")
 _PARTS: Final = tuple(Keyword(f"policy/{name}") for name in ("roles", "ops", "on", "rules", "effect"))
-_READ: Final = (_NAME, *_PARTS, _ENFORCED)
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,7 @@ def _ever_asserted(snapshot: Snapshot, name: Attribute) -> bool:
 
 def touched(snapshot: Snapshot) -> int:
     """The last transaction that changed policies."""
-    found = (snapshot.attribute(each) for each in _READ)
-    return max(snapshot.data_of(each.id).last_touched(snapshot.t) for each in found if each is not None)
+    return max(snapshot.data_of(each).last_touched(snapshot.t) for each in POLICY_ATTRIBUTES)
 
 
 def _read(snapshot: Snapshot, name: Attribute) -> Policies:

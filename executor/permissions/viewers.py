@@ -5,20 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Final
 
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.cache.reads import touched_attributes
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.permissions.guards import Guard, Permissions
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values import bootstrap
-
-DECIDING: Final = (
-    *(bootstrap.POLICY_NAME, bootstrap.POLICY_ROLES, bootstrap.POLICY_OPS, bootstrap.POLICY_ON),
-    *(bootstrap.POLICY_RULES, bootstrap.POLICY_EFFECT, bootstrap.POLICY_ENFORCED),
-)
-"""The attributes of policies: which others are read to decide depends on them."""
 
 
 def viewer_asking() -> Viewer | None:

@@ -17,7 +17,6 @@ from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.permissions.guards import Guard, Permissions
-from adalog.executor.permissions.viewers import DECIDING
 from adalog.schema.request.background import elsewhere
 from adalog.schema.typed.changes import SchemaChanges
 from adalog.schema.typed.declarations import of_own_attribute, own_attributes
@@ -143,7 +142,7 @@ class Surfaces:
         if snapshot.schema is not self._seen.schema:
             self.caught_up()
         elif self.changes.has_viewers and any(
-            snapshot.data_of(each).last_touched(snapshot.t) >= report.t for each in DECIDING
+            snapshot.data_of(each).last_touched(snapshot.t) >= report.t for each in bootstrap.POLICY_ATTRIBUTES
         ):
             self._builder.submit(self._tell_viewers)
 

@@ -17,7 +17,7 @@ import numpy as np
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.attribute_data import AttributeData, AttributeStatistics, statistics_of
+from adalog.store.tries.attribute_data import AttributeStatistics, statistics_of
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import Csr, Trie, distinct
 from adalog.store.values import bootstrap
@@ -143,10 +143,6 @@ class GuardedSnapshot(Snapshot):
         """Nothing: what is visible is found when it is asked for."""
 
     # Counts
-
-    def data_of(self, attribute: int) -> AttributeData:
-        """For when the attribute was last touched; what it holds is not visible as a whole."""
-        return super().data_of(attribute)
 
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
         if self.visible.shows_all(attribute.id):

@@ -157,13 +157,17 @@ def _tables_of(connection: sa.Connection) -> set[str]:
 
 
 def prepare_server(connection: sa.Connection) -> None:
-    """Makes the tables in PostgreSQL, or brings those of an older format up to date, under a lock,
+    """Makes the tables and the identity in PostgreSQL, or brings those of an older format up to date, under a lock,
     while no process has the turn: all or nothing. Raises NewerFormat."""
     # Gateways that start together do this one after the other.
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended('adalog ' || current_schema(), 0))")
     found = check_server(connection)
-    if found == LOG.newest:
-        return
+    if found != LOG.newest:
+        _upgrade_server(connection, found)
+    identity_in(connection)
+
+
+def _upgrade_server(connection: sa.Connection, found: int | None) -> None:
     if found is not None:
         connection.exec_driver_sql(TURN)
     METADATA.create_all(connection)
@@ -191,6 +195,7 @@ def identity_table(connection: sa.Connection) -> sa.Table:
 
 
 def identity_in(connection: sa.Connection) -> str:
+    """The identity of the log, made at the first look: under a lock, as two looks at once would make two."""
     """What the database is told from others by, where they share a cache: given to it once."""
     own = identity_table(connection)
     found: str | None = connection.execute(sa.select(own.c.id).order_by(own.c.id).limit(1)).scalar()

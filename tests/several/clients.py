@@ -29,7 +29,7 @@ TRANSACT: Final = (
 _Q: Final = "query($q: EDN!, $basis: BasisInput) { q(query: $q, basis: $basis) { rows basisT } }"
 _LIVE: Final = (
     "subscription($q: EDN!, $resume: String) { live(query: $q, resume: $resume) "
-    "{ kind basisT resume rows added retracted last } }"
+    "{ kind basisT reason resume rows added retracted last } }"
 )
 _LOG: Final = "query($from: Long) { transactions(from: $from, first: 500) { t datoms { e a v added } } }"
 # Refusals that say for certain that nothing was applied.
@@ -282,7 +282,7 @@ class Subscriber(threading.Thread):
                 self._chunks = []
         elif kind == "RESET":
             self._chunks = []
-            self._events.append(Told("RESET", t))
+            self._events.append(Told("RESET", t, reason=event["reason"]))
         else:
             came, went = (frozenset(map(tuple, event[name] or ())) for name in ("added", "retracted"))
             self._events.append(Told(kind, t, came, went))

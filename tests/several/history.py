@@ -43,12 +43,14 @@ class Read:
 
 @dataclass
 class Told:
-    """An event of a live stream, of one subscriber. rows: of a whole snapshot, or what came; gone: what went."""
+    """An event of a live stream, of one subscriber. rows: of a whole snapshot, or what came; gone: what went;
+    reason: of a RESET."""
 
     kind: Literal["SNAPSHOT", "DELTA", "PROGRESS", "RESET"]
     t: int
     rows: frozenset[tuple[Any, ...]] = frozenset()
     gone: frozenset[tuple[Any, ...]] = frozenset()
+    reason: str | None = None
 
 
 class History:

@@ -56,7 +56,7 @@ def right() -> tuple[History, list[Logged]]:
             Told("PROGRESS", 4),
             Told("DELTA", 5, rows[5] - rows[4], rows[4] - rows[5]),
         ],
-        [Told("SNAPSHOT", 3, rows[3]), Told("RESET", 4), Told("SNAPSHOT", 5, rows[5])],
+        [Told("SNAPSHOT", 3, rows[3]), Told("PROGRESS", 3), Told("SNAPSHOT", 5, rows[5])],
     ]
     return history, log
 
@@ -117,6 +117,7 @@ def _event_lost(history: History, _: list[Logged]) -> None:
         (_event_lost, "takes what was not"),
         (lambda history, _: history.streams[0].pop(), "a stream ended at t = 4"),
         (lambda history, _: history.streams[0].insert(2, history.streams[0][1]), "adds what was there"),
+        (lambda history, _: history.streams[1].insert(1, Told("RESET", 4, reason="why")), "started over: "),
     ],
 )
 def test_what_is_wrong_is_found(spoil: Spoil, said: str) -> None:

@@ -19,8 +19,9 @@ _SECONDS = 2.0
 
 
 def trouble(fleet: Fleet, chance: random.Random, stopped: threading.Event) -> None:
-    """Kills one worker after the other, or stops it for a while: in a turn, sooner or later."""
-    while not stopped.wait(chance.uniform(0.1, 0.8)):
+    """Kills one worker after the other, at least one, or stops it for a while: in a turn, sooner or later."""
+    killed = False
+    while not stopped.wait(chance.uniform(0.1, 0.8)) or not killed:
         workers = fleet.workers()
         if not workers:
             continue
@@ -28,6 +29,7 @@ def trouble(fleet: Fleet, chance: random.Random, stopped: threading.Event) -> No
         with suppress(ProcessLookupError):
             if chance.random() < 0.6:
                 os.kill(worker, signal.SIGKILL)
+                killed = True
                 continue
             os.kill(worker, signal.SIGSTOP)
             try:

@@ -12,13 +12,14 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
-from adalog.store.log import server
+from adalog.store.log import server, tables
 from adalog.store.log.server import ServerLog
 from adalog.store.log.server_connection import BoundedConnection
 from adalog.store.values.datom import TxReport
@@ -396,6 +397,18 @@ def test_many_open_at_once(address: str) -> None:
     for each in opened:
         each.close()
     assert len(opened) == 4
+
+
+def test_the_identity_is_made_with_the_tables(address: str) -> None:
+    """Under the same lock: gateways that start together on an empty server have one identity, and so one key."""
+    engine = sa.create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(address))
+    with engine.begin() as connection:
+        tables.prepare_server(connection)
+        made = connection.execute(sa.select(tables.identity_table(connection).c.id)).scalars().all()
+    engine.dispose()
+    assert len(made) == 1
+    with Database.open(address) as database:
+        assert database.log.identity == made[0]
 
 
 def test_a_schema_of_its_own(victim: PostgresServer, address: str) -> None:

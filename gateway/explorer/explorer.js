@@ -52,7 +52,8 @@ function Outcome() {
 
 function prepare(editor) {
   editor?.addOverlay(overlay());
-  editor?.on("change", () => clear(editor));
+  // Not "change": GraphiQL signals that one, without a change, whenever it has read the query anew.
+  editor?.on("changes", () => clear(editor));
 }
 
 function clear(editor) {

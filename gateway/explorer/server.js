@@ -1,5 +1,7 @@
 /** Requests to this server's /graphql, with the token of this tab. */
 
+const { parse } = window.GraphiQL.GraphQL;
+
 export const endpoint = new URL("graphql", document.baseURI).pathname;
 const TOKEN = "adalog:token";
 
@@ -32,22 +34,42 @@ export async function ask(query, variables) {
 
 /** GraphiQL's fetcher: a subscription is answered with events, anything else with JSON. Each result goes through `shown`. */
 export function fetcher(shown) {
-  return async (request, options = {}) => {
-    const { documentAST, headers } = options;
-    const result = (answer) => (documentAST ? shown(request, documentAST, answer) : answer);
-    if (documentAST) shown(request, documentAST);
+  return async (asked, options = {}) => {
+    // Introspection comes without the option. Its value is the document of 100 ms ago, and so may be the operation's name.
+    const document = "documentAST" in options ? parsed(asked.query) : undefined;
+    const request = { ...asked, operationName: named(document, asked.operationName) };
+    const result = (answer) => (document ? shown(request, document, answer) : answer);
+    if (document) shown(request, document);
     const abort = new AbortController();
-    const streams = subscribes(documentAST, request.operationName);
+    const streams = subscribes(document, request.operationName);
     const accept = streams ? "text/event-stream" : "application/graphql-response+json, application/json;q=0.9";
-    const response = await send(request, { accept, headers: headers ?? {}, signal: abort.signal });
+    const response = await send(request, { accept, headers: options.headers ?? {}, signal: abort.signal });
     const type = response.headers.get("Content-Type") || "";
     return type.startsWith("text/event-stream") ? results(response, abort, result) : result(await response.json());
   };
 }
 
+function parsed(text) {
+  try {
+    return parse(text);
+  } catch {
+    return undefined; // The server says where the syntax is wrong.
+  }
+}
+
+function operations(document) {
+  return (document?.definitions ?? []).filter((each) => each.kind === "OperationDefinition");
+}
+
+/** The name of the only operation, else the name that was chosen. */
+function named(document, name) {
+  const all = operations(document);
+  return all.length === 1 ? all[0].name?.value : name;
+}
+
 function subscribes(document, name) {
-  const operations = (document?.definitions ?? []).filter((each) => each.kind === "OperationDefinition");
-  const chosen = name ? operations.filter((each) => each.name?.value === name) : operations;
+  const all = operations(document);
+  const chosen = name ? all.filter((each) => each.name?.value === name) : all;
   return chosen.length === 1 && chosen[0].operation === "subscription";
 }
 

@@ -44,6 +44,10 @@ COLOURS = """
 return Object.fromEntries([...document.querySelectorAll('.graphiql-query-editor [class*=cm-edn]')].map(
   (each) => [each.textContent, /cm-edn-(\\w+)/.exec(each.className)[1]]))
 """
+CHECKED_ANEW = """
+const editor = document.querySelector('.graphiql-editor-tool .CodeMirror').CodeMirror
+editor.constructor.signal(editor, 'change', editor)
+"""
 # Whether the page fits, and each of its parts.
 FITS = """
 const parts = ['.graphiql-query-editor', '.graphiql-execute-button', '.graphiql-response']
@@ -199,11 +203,26 @@ def test_edn_is_coloured_and_its_problems_are_underlined(driver: webdriver.Chrom
         page.script(script, variables)
         page.run("query ($q: EDN!) { q(query: $q) { warnings { line column message } } }")
         page.until(lambda: page.script(MARKS) == [["warning", ":issue/titel", 1]])
+        # GraphiQL checks the variables anew 100 ms after the query was changed.
+        page.script(CHECKED_ANEW)
+        assert page.script(MARKS) == [["warning", ":issue/titel", 1]]
         page.script(script, variables.replace("titel", "title"))
         assert page.script(MARKS) == []
         page.script(script, orjson.dumps({"e": ['[:user/email "ada@x.y"]', "ada :b", "1"]}).decode())
         page.run('query ($e: [EDN!]!) { pullMany(pattern: "[*]", eids: $e) }')
         page.until(lambda: page.script(MARKS) == [["error", ":b", 1]])
+
+
+def test_a_text_may_be_run_before_graphiql_has_read_it(driver: webdriver.Chrome) -> None:
+    at_once = f"{EDITOR}.setValue(arguments[0]); document.querySelector('.graphiql-execute-button').click()"
+    with gateway(None, SCHEMA, ROWS) as opened, served(opened.app) as address:
+        page = Page(driver, address)
+        page.choose("Rows")
+        page.script(at_once, 'subscription S { live(query: "[:find ?s :where [_ :issue/status ?s]]") { rows } }')
+        page.until(lambda: page.result() == {"data": {"live": {"rows": [[":open"]]}}})
+        page.all(".graphiql-execute-button")[0].click()
+        page.script(at_once, '{ explain(query: "[:find ?s :where [_ :issue/status ?s]]") { text } }')
+        page.until(lambda: page.all(".adalog-text"))
 
 
 def test_the_text_of_a_plan_is_shown_as_text(driver: webdriver.Chrome) -> None:

@@ -67,6 +67,7 @@ TEXTS: Final = {
         "Transaction data that is applied to the basis for this request only. It is never committed, and no "
         "other request sees it."
     ),
+    "(withArgs:)": "Values for variables in `with`, as `args` of `transact` has them.",
     "(as:)": "Asks for another identity, with the policies for it: for admins alone.",
     "(first:)": (
         "Page size: at most so many rows. Without it the answer is complete. Pages belong to the snapshot of "
@@ -86,10 +87,20 @@ TEXTS: Final = {
     "Mutation.transact(tx:)": (
         'Transaction data: maps and lists, e.g. `[{:person/name "Ada"} [:db/add 17 :person/born 1815]]`.'
     ),
-    "Mutation.transact(expectedBasisT:)": (
-        "Apply only if this is still the newest transaction number; otherwise BASIS_CONFLICT."
+    "Mutation.transact(args:)": (
+        'Values for variables in `tx`: {"title": "x"} for `?title`. Each is read as the type of its attribute; '
+        "TAGGED objects say a type. A name that nothing in `tx` uses is an error."
     ),
-    "Mutation.transact(idempotencyKey:)": (
+    "Mutation.transactJson": (
+        "The same as JSON: maps and lists. Texts are read as the type of their attribute, so keywords are text. "
+        "Keys of maps need no colon."
+    ),
+    "Mutation.transactJson(tx:)": (
+        'Transaction data, e.g. `[{"person/name": "Ada"}, ["db/add", 17, "person/born", 1815]]`. In the place '
+        'of an entity a text is a tempid, ":status/open" an ident, and ["person/email", "a@b.org"] a lookup ref.'
+    ),
+    "(expectedBasisT:)": ("Apply only if this is still the newest transaction number; otherwise BASIS_CONFLICT."),
+    "(idempotencyKey:)": (
         "Any text for this change, e.g. a UUID. A repetition with the same key and data returns the first "
         "report and applies nothing."
     ),

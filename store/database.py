@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
@@ -41,6 +41,7 @@ from adalog.store.state.settings import WAITING, Evaluation, Evaluator, Transact
 from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
+from adalog.store.transact.given.transactions import GivenText
 from adalog.store.transact.resolve import TransactionData, resolve, transaction_of
 from adalog.store.values import bootstrap
 from adalog.store.values.datom import TxReport
@@ -350,6 +351,10 @@ class Database:
             raise unavailable(away)
 
     # Writing
+
+    def with_values(self, tx: str, args: Mapping[str, Any]) -> TransactionData:
+        """EDN text with values for some of its variables, to be submitted. Raises as `GivenText.of`."""
+        return GivenText.of(tx, args, self._setting.limits)
 
     def transact(
         self, tx: TransactionData, *, expected_basis_t: int | None = None, idempotency_key: str | None = None

@@ -1,4 +1,4 @@
-"""The argument `with`: transaction data that is applied for one request and never committed."""
+"""The arguments `with` and `withArgs`: transaction data that is applied for one request and never committed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
+from adalog.schema.arguments.transactions import transaction_data
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
 from adalog.schema.request.context import Context
 from adalog.schema.request.cursor import Cursor
 from adalog.schema.request.transaction_wait import reached
-from adalog.schema.writing.scalars import EDN, Long
+from adalog.schema.writing.scalars import EDN, JSON, Long
 
 if TYPE_CHECKING:
     from adalog.schema.request.visible_database import VisibleDatabase
@@ -29,6 +30,9 @@ With = Annotated[
     ),
 ]
 
+
+# Values of variables in `with`.
+WithArgs = JSON | None
 
 # Of the pool's cost: some two microseconds for each that is read and applied.
 _CHARACTER_COST = 30
@@ -44,6 +48,7 @@ class BasisReading:
     basis: BasisInput | None
     with_: str | None
     deadline: float | None
+    with_args: WithArgs = None
     told: list[Diagnostic] = field(default_factory=list)
 
     async def snapshot(self) -> Snapshot:
@@ -53,6 +58,8 @@ class BasisReading:
         snapshot = await self._opened(basis)
         if basis is not None:
             self.told.extend(basis_suspicions(database, basis))
+        if self.with_ is None and self.with_args is not None:
+            raise invalid_argument("withArgs are values of variables in `with`; give that, too")
         return snapshot if self.with_ is None else await self._applied(snapshot, self.with_, None)
 
     async def page(self, after: str | None, asked: str) -> tuple[Snapshot, int]:
@@ -81,7 +88,8 @@ class BasisReading:
 
     async def _applied(self, basis: Snapshot, tx: str, start: SpeculationStart | None) -> Snapshot:
         def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-            after, report = self.visible.tried(basis, tx, start, cancel)
+            data = transaction_data(self.visible.raw, tx, self.with_args, "withArgs")
+            after, report = self.visible.tried(basis, data, start, cancel)
             # Looked for in the text, which may be long: here, and not on the event loop.
             with watching(cancel.check):
                 return after, report.diagnostics()
@@ -91,7 +99,9 @@ class BasisReading:
                 Cancel(self.deadline), apply, _CHARACTER_COST * len(tx)
             )
         except AdalogError as error:
-            raise error.of_text("with") from None
+            raise (
+                error if error.code is Code.ARG_INVALID and error.position is None else error.of_text("with")
+            ) from None
         for each in found:
             at = None if each.position is None else replace(each.position, origin="with")
             message = each.message if at or each.left_out else f"with: {each.message}"

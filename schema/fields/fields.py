@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
+import orjson
 import strawberry
 
 from adalog.datalog import edn
@@ -19,7 +22,8 @@ from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema.arguments.speculation import BasisReading, With, cursor_on
+from adalog.schema.arguments.speculation import BasisReading, With, WithArgs, cursor_on
+from adalog.schema.arguments.transactions import json_forms, transaction_data
 from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments
 from adalog.schema.arguments.viewers import As, AsGiven, visible_as
 from adalog.schema.fields import types
@@ -42,8 +46,10 @@ if TYPE_CHECKING:
     from adalog.schema.request.visible_database import VisibleDatabase
     from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
+    from adalog.store.transact.resolve import TransactionData
 
 Info = strawberry.Info[Context, None]
+T = TypeVar("T")
 
 
 # Of a datom as codes.
@@ -115,13 +121,14 @@ async def _pulled(
     field: str,
     basis: BasisInput | None,
     with_: With,
+    with_args: WithArgs,
     encoding: Encoding | None,
     timeout_ms: int | None,
     as_: As,
 ) -> JsonChunks:
     context = info.context
     within = _within(timeout_ms, context.services.limits.timeout_ms)
-    reading = BasisReading(context, visible_as(context, as_), basis, with_, within.deadline)
+    reading = BasisReading(context, visible_as(context, as_), basis, with_, within.deadline, with_args)
     made = await pulled(context, pattern, eids, field, reading, encoding or Encoding.PLAIN, within)
     context.warn(info.path, reading.told)
     return made
@@ -129,6 +136,10 @@ async def _pulled(
 
 def _basis_name(basis: BasisInput | None) -> object:
     return None if basis is None else (basis.t, basis.as_of, basis.since, basis.since_instant, basis.history)
+
+
+def _with_name(with_: str | None, with_args: Any) -> tuple[object, ...]:
+    return (with_,) if with_args is None else (with_, orjson.dumps(with_args, option=orjson.OPT_SORT_KEYS).decode())
 
 
 @strawberry.type(name="Query")
@@ -142,6 +153,7 @@ class QueryFields:
         args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
+        with_args: WithArgs = None,
         first: int | None = None,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
@@ -155,10 +167,10 @@ class QueryFields:
         _check_first(first, limits.rows)
         within = _within(timeout_ms, limits.timeout_ms)
         paged = first is not None or after is not None
-        name = (query, _basis_name(basis), with_, *visible.key) if paged else None
+        name = (query, _basis_name(basis), *_with_name(with_, with_args), *visible.key) if paged else None
         read = await _read(services, args, args_edn, within, name)
         arguments, asked = read.arguments, read.question
-        reading = BasisReading(context, visible, basis, with_, within.deadline)
+        reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
         snapshot, start = await reading.page(after, asked)
         result = await services.pool.arun(
             QueryRequest(
@@ -200,6 +212,7 @@ class QueryFields:
         args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
+        with_args: WithArgs = None,
         engine: types.EngineOption | None = types.EngineOption.AUTO,
         analyze: bool | None = False,
         timeout_ms: int | None = None,
@@ -210,7 +223,7 @@ class QueryFields:
         if analyze and not visible.for_another:
             visible.check_all("`analyze`")
         within = _within(timeout_ms, services.limits.timeout_ms)
-        reading = BasisReading(context, visible, basis, with_, within.deadline)
+        reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
         request = QueryRequest(
             query=query,
             args=(await _read(services, args, args_edn, within)).arguments,
@@ -236,11 +249,12 @@ class QueryFields:
         eid: EDN,
         basis: BasisInput | None = None,
         with_: With = None,
+        with_args: WithArgs = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> JSON | None:
-        made = await _pulled(info, pattern, [eid], "eid", basis, with_, encoding, timeout_ms, as_)
+        made = await _pulled(info, pattern, [eid], "eid", basis, with_, with_args, encoding, timeout_ms, as_)
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(JsonChunks((text,)))
 
@@ -252,11 +266,12 @@ class QueryFields:
         eids: list[EDN],
         basis: BasisInput | None = None,
         with_: With = None,
+        with_args: WithArgs = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> list[JSON | None]:
-        made = await _pulled(info, pattern, eids, "eids", basis, with_, encoding, timeout_ms, as_)
+        made = await _pulled(info, pattern, eids, "eids", basis, with_, with_args, encoding, timeout_ms, as_)
         return cast(list[JSON | None], made)
 
     @strawberry.field
@@ -267,6 +282,7 @@ class QueryFields:
         components: list[EDN] | None = None,
         basis: BasisInput | None = None,
         with_: With = None,
+        with_args: WithArgs = None,
         first: int | None = 1000,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
@@ -280,8 +296,15 @@ class QueryFields:
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
         context = info.context
-        asked = question("datoms", index.value, components, _basis_name(basis), with_, *context.visible.key)
-        reading = BasisReading(context, context.visible, basis, with_, within.deadline)
+        asked = question(
+            "datoms",
+            index.value,
+            components,
+            _basis_name(basis),
+            *_with_name(with_, with_args),
+            *context.visible.key,
+        )
+        reading = BasisReading(context, context.visible, basis, with_, within.deadline, with_args)
         snapshot, start = await reading.page(after, asked)
         held = RepeatedWork(prepaid.add)
 
@@ -381,12 +404,34 @@ class MutationFields:
         self,
         info: Info,
         tx: EDN,
+        args: JSON | None = None,
         expected_basis_t: Long | None = None,
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
     ) -> types.TxReportType:
-        report = await transacted(info.context.services, tx, expected_basis_t, idempotency_key)
+        services = info.context.services
+        read: Callable[[], TransactionData] = partial(transaction_data, services.database, tx, args)
+        data = tx if args is None else await _read_briefly((tx, args), read)
+        report = await transacted(services, data, expected_basis_t, idempotency_key)
         return types.tx_report(report, encoding or Encoding.PLAIN)
+
+    @strawberry.mutation
+    async def transact_json(
+        self,
+        info: Info,
+        tx: list[JSON],
+        expected_basis_t: Long | None = None,
+        idempotency_key: str | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+    ) -> types.TxReportType:
+        data = await _read_briefly(tx, partial(json_forms, tx))
+        report = await transacted(info.context.services, data, expected_basis_t, idempotency_key)
+        return types.tx_report(report, encoding or Encoding.PLAIN)
+
+
+async def _read_briefly(values: Sequence[Any], read: Callable[[], T]) -> T:
+    """What is read from values, on another thread if they are many."""
+    return read() if few(values, _INLINE_VALUES) else await elsewhere(lambda _: read())
 
 
 def _component(number: int, text: str) -> Any:

@@ -26,7 +26,7 @@ from adalog.schema.request.errors import format_error
 from adalog.schema.request.thread_results import arrived
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, free
 from adalog.schema.writing.encoding import Encoding
-from adalog.store.transact.resolve import TransactionFunction
+from adalog.store.transact.resolve import TransactionData
 from adalog.store.values.datom import TxReport
 
 # Of the pool's cost: a transaction's way to the disk, and what is read, resolved and kept of it.
@@ -39,7 +39,7 @@ _ARGUMENTS: Final = frozenset({"tx", "expectedBasisT", "idempotencyKey", "encodi
 
 
 async def transacted(
-    services: Services, tx: str | TransactionFunction, expected_basis_t: int | None, idempotency_key: str | None
+    services: Services, tx: TransactionData, expected_basis_t: int | None, idempotency_key: str | None
 ) -> TxReport:
     """The report of a transaction that is durable. Raises what refuses it."""
     client = ASKING.get()

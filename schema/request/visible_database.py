@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adalog.store.database import Database
     from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
     from adalog.store.state.settings import Watch
+    from adalog.store.transact.resolve import TransactionData
     from adalog.store.values.datom import TxReport
 
 # Transactions that are read from the log at once, of which some are visible.
@@ -71,7 +72,7 @@ class VisibleDatabase:
         return raw if guard is None else guard.view(raw)
 
     def tried(
-        self, basis: Snapshot, tx: str, start: SpeculationStart | None, watch: Watch
+        self, basis: Snapshot, tx: TransactionData, start: SpeculationStart | None, watch: Watch
     ) -> tuple[Snapshot, TxReport]:
         """What is visible of a snapshot from here once transaction data is applied, and the report. The outcome
         decides what is visible of it, as now. Raises what refuses such a transaction, and FORBIDDEN on the past."""

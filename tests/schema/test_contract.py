@@ -21,6 +21,7 @@ def test_nothing_of_the_contract_is_changed() -> None:
         for name, fields in {
             "as": ("q", "explain", "pull", "pullMany"),
             "with": ("q", "explain", "pull", "pullMany", "datoms"),
+            "withArgs": ("q", "explain", "pull", "pullMany", "datoms"),
             "timeoutMs": ("explain", "pull", "pullMany", "datoms", "transactions"),
         }.items()
         for field in fields

@@ -153,7 +153,8 @@ def _sample(values: Sequence[Value], number: int) -> Value:
 def _numbers(name: str, values: Sequence[Value]) -> type[Any]:
     """The type that the values add up to: int, BigInt, Decimal or float."""
     if not {*map(type, values)} <= _NUMBERS:
-        odd = next(value for value in values if type(value) not in _NUMBERS)
+        # The least of them, in whatever order the engine meets the values.
+        odd = min((value for value in values if type(value) not in _NUMBERS), key=sort_key)
         wanted = "numbers, or durations alone" if name == "sum" else "numbers"
         refuse(f"{name} takes {wanted}, and among the values is {shown(odd)}, of the type {type_name(odd)}")
     for value in values if Decimal in map(type, values) else ():

@@ -13,6 +13,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
 from adalog.datalog.values import Keyword
+from adalog.executor.permissions.evaluation import PolicyQuestion
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.bootstrap import POLICY_ATTRIBUTES
@@ -32,7 +33,7 @@ _PARTS: Final = tuple(Keyword(f"policy/{name}") for name in ("roles", "ops", "on
 @dataclass(frozen=True)
 class Policy:
     """`roles`, `ops`, `on`: as they are asserted. `rules`: None where it is for all entities. `required`: it grants
-    nothing, and must hold as well. `broken`: its rules cannot be read, so that it never holds. `key`: equal for
+    nothing, and must hold as well. `broken`: its rules cannot be run, so that it never holds. `key`: equal for
     policies that say the same."""
 
     entity: int
@@ -143,8 +144,10 @@ def _policy(
     if text is not None:
         try:
             read = read_policy_rules(text)
+            # Rules that were written past the checks, by a database without an engine, may not run either.
+            PolicyQuestion.of(read, _NAME, subjects=True)
         except AdalogError:
-            broken = True
+            read, broken = None, True
     named = frozenset(on)
     said = (sorted(each.name for each in named), text, required)
     key = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from adalog.executor.permissions import evaluation
 from adalog.executor.permissions.grants import Viewer
+from adalog.executor.pool import Pool
+from adalog.store.database import Database
 from tests.permissions.compared import answer, guard_of, opened
 from tests.support import World
 
@@ -59,3 +63,18 @@ def test_a_composite_of_a_transaction_is_visible_with_its_parts(db: World) -> No
     assert guard is not None
     seen = World(db.database, db.pool, guard.view(now))
     assert seen.q("[:find ?v :where [_ :part/both ?v]]") == "#{[[1 5]] [[2 4]]}"
+
+
+def test_rules_that_contradict_themselves_deny_wherever_they_come_from() -> None:
+    """A database without an engine checks no policy."""
+    with Database.open(":memory:") as database:
+        database.transact('[{:db/id 1 :doc/title "a"} {:db/id 1 :doc/kind "b"}]')
+        rules = "[[(allow ?e) [?e :doc/title] (not (hidden ?e))] [(hidden ?e) [?e :doc/title] (not (allow ?e))]]"
+        form = ":policy/roles [:*] :policy/ops [:read]"
+        database.transact(f'[{{:policy/name "a" {form} :policy/on [:doc/title] :policy/rules "{rules}"}}]')
+        database.transact(f'[{{:policy/name "b" {form} :policy/on [:doc/kind]}}]')
+        with closing(Pool(database)) as pool:
+            now = database.snapshot()
+            view = guard_of(pool, now, (), {}).view(now)
+            assert answer("[:find ?a ?v :where [1 ?a ?v]]")(pool, view)[0] == [(":doc/kind", '"b"')]
+            assert answer("[:find ?v :where [1 :doc/title ?v]]")(pool, view) == ([], [])

@@ -35,6 +35,7 @@ COPY executor /build/adalog/executor
 COPY schema /build/adalog/schema
 COPY gateway /build/adalog/gateway
 COPY examples /build/adalog/examples
+COPY clients/python /build/adalog/clients/python
 RUN pip --python /opt/libraries/bin/python install --no-deps --no-build-isolation --target /opt/adalog /build/adalog
 COPY --chmod=0555 helm/image/entrypoint.sh /opt/adalog/bin/adalog-entrypoint
 # Kernels for any processor of the architecture: those for the building machine's own would be compiled anew on others.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-import adalog
+import adalog.cluster
 from adalog.cluster.archive import FOLDER, write_archive
 from adalog.cluster.properties import REQUIRED
 
@@ -122,7 +122,7 @@ def _joined(ours: str, theirs: str | None, between: str) -> str:
 def _code(master: str, folder: Path, warm_up: Callable[[], None]) -> dict[str, str]:
     """How workers find adalog: as this process does, or in an archive, which is unpacked where an executor runs."""
     # The folder that has the package, with its links where it is a checkout.
-    root = Path(adalog.__file__).absolute().parent.parent
+    root = Path(adalog.cluster.__file__).absolute().parents[2]
     if is_local(master):
         given = os.environ.get("PYTHONPATH", "")
         paths = [str(root), *(path for path in given.split(os.pathsep) if path)]

@@ -7,11 +7,11 @@ found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from adalog.datalog.errors import Position
+from adalog.datalog.errors import Position, shown
 
 MOST = 20
 """The diagnostics that one answer gets; further ones would not be read, and are counted in one more."""
@@ -61,3 +61,18 @@ def bounded(found: Iterable[Diagnostic], others: Counter[Suspicion] | None = Non
         message = f"{number:,} more warnings are left out" if number > 1 else "1 more warning is left out"
         shown.append(Diagnostic(left_out.most_common(1)[0][0], message, left_out=number))
     return tuple(shown)
+
+
+# Characters of a warning: names in it may be as long as the request.
+_LENGTH = 1_000
+
+
+def shown_warnings(diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, str, int | None, int | None]]:
+    """The warnings of one answer, whatever found them: code, message, line and column. A place in another text than
+    the request's own stands in the message."""
+    for each in bounded(diagnostics):
+        at, message = each.position, shown(each.message, _LENGTH)
+        if at is not None and at.origin:
+            message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
+            at = None
+        yield each.code.value, message, None if at is None else at.line, None if at is None else at.column

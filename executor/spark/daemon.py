@@ -10,14 +10,14 @@ from pathlib import Path
 
 from pyspark import daemon
 
-import adalog
+import adalog.executor
 from adalog.cluster.archive import restore_times
 from adalog.cluster.processes import end_workers_with_us
 
 
 def main() -> None:
     """Forks workers until Spark closes our input."""
-    restore_times(Path(adalog.__file__).absolute().parents[1])
+    restore_times(Path(adalog.executor.__file__).absolute().parents[2])
     # What is imported here the workers share. It starts no thread of ours, which a fork would lose.
     import pyspark.worker
 

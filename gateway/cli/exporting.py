@@ -15,7 +15,8 @@ from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export, is_small
 from adalog.pipeline.exporting.target import check_target
-from adalog.schema.arguments.basis import out_of_range, read_moment
+from adalog.schema.arguments.basis import read_moment
+from adalog.schema.arguments.moments import out_of_range
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.snapshot.transaction_ids import check_moment
 from adalog.store.sources import read_folder

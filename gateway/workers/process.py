@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import adalog
+import adalog.gateway
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.workers import channel
 from adalog.gateway.workers.board import Board
@@ -23,7 +23,7 @@ _PROGRAM: Final = (
     "import sys; home = sys.argv[1]; sys.path[:0] = [] if home in sys.path else [home]; "
     "from adalog.gateway.worker import main; main(*map(int, sys.argv[2:]))"
 )
-_HOME: Final = str(Path(adalog.__file__).absolute().parents[1])
+_HOME: Final = str(Path(adalog.gateway.__file__).absolute().parents[2])
 
 
 class Process:

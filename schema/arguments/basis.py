@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 
 from adalog.datalog import edn, values
-from adalog.datalog.diagnostics import Diagnostic, Suspicion
+from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, invalid_argument, quoted, shown
 from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
-from adalog.schema.writing.encoding import iso
+from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.writing.scalars import read_long
 from adalog.store.snapshot.guarded import GuardedSnapshot
-from adalog.store.snapshot.transaction_ids import check_moment, first_after, is_future, number_of, numbered
+from adalog.store.snapshot.transaction_ids import check_moment, number_of
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.scalars import iso_instant
 
@@ -62,36 +62,6 @@ def moment(database: Database, place: str, content: Any, value: GivenArgument | 
 
     name = f"{type(content).__name__} {content!r}"
     return BasisArgument(name, opened, value, _number_in(content), beside, suspicions)
-
-
-def out_of_range(
-    now: Snapshot,
-    as_of_place: str,
-    as_of: datetime | int | None,
-    since_place: str = "",
-    since: datetime | int | None = None,
-) -> Iterator[Diagnostic]:
-    """What of a basis is later than all transactions, or earlier. The places: what messages call them. An `as_of`
-    that is a number not reached yet is refused elsewhere."""
-    later = "is in the future:"
-    if isinstance(as_of, datetime) and is_future(now, as_of):
-        message = f"{as_of_place} {iso(as_of)} {later} until then it means the newest state, now t = {now.t}"
-        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
-    if isinstance(as_of, datetime) and (first := first_after(now, as_of)) is not None:
-        message = (
-            f"{as_of_place} {iso(as_of)} is before the first transaction, {iso(first)}: the database is empty there"
-        )
-        yield Diagnostic(Suspicion.BASIS_EMPTY, message)
-    if isinstance(since, datetime):
-        if is_future(now, since):
-            message = f"{since_place} {iso(since)} {later} nothing was asserted after it, now t = {now.t}"
-            yield Diagnostic(Suspicion.BASIS_FUTURE, message)
-        return
-    since = numbered(since)
-    if since is not None and since > now.t:
-        known = f"the newest transaction is {now.t}, so nothing was asserted after it"
-        message = f"{since_place} {since} {later} {known}"
-        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
 
 
 def _number_in(content: Any) -> int | None:

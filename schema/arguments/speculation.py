@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 
 from adalog.datalog.diagnostics import Diagnostic
-from adalog.datalog.errors import AdalogError, Code, invalid_argument
-from adalog.datalog.watched import watching
+from adalog.datalog.errors import invalid_argument
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.arguments.transactions import transaction_data
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
@@ -88,24 +88,12 @@ class BasisReading:
 
     async def _applied(self, basis: Snapshot, tx: str, start: SpeculationStart | None) -> Snapshot:
         def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-            data = transaction_data(self.visible.raw, tx, self.with_args, "withArgs")
-            after, report = self.visible.tried(basis, data, start, cancel)
-            # Looked for in the text, which may be long: here, and not on the event loop.
-            with watching(cancel.check):
-                return after, report.diagnostics()
+            read = partial(transaction_data, self.visible.raw, tx, self.with_args, "withArgs")
+            return self.visible.applied(basis, read, start, cancel)
 
-        try:
-            after, found = await self.context.services.pool.threaded(
-                Cancel(self.deadline), apply, _CHARACTER_COST * len(tx)
-            )
-        except AdalogError as error:
-            raise (
-                error if error.code is Code.ARG_INVALID and error.position is None else error.of_text("with")
-            ) from None
-        for each in found:
-            at = None if each.position is None else replace(each.position, origin="with")
-            message = each.message if at or each.left_out else f"with: {each.message}"
-            self.told.append(replace(each, message=message, position=at))
+        pool = self.context.services.pool
+        after, found = await pool.threaded(Cancel(self.deadline), apply, _CHARACTER_COST * len(tx))
+        self.told.extend(found)
         return after
 
 

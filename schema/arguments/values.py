@@ -12,7 +12,8 @@ from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.executor.question.arguments import GivenArgument
-from adalog.schema.arguments.basis import moment, out_of_range, read_instant, unwrapped
+from adalog.schema.arguments.basis import moment, read_instant, unwrapped
+from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import NestingError, TagError, decode
 from adalog.schema.writing.scalars import Long

@@ -17,8 +17,7 @@ import orjson
 import strawberry
 
 from adalog.datalog import edn
-from adalog.datalog.diagnostics import Diagnostic, bounded
-from adalog.datalog.errors import shown
+from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
@@ -30,8 +29,9 @@ from adalog.schema.request.budget import JsonChunks, Prepaid
 from adalog.schema.request.context import Context
 from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
+from adalog.schema.writing.longs import SAFE, write_long
 from adalog.schema.writing.rows import PART_BYTES, Page
-from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
+from adalog.schema.writing.scalars import JSON, Long
 from adalog.store.snapshot.index import DatomSpan
 from adalog.store.values.datom import Datom, TxReport, nothing_to_tell
 
@@ -86,21 +86,12 @@ class Warning:
     column: int | None
 
 
-# Characters of a warning: names in it may be as long as the request.
-_WARNING_LENGTH: Final = 1_000
-
-
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
     """The warnings of one field, whatever found them."""
-    made = []
-    for each in bounded(diagnostics):
-        at, message = each.position, shown(each.message, _WARNING_LENGTH)
-        if at is not None and at.origin:
-            message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
-            at = None
-        line, column = (None, None) if at is None else (at.line, at.column)
-        made.append(Warning(code=each.code.value, message=message, line=line, column=column))
-    return made
+    return [
+        Warning(code=code, message=message, line=line, column=column)
+        for code, message, line, column in shown_warnings(diagnostics)
+    ]
 
 
 @strawberry.type

@@ -32,7 +32,7 @@ from adalog.schema.request.limits import exceeded
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
 from adalog.schema.writing.encoding import Encoding, encode_rows
-from adalog.schema.writing.scalars import write_long
+from adalog.schema.writing.longs import write_long
 from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.watched import watching
 from adalog.executor.permissions.reports import visible_report
 from adalog.store.snapshot.guarded import GuardedSnapshot
 
 if TYPE_CHECKING:
+    from adalog.executor.bounds.cancel import Cancel
     from adalog.executor.permissions.grants import Viewer
     from adalog.executor.permissions.guards import Guard, Permissions
     from adalog.store.database import Database
@@ -91,6 +94,21 @@ class VisibleDatabase:
         guard = self.permissions.guard(self.viewer, after.plain)
         return (after if guard is None else guard.view(after)), report
 
+    def applied(
+        self, basis: Snapshot, data: Callable[[], TransactionData], start: SpeculationStart | None, cancel: Cancel
+    ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+        """As `tried`, with what is suspicious about the data. Errors and suspicions say that `with` is at fault."""
+        try:
+            after, report = self.tried(basis, data(), start, cancel)
+            # Looked for in the text, which may be long.
+            with watching(cancel.check):
+                found = report.diagnostics()
+        except AdalogError as error:
+            # Wrong arguments name themselves.
+            named = error.code is Code.ARG_INVALID and error.position is None
+            raise error if named else error.of_text("with") from None
+        return after, tuple(map(_of_with, found))
+
     # Snapshots
 
     @property
@@ -145,3 +163,8 @@ class VisibleDatabase:
     def entity_count(self, snapshot: Snapshot) -> int:
         """The entities with a visible datom."""
         return self.raw.entity_count(snapshot) if self.guard is None else snapshot.entity_count
+
+
+def _of_with(found: Diagnostic) -> Diagnostic:
+    at = None if found.position is None else replace(found.position, origin="with")
+    return replace(found, message=found.message if at or found.left_out else f"with: {found.message}", position=at)

@@ -16,7 +16,7 @@ from adalog.executor.bounds.cancel import stopping
 from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.event import EventKind, Message, StreamPosition
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.schema.writing.scalars import write_long
+from adalog.schema.writing.longs import write_long
 
 _MOST: Final = 10_000
 _SETTINGS: Final = LiveSettings()

@@ -21,7 +21,7 @@ import orjson
 from adalog.datalog import edn, values
 from adalog.datalog.durations import Duration
 from adalog.datalog.errors import AdalogError, quoted, shown
-from adalog.schema.writing.scalars import SAFE, write_long
+from adalog.schema.writing.longs import SAFE, write_long
 
 Value = Any
 Json = Any

@@ -7,18 +7,13 @@ from typing import Any, NewType
 import strawberry
 from graphql import GraphQLError
 
+from adalog.schema.writing.longs import write_long
+
 EDN = NewType("EDN", str)
 JSON = NewType("JSON", object)
 Long = NewType("Long", int)
 
-SAFE = 2**53
 _MIN, _MAX = -(2**63), 2**63 - 1
-
-
-def write_long(value: Any) -> int | str:
-    """A JSON number while |value| < 2^53, else a string."""
-    number = int(value)
-    return number if -SAFE < number < SAFE else str(number)
 
 
 def read_long(value: Any) -> int:

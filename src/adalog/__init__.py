@@ -1,1 +1,51 @@
-"""A GraphQL gateway over a live Datalog database. The packages are links to the folders of the repository (ADR 28)."""
+"""adalog: a Datalog database for programs, and the GraphQL gateway over it.
+
+>>> import adalog
+>>> with adalog.connect(":memory:") as db:
+...     report = db.transact([{"person/name": "Ada", "person/born": 1815}])
+...     db.q("[:find ?name ?born :where [?p :person/name ?name] [?p :person/born ?born]]").rows
+[('Ada', 1815)]
+
+The packages are links to the folders of the repository (ADR 28). Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from adalog.client import edn as edn
+    from adalog.client.connecting import connect as connect
+    from adalog.client.database import Connection as Connection
+    from adalog.client.database import Database as Database
+    from adalog.client.errors import Error as Error
+    from adalog.client.result import Result as Result
+    from adalog.client.values import Keyword as Keyword
+    from adalog.client.values import Symbol as Symbol
+    from adalog.datalog.durations import Duration as Duration
+
+_PLACES: Final = {
+    "Connection": "client.database",
+    "Database": "client.database",
+    "Duration": "datalog.durations",
+    "Error": "client.errors",
+    "Keyword": "client.values",
+    "Result": "client.result",
+    "Symbol": "client.values",
+    "connect": "client.connecting",
+}
+_MODULES: Final = {"edn": "client.edn"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"adalog.{_MODULES[name]}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'adalog' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"adalog.{_PLACES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES, *_MODULES})

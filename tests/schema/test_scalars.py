@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from graphql import GraphQLError
 
-from adalog.schema.writing.scalars import read_edn, read_long, write_long
+from adalog.schema.writing.longs import write_long
+from adalog.schema.writing.scalars import read_edn, read_long
 
 
 @pytest.mark.parametrize(

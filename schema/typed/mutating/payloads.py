@@ -22,7 +22,7 @@ from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 from adalog.schema.writing.columnar import FieldShape
 from adalog.schema.writing.encoding import Encoding
-from adalog.schema.writing.scalars import write_long
+from adalog.schema.writing.longs import write_long
 from adalog.store.values.datom import TxReport
 
 # The tempid of what a `create` or `upsert` created.

@@ -16,7 +16,7 @@ import orjson
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.schema.typed.model import OTHER_ENTITY
 from adalog.schema.writing.encoding import Encoding, encode
-from adalog.schema.writing.scalars import SAFE
+from adalog.schema.writing.longs import SAFE
 
 Json = Any
 

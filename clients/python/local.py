@@ -1,0 +1,297 @@
+"""A database in this process: its engine is called directly, without GraphQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import wait
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from adalog.client.database import LiveChanges, Moment, TransactionText
+from adalog.client.errors import refusing
+from adalog.client.result import Attribute, Change, Column, Datom, Explanation, Result, ResultWarning, TxReport
+from adalog.client.values import Keyword, column_of, from_edn, from_pulled
+from adalog.datalog.diagnostics import Diagnostic, shown_warnings
+from adalog.datalog.edn import Limits
+from adalog.datalog.values import Keyword as EngineKeyword
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.pool import Pool, PoolSettings, PullRequest
+from adalog.executor.question.arguments import GivenArgument
+from adalog.executor.question.request import QueryRequest
+from adalog.schema.arguments.moments import out_of_range
+from adalog.schema.fields.pulls import entity_of
+from adalog.schema.request.visible_database import VisibleDatabase
+from adalog.store.database import Database
+from adalog.store.snapshot.index import datom_spans
+from adalog.store.snapshot.transaction_ids import check_moment
+from adalog.store.transact.given.transactions import GivenForms
+
+if TYPE_CHECKING:
+    from adalog.executor.answer.result import Result as EngineResult
+    from adalog.executor.live.hub.hub import Hub
+    from adalog.executor.live.subscribers.changes import Changes, LiveChange
+    from adalog.store.snapshot.snapshot import Snapshot
+    from adalog.store.transact.resolve import TransactionData
+    from adalog.store.values.datom import Datom as EngineDatom
+
+# Of a transaction, which no other client pays for: as large as memory allows.
+_LIMITS: Final = Limits(size=1 << 32)
+# For a transaction that another process answered.
+_PATIENCE: Final = 10.0
+
+RUNNING: Final[ContextVar[list[Cancel] | None]] = ContextVar("running", default=None)
+"""Where calls leave their cancel flags for a task that may be cancelled."""
+
+
+class LocalBackend:
+    """As of `Backend`."""
+
+    def __init__(self, place: str) -> None:
+        """Opens a folder, a server's log, or memory. Raises as `Database.open`."""
+        self.place = place.rpartition("@")[2] if "://" in place else place
+        self._database = Database.open(place, limits=_LIMITS)
+        try:
+            self._pool = Pool(self._database, PoolSettings())
+        except BaseException:
+            self._database.close()
+            raise
+        self._hub: Hub | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            hub, self._hub = self._hub, None
+        if hub is not None:
+            hub.close()
+        self._pool.close()
+        self._database.close()
+
+    def newest(self) -> int:
+        return self._database.snapshot().t
+
+    # Reads
+
+    def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result:
+        cancel = _cancel(timeout_ms)
+        snapshot, told = self._opened(moment, cancel)
+        given = self._given(args, moment)
+        found = self._pool.run(QueryRequest(query, given, snapshot, timeout_ms=timeout_ms, cached=False), cancel)
+        columns = tuple(Column(each.name, each.type) for each in found.columns)
+        keys = None if found.keys is None else tuple(getattr(each, "name", each) for each in found.keys)
+        return Result(columns, found.shape, keys, found.t, CodedAnswer(found, self._pool, told))
+
+    def explain(self, moment: Moment, query: str, args: Sequence[Any], *, analyze: bool) -> Explanation:
+        cancel = _cancel(None)
+        snapshot, told = self._opened(moment, cancel)
+        made = self._pool.explain(QueryRequest(query, self._given(args, moment), snapshot), analyze, cancel)
+        return Explanation(made.text, made.plan, _warnings((*told, *made.diagnostics)))
+
+    def pull(
+        self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
+    ) -> list[Any]:
+        cancel = _cancel(timeout_ms)
+        snapshot, _ = self._opened(moment, cancel)
+        places = (f"{name}[{number}]" if name == "eids" else name for number in range(len(entities)))
+        named = [entity_of(text, place, snapshot) for text, place in zip(entities, places, strict=True)]
+        maps, _ = self._pool.pull(PullRequest(pattern, named, snapshot, timeout_ms), cancel)
+        return list(map(from_pulled, maps))
+
+    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> list[Datom]:
+        cancel = _cancel(None)
+        snapshot, _ = self._opened(moment, cancel)
+        spans = datom_spans(snapshot, index, tuple(components), 0, limit, cancel.check)
+        found = _datoms(each for span in spans for each in span.datoms())
+        return found if limit is None else found[:limit]
+
+    def attributes(self) -> list[Attribute]:
+        snapshot = self._database.snapshot()
+        return [
+            Attribute(
+                Keyword(str(each.ident)),
+                each.kind.value_type,
+                each.kind.cardinality,
+                each.kind.unique,
+                each.kind.component,
+                each.doc,
+                snapshot.count(each),
+            )
+            for each in snapshot.attributes()
+        ]
+
+    # Writing and following
+
+    def transact(
+        self, tx: TransactionText | tuple[Any, ...], expected_basis_t: int | None, idempotency_key: str | None
+    ) -> TxReport:
+        report = self._database.transact(
+            GivenForms(tx) if isinstance(tx, tuple) else self._data(tx),
+            expected_basis_t=expected_basis_t,
+            idempotency_key=idempotency_key,
+        )
+        tempids = {str(name): entity for name, entity in report.tempids.items()}
+        return TxReport(
+            report.t,
+            report.basis_before,
+            report.tx_instant,
+            tempids,
+            _datoms(report.datoms),
+            lambda: _warnings(report.diagnostics()),
+        )
+
+    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> LiveChanges:
+        with self._lock:
+            if self._hub is None:
+                from adalog.executor.live.hub.hub import Hub
+
+                self._hub = Hub(self._pool)
+            hub = self._hub
+        return LocalChanges(hub.live(query, self._given(args, Moment()), resume, from_t))
+
+    # Parts
+
+    def _data(self, tx: TransactionText) -> TransactionData:
+        return tx.text if tx.values is None else self._database.with_values(tx.text, tx.values)
+
+    def _given(self, args: Sequence[Any], moment: Moment) -> list[Any]:
+        return [
+            self._moment_of(each, self._visible(moment))
+            if isinstance(each, Moment)
+            else GivenArgument(each, json=True)
+            for each in args
+        ]
+
+    def _visible(self, moment: Moment) -> VisibleDatabase:
+        user = moment.user
+        viewer = None if user is None else Viewer(frozenset(user.roles), user.claims)
+        return VisibleDatabase(self._database, self._pool.permissions, viewer, user is not None)
+
+    def _opened(self, moment: Moment, cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+        """The snapshot that is read, and what is suspicious about it."""
+        if moment == _NEWEST:
+            return self._database.snapshot(), ()
+        visible = self._visible(moment)
+        snapshot = self._moment_of(moment, visible)
+        as_of, since = moment.as_of, moment.since
+        told = out_of_range(
+            self._database.snapshot(),
+            "basis.asOf",
+            None if isinstance(as_of, int) else as_of,
+            "basis.since" if isinstance(since, int) else "basis.sinceInstant",
+            since,
+        )
+        if moment.tried is None:
+            return snapshot, tuple(told)
+        after, found = visible.applied(snapshot, partial(self._data, moment.tried), None, cancel)
+        return after, (*told, *found)
+
+    def _moment_of(self, moment: Moment, visible: VisibleDatabase) -> Snapshot:
+        as_of, since = moment.as_of, moment.since
+        for name, number in (("t", as_of), ("since", since)):
+            if isinstance(number, int):
+                check_moment(f"basis.{name}", number)
+        if isinstance(as_of, int):
+            reached = self._database.reached(as_of)
+            if reached is not None:
+                wait([reached], _PATIENCE)
+                reached.cancel()
+            return visible.at(t=as_of, since=since, history=moment.history)
+        return visible.at(as_of=as_of, since=since, history=moment.history)
+
+
+_NEWEST: Final = Moment()
+
+
+@dataclass(frozen=True, slots=True)
+class CodedAnswer:
+    """As of `Answer`: the engine's columns of codes."""
+
+    found: EngineResult
+    pool: Pool
+    told: Sequence[Diagnostic]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def values(self, column: int) -> Sequence[Any]:
+        return self.found.column(column)
+
+    def table(self) -> Any:
+        return self.found.to_arrow()
+
+    def warnings(self) -> list[ResultWarning]:
+        question = self.found.question
+        assert question is not None
+        with refusing():
+            found = self.pool.diagnostics(question)
+            return _warnings((*self.told, *found, *self.pool.found_out(question, self.found.dropped)))
+
+
+class LocalChanges:
+    """As of `LiveChanges`."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+        self._columns: tuple[Column, ...] = ()
+
+    def __iter__(self) -> LocalChanges:
+        return self
+
+    def __next__(self) -> Change:
+        with refusing():
+            while True:
+                change = next(self._changes)
+                if change.kind != "PROGRESS":
+                    return self._shown(change)
+
+    def _shown(self, change: LiveChange) -> Change:
+        columns = None
+        if change.columns is not None:
+            columns = self._columns = tuple(Column(each.name, each.type) for each in change.columns)
+        added = change.rows if change.rows is not None else change.added
+        return Change(
+            change.kind.value,
+            change.basis_t,
+            change.resume,
+            _rows(added),
+            _rows(change.retracted),
+            columns,
+            change.last,
+            change.reason,
+        )
+
+    def close(self) -> None:
+        self._changes.close()
+
+    def __enter__(self) -> LocalChanges:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _rows(rows: Sequence[tuple[Any, ...]] | None) -> list[tuple[Any, ...]]:
+    return [tuple(column_of(row, "any")) for row in rows or ()]
+
+
+def _cancel(timeout_ms: int | None) -> Cancel:
+    cancel = Cancel.after(timeout_ms)
+    running = RUNNING.get()
+    if running is not None:
+        running.append(cancel)
+    return cancel
+
+
+def _datoms(datoms: Iterable[EngineDatom]) -> list[Datom]:
+    names: dict[EngineKeyword, Keyword] = {}
+    return [
+        Datom(each.e, names.setdefault(each.a, Keyword(str(each.a))), from_edn(each.v), each.t, each.added)
+        for each in datoms
+    ]
+
+
+def _warnings(diagnostics: Iterable[Diagnostic]) -> list[ResultWarning]:
+    return [ResultWarning(*each) for each in shown_warnings(diagnostics)]

@@ -1,0 +1,202 @@
+"""Answers: columns that other libraries take as they are, and rows of Python values, made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from html import escape
+from importlib import import_module
+from typing import Any, Final, NamedTuple, Protocol
+
+from adalog.client.values import Keyword, column_of
+
+# Rows of a table in a notebook.
+_SHOWN: Final = 50
+
+Rows = list[tuple[Any, ...]]
+
+
+class Column(NamedTuple):
+    """`type`: that of all values, such as `string`, or `any`."""
+
+    name: str
+    type: str
+
+
+class ResultWarning(NamedTuple):
+    """What is allowed and probably not meant."""
+
+    code: str
+    message: str
+    line: int | None
+    column: int | None
+
+
+class Datom(NamedTuple):
+    """One fact: an entity has a value of an attribute since transaction `t`, or, if not `added`, no longer."""
+
+    e: int
+    a: Keyword
+    v: Any
+    t: int
+    added: bool
+
+
+class Answer(Protocol):
+    """Where a result's columns are: codes of the engine, or an Arrow table that came over HTTP."""
+
+    def __len__(self) -> int: ...
+    def values(self, column: int) -> Sequence[Any]:
+        """The column's values as the engine has them."""
+
+    def table(self) -> Any:
+        """All columns as a `pyarrow.Table`."""
+
+    def warnings(self) -> list[ResultWarning]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer to a query.
+
+    `len(result)` is the number of rows and `list(result)` the rows. Libraries that speak Arrow take the columns
+    directly: `polars.DataFrame(result)`, `duckdb.from_arrow(result)`, `pyarrow.table(result)`. `shape`: that of
+    `value`. `basis_t`: the transaction that was read."""
+
+    columns: tuple[Column, ...]
+    shape: str
+    keys: tuple[str, ...] | None
+    basis_t: int
+    answer: Answer = field(repr=False)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """A tuple for each row."""
+        columns = [column_of(self.answer.values(place), each.type) for place, each in enumerate(self.columns)]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def value(self) -> Any:
+        """The answer in the shape of its `:find`: a list of tuples, a list for `[?x ...]`, a tuple for `[?x ?y]`,
+        one value for `?x .`, and dicts for `:keys`. None if a tuple or one value was asked for and there is
+        none."""
+        if self.keys is not None:
+            return [dict(zip(self.keys, row, strict=True)) for row in self.rows]
+        if self.shape == "collection":
+            return [row[0] for row in self.rows]
+        if self.shape in ("scalar", "tuple"):
+            if not self.rows:
+                return None
+            return self.rows[0][0] if self.shape == "scalar" else self.rows[0]
+        return self.rows
+
+    @cached_property
+    def warnings(self) -> list[ResultWarning]:
+        """What is allowed in the query and probably not meant."""
+        return self.answer.warnings()
+
+    def __len__(self) -> int:
+        return len(self.answer)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    @cached_property
+    def _table(self) -> Any:
+        return self.answer.table()
+
+    def arrow(self) -> Any:
+        """A `pyarrow.Table`. Columns of several types, and pulled maps, are EDN text."""
+        return self._table
+
+    def pandas(self) -> Any:
+        """A `pandas.DataFrame`; pandas has to be installed."""
+        import_module("pandas")
+        return self._table.to_pandas()
+
+    def polars(self) -> Any:
+        """A `polars.DataFrame`; Polars has to be installed."""
+        return import_module("polars").from_arrow(self._table)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(each.name)}</th>" for each in self.columns)
+        rows = (
+            "<tr>" + "".join(f"<td>{escape(shown_value(value))}</td>" for value in row) + "</tr>"
+            for row in self.rows[:_SHOWN]
+        )
+        left = len(self) - _SHOWN
+        note = f"<p>{left:,} more rows</p>" if left > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def shown_value(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class TxReport:
+    """What a transaction did. `tempids`: the entities that its temporary ids became."""
+
+    t: int
+    basis_before: int
+    tx_instant: datetime
+    tempids: Mapping[str, int]
+    datoms: Sequence[Datom]
+    find_warnings: Callable[[], list[ResultWarning]] = field(repr=False, compare=False)
+
+    @cached_property
+    def warnings(self) -> list[ResultWarning]:
+        """What is allowed in the transaction and probably not meant."""
+        return self.find_warnings()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A query's plan: `text` for people, `plan` for programs."""
+
+    text: str
+    plan: Mapping[str, Any] = field(repr=False)
+    warnings: Sequence[ResultWarning] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of the schema, and how many datoms it has."""
+
+    ident: Keyword
+    value_type: str | None
+    cardinality: str
+    unique: str | None
+    is_component: bool
+    doc: str | None
+    datom_count: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """One event of a live query. SNAPSHOT: a chunk of the rows, in `added`; `last` with the last chunk. DELTA: rows
+    that entered and left, to be applied together. RESET: the rows so far are void, for `reason`; a SNAPSHOT
+    follows. `resume`: to be given to `live` to go on after this event."""
+
+    kind: str
+    basis_t: int
+    resume: str
+    added: Rows
+    retracted: Rows
+    columns: tuple[Column, ...] | None = None
+    last: bool | None = None
+    reason: str | None = None

@@ -1,0 +1,304 @@
+"""The contract of `import adalog`: the same calls, values and errors on every kind of connection."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+
+import adalog
+from adalog import Keyword
+from tests.clients.library.places import KINDS
+
+ID = UUID("6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21")
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+SCHEMA = """[
+  {:db/ident :issue/id :db/valueType :db.type/uuid :db/unique :db.unique/identity}
+  {:db/ident :issue/title :db/valueType :db.type/string}
+  {:db/ident :issue/status :db/valueType :db.type/keyword}
+  {:db/ident :issue/labels :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many}
+  {:db/ident :issue/at :db/valueType :db.type/instant}
+  {:db/ident :issue/price :db/valueType :db.type/bigdec}
+  {:db/ident :issue/assignee :db/valueType :db.type/ref}
+  {:db/ident :user/name :db/valueType :db.type/string :db/unique :db.unique/identity}]"""
+ISSUE = {
+    "issue/id": ID,
+    "issue/title": "x",
+    "issue/status": ":open",
+    "issue/labels": ["a", ":b"],
+    "issue/at": NOON,
+    "issue/price": Decimal("9.90"),
+    "issue/assignee": {"user/name": "Ada"},
+}
+TITLES = "[:find [?t ...] :where [_ :issue/title ?t]]"
+
+
+@pytest.fixture(params=sorted(KINDS))
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[adalog.Connection]:
+    with KINDS[request.param](tmp_path, lambda: request.getfixturevalue("postgres")) as opened:
+        opened.transact(SCHEMA)
+        yield opened
+
+
+def refused(call: Any, *args: Any, **more: Any) -> adalog.Error:
+    with pytest.raises(adalog.Error) as error:
+        call(*args, **more)
+    return error.value
+
+
+def test_maps_and_lists_are_transactions(db: adalog.Connection) -> None:
+    report = db.transact([{"db/id": "i", **ISSUE}, ["db/add", "i", "issue/labels", "c"]])
+    assert (report.t, report.basis_before) == (2, 1)
+    assert report.tx_instant.tzinfo is not None
+    told = {(datom.a, datom.v) for datom in report.datoms if datom.e == report.tempids["i"]}
+    assert (":issue/id", ID) in told
+    assert {v for a, v in told if a == ":issue/labels"} == {":a", ":b", ":c"}
+    assert all(datom.added and datom.t == 2 and isinstance(datom.a, Keyword) for datom in report.datoms)
+
+
+def test_text_with_values(db: adalog.Connection) -> None:
+    db.transact(
+        "[{:issue/id ?id :issue/title ?title :issue/status ?s}]", args={"id": ID, "title": '"]', "s": "open"}
+    )
+    db.transact("[[:db/add [:issue/id ?id] :issue/status ?s]]", args={"?id": str(ID), "s": Keyword("shut")})
+    assert db.pull("[:issue/title :issue/status]", ("issue/id", ID)) == {
+        ":issue/title": '"]',
+        ":issue/status": ":shut",
+    }
+    error = refused(db.transact, "[{:issue/title ?title}]", args={"title": "x", "titel": 1})
+    assert (error.code, error.retryable) == ("ARG_INVALID", False)
+    assert "titel" in error.message
+    assert refused(db.transact, [{"issue/title": "x"}], args={"a": 1}).code == "ARG_INVALID"
+
+
+def test_a_str_becomes_no_keyword_without_a_type(db: adalog.Connection) -> None:
+    db.transact([{"new/status": ":open"}, {"new/kind": Keyword("open")}])
+    assert db.q("[:find ?v . :where [_ :new/status ?v]]").value == ":open"
+    assert not isinstance(db.q("[:find ?v . :where [_ :new/status ?v]]").value, Keyword)
+    assert isinstance(db.q("[:find ?v . :where [_ :new/kind ?v]]").value, Keyword)
+
+
+def test_answers(db: adalog.Connection) -> None:
+    db.transact([ISSUE, {"issue/title": "y", "issue/price": 1}])
+    result = db.q("[:find ?t ?p :where [?i :issue/title ?t] [?i :issue/price ?p]]")
+    assert sorted(result) == [("x", Decimal("9.90")), ("y", Decimal(1))] == sorted(result.rows)
+    assert result.columns == (("?t", "string"), ("?p", "bigdec"))
+    assert (len(result), result.basis_t, result.warnings, bool(result)) == (2, 2, [], True)
+    assert sorted(result.value) == sorted(result.rows)
+    assert sorted(db.q(TITLES).value) == ["x", "y"]
+    assert db.q("[:find ?t . :in $ ?p :where [?i :issue/price ?p] [?i :issue/title ?t]]", "9.9").value == "x"
+    assert db.q("[:find [?t ?p] :where [?i :issue/title ?t] [?i :issue/price ?p] [(> ?p 5)]]").value == (
+        "x",
+        Decimal("9.90"),
+    )
+    assert db.q("[:find ?t ?s :keys title status :where [?i :issue/title ?t] [?i :issue/status ?s]]").value == [
+        {"title": "x", "status": ":open"}
+    ]
+    assert db.q('[:find ?t . :where [?t :issue/title "no"]]').value is None
+    assert not db.q('[:find ?t :where [?t :issue/title "no"]]')
+    [warning] = db.q("[:find ?x :where [?x :issue/titel]]").warnings
+    assert (warning.code, warning.line, warning.column) == ("UNKNOWN_ATTRIBUTE", 1, 22)
+
+
+def test_arguments(db: adalog.Connection) -> None:
+    db.transact([ISSUE])
+    one = "[:find ?t . :in $ ?x :where [?i {} ?x] [?i :issue/title ?t]]"
+    for attribute, value in (
+        (":issue/status", "open"), (":issue/status", Keyword("open")), (":issue/id", ID), (":issue/id", str(ID)),
+        (":issue/at", NOON), (":issue/at", NOON.astimezone(timezone(timedelta(hours=2)))), (":issue/price", 9.9),
+        (":issue/assignee", (":user/name", "Ada")),
+    ):  # fmt: skip
+        value = ":open" if value == "open" else value
+        assert db.q(one.format(attribute), value).value == "x", (attribute, value)
+    assert sorted(db.q("[:find [?x ...] :in $ [?x ...]]", {3, 4}).value) == [3, 4]
+    assert db.q("[:find ?a ?b :in $ [[?a ?b]]]", [(1, "x"), [2, "y"]]).rows == [(1, "x"), (2, "y")]
+    assert db.q("[:find [?x ...] :in $ % :where (r ?x)]", "[[(r ?t) [_ :issue/title ?t]]]").value == ["x"]
+
+
+def test_pulls(db: adalog.Connection) -> None:
+    report = db.transact([{"db/id": "i", **ISSUE}])
+    shown = db.pull("[:issue/title :issue/labels {:issue/assignee [:user/name]}]", ("issue/id", ID))
+    assert shown.pop(":issue/labels") in ([":a", ":b"], [":b", ":a"])
+    assert shown == {":issue/title": "x", ":issue/assignee": {":user/name": "Ada"}}
+    assert db.pull("[:issue/at]", report.tempids["i"]) == {":issue/at": NOON}
+    assert db.pull("[:issue/at]", {":db/id": report.tempids["i"]}) == {":issue/at": NOON}
+    assert db.pull("[:db/ident]", ":issue/at") == {":db/ident": ":issue/at"} == db.pull("[:db/ident]", "issue/at")
+    assert db.pull_many("[:user/name]", [("user/name", "Ada"), 99]) == [{":user/name": "Ada"}, None]
+    assert db.q("[:find (pull ?i [:issue/title]) :where [?i :issue/title]]").rows == [({":issue/title": "x"},)]
+    error = refused(db.pull_many, "[:user/name]", [1, ("user/name", 7)])
+    assert (error.code, error.origin, error.line) == ("ARG_INVALID", "eids[1]", 1)
+    assert refused(db.pull, "[:user/name", 1).code == "EDN_SYNTAX"
+
+
+def test_moments(db: adalog.Connection) -> None:
+    t = db.transact([{"db/id": 1, "issue/title": "old"}]).t
+    report = db.transact([{"db/id": 1, "issue/title": "new"}])
+    past = db.as_of(t)
+    assert past.q(TITLES).value == ["old"] == db.q(TITLES, as_of=t).value
+    assert past.pull("[:issue/title]", 1) == {":issue/title": "old"}
+    assert db.as_of(report.tx_instant).q(TITLES).value == ["new"]
+    assert db.since(t).q(TITLES).value == ["new"] == db.q(TITLES, since=t).value
+    assert sorted(db.history().q("[:find ?v ?added :where [1 :issue/title ?v _ ?added]]").rows) == [
+        ("new", True), ("old", False), ("old", True),
+    ]  # fmt: skip
+    assert db.q(
+        "[:find ?was ?is :in $ $old :where [1 :issue/title ?is] [$old 1 :issue/title ?was]]", past
+    ).rows == [("old", "new")]
+    assert refused(db.as_of(99).q, TITLES).code == "BASIS_FUTURE"
+    assert refused(db.as_of(99).q, TITLES).retryable
+    assert refused(db.as_of(-1).q, TITLES).code == "ARG_INVALID"
+    assert db.q(TITLES).value == ["new"]
+
+
+def test_transactions_that_are_tried(db: adalog.Connection) -> None:
+    db.transact([{"issue/title": "x"}])
+    assert sorted(db.with_([{"issue/title": "y"}]).q(TITLES).value) == ["x", "y"]
+    tried = db.with_("[{:issue/title ?t :issue/status ?s}]", args={"t": "z", "s": "open"})
+    assert sorted(tried.q(TITLES).value) == ["x", "z"]
+    assert tried.q("[:find ?s . :where [_ :issue/status ?s]]").value == ":open"
+    assert db.q(TITLES).value == ["x"]
+    error = refused(db.with_([{"issue/title": 7}]).q, TITLES)
+    assert (error.code, error.origin) == ("TX_INVALID", "with")
+    assert refused(tried.with_, [{"issue/title": "y"}]).code == "ARG_INVALID"
+
+
+def test_plans_attributes_and_datoms(db: adalog.Connection) -> None:
+    db.transact([{"db/id": 1, "issue/title": "x", "issue/status": "open"}])
+    explained = db.explain("[:find ?t :where [_ :issue/title ?t]]")
+    assert str(explained) == explained.text
+    assert explained.plan["engine"]
+    assert "levels" in str(db.explain("[:find ?t :where [_ :issue/title ?t]]", analyze=True).plan)
+    [title] = [each for each in db.attributes() if each.ident == ":issue/title"]
+    assert (title.value_type, title.cardinality, title.unique, title.datom_count) == ("string", "one", None, 1)
+    datoms = db.datoms("eavt", 1)
+    assert {(each.e, each.a, each.v, each.t, each.added) for each in datoms} == {
+        (1, ":issue/title", "x", 2, True),
+        (1, ":issue/status", ":open", 2, True),
+    }
+    assert db.datoms("avet", "issue/title", "x") == db.datoms("aevt", Keyword("issue/title"), 1, limit=5)
+    assert len(db.datoms("eavt", limit=3)) == 3
+    assert refused(db.datoms, "aevx").code == "ARG_INVALID"
+    assert refused(db.datoms, "aevt", "issue/titel").code == "UNKNOWN_ATTRIBUTE"
+
+
+def test_changes(db: adalog.Connection) -> None:
+    with db.live("[:find ?t ?s :where [?i :issue/title ?t] [?i :issue/status ?s]]") as changes:
+        first = next(changes)
+        assert (first.kind, first.added, first.last) == ("SNAPSHOT", [], True)
+        t = db.transact([{"db/id": 1, "issue/title": "x", "issue/status": "open"}]).t
+        change = next(changes)
+        assert (change.kind, change.added, change.retracted, change.basis_t) == ("DELTA", [("x", ":open")], [], t)
+        assert isinstance(change.added[0][1], Keyword)
+        db.transact([["db/add", 1, "issue/title", "y"]])
+        later = next(changes)
+        assert (later.added, later.retracted) == ([("y", ":open")], [("x", ":open")])
+    with db.live("[:find ?t ?s :where [?i :issue/title ?t] [?i :issue/status ?s]]", resume=change.resume) as again:
+        assert next(again).added == [("y", ":open")]
+    assert refused(lambda: next(iter(db.live("[:find ?t")))).code == "EDN_SYNTAX"
+
+
+def test_users(db: adalog.Connection) -> None:
+    db.transact([{"issue/title": "x", "issue/status": "open"}])
+    db.transact(
+        '[{:policy/name "titles" :policy/roles [:member] :policy/ops [:read] :policy/on [:issue/title] '
+        ':policy/rules "[[(allow ?i) (claim :sub \\"ada\\") [?i :issue/title]]]"}]'
+    )
+    assert db.as_user({"sub": "ada"}, roles=["member"]).q(TITLES).value == ["x"]
+    assert db.as_user({"sub": "bob"}, roles=["member"]).q(TITLES).value == []
+    assert db.as_user({"sub": "ada"}, roles=["member"]).q("[:find ?s :where [_ :issue/status ?s]]").rows == []
+    assert refused(db.as_user({"sub": "ada"}).datoms, "eavt").code == "ARG_INVALID"
+
+
+def test_conditions(db: adalog.Connection) -> None:
+    t = db.transact([{"issue/title": "x"}], idempotency_key="k").t
+    assert db.transact([{"issue/title": "x"}], idempotency_key="k").t == t
+    error = refused(db.transact, [{"issue/title": "y"}], expected_basis_t=0)
+    assert (error.code, error.retryable) == ("BASIS_CONFLICT", True)
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "place"),
+    [
+        ("[:find ?x\n :where [?x", "EDN_SYNTAX", (2, 9)),
+        ("[:find ?y :where [?x :issue/title]]", "UNBOUND_VARIABLE", (1, 8)),
+        ('[:find ?x :where [?x :issue/title "a"] [(nope ?x)]]', "QUERY_INVALID", (1, 42)),
+    ],
+)
+def test_errors_have_places(db: adalog.Connection, query: str, code: str, place: tuple[int, int]) -> None:
+    error = refused(db.q, query)
+    assert (error.code, error.line, error.column, error.retryable) == (code, *place, False)
+    assert str(error).startswith(f"{code} at {place[0]}:{place[1]}: ")
+    assert pickle.loads(pickle.dumps(error)).__dict__ == error.__dict__
+
+
+def test_wrong_calls(db: adalog.Connection) -> None:
+    for call, args in (
+        (db.q, ("[:find ?x :in $ ?x]",)), (db.q, ("[:find ?x . :in $ ?x]", object())), (db.q, (7,)),
+        (db.q, ("[:find ?x . :in $ ?x]", datetime(2024, 1, 1))),  # noqa: DTZ001
+        (db.transact, ({"issue/title": "x"},)), (db.pull, ("[*]", ("user/name", 7))),
+    ):  # fmt: skip
+        assert refused(call, *args).code == "ARG_INVALID", args
+    assert refused(db.q, TITLES, timeout=0).code == "ARG_INVALID"
+    error = refused(db.transact, [{"issue/title": "x"}, {"issue/title": 7}])
+    assert (error.code, error.line) == ("TX_INVALID", None)
+    assert error.message.startswith("tx[1]: 7 is not a string")
+    error = refused(db.transact, "[{:issue/title ?t}]", args={"t": 7})
+    assert (error.code, error.line, error.column) == ("TX_INVALID", 1, 16)
+
+
+def test_a_timeout(db: adalog.Connection) -> None:
+    query = """[:find (count ?e) . :with ?a ?b ?c ?d :in $ [?a ...] [?b ...] [?c ...] [?d ...]
+                :where [(+ ?a ?b ?c ?d) ?e]]"""
+    numbers = list(range(300))
+    error = refused(db.q, query, numbers, numbers, numbers, numbers, timeout=0.2)
+    assert (error.code, error.retryable) == ("TIMEOUT", True)
+
+
+def test_one_object_serves_all_threads(db: adalog.Connection) -> None:
+    found: list[int] = []
+
+    def work(number: int) -> None:
+        db.transact([{"issue/title": f"t{number}"}])
+        found.append(len(db.q(TITLES)))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 8
+    assert len(db.q(TITLES)) == 8
+
+
+def test_columns_for_other_libraries(db: adalog.Connection) -> None:
+    db.transact([{"n/x": 1, "n/s": "a", "n/k": Keyword("k"), "n/d": 0.5, "n/at": NOON, "n/b": True}])
+    result = db.q(
+        "[:find ?x ?s ?k ?d ?at ?b"
+        " :where [?e :n/x ?x] [?e :n/s ?s] [?e :n/k ?k] [?e :n/d ?d] [?e :n/at ?at] [?e :n/b ?b]]"
+    )
+    table = result.arrow()
+    assert table.column_names == ["?x", "?s", "?k", "?d", "?at", "?b"]
+    assert table.to_pylist() == [{"?x": 1, "?s": "a", "?k": ":k", "?d": 0.5, "?at": NOON, "?b": True}]
+    assert pa.table(result).equals(table)
+    mixed = db.q("[:find ?v :where [_ ?a ?v] [(in ?a [:n/x :n/s])]]")
+    assert sorted(mixed.arrow()["?v"].to_pylist()) == ['"a"', "1"]
+    assert sorted(map(str, mixed.value and [row[0] for row in mixed])) == ["1", "a"]
+    empty = db.q("[:find ?x :where [?x :n/x 99]]")
+    assert empty.arrow().num_rows == 0
+
+
+def test_notebooks(db: adalog.Connection) -> None:
+    db.transact([{"issue/title": "<b>"}])
+    result = db.q("[:find ?t :where [_ :issue/title ?t]]")
+    assert "&lt;b&gt;" in result._repr_html_()
+    assert "newest transaction" in db._repr_html_()
+    assert "<pre>" in db.explain("[:find ?t :where [_ :issue/title ?t]]")._repr_html_()
+    assert "as_of=1" in repr(db.as_of(1))

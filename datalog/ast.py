@@ -321,9 +321,13 @@ class Find:
 
 @dataclass(frozen=True, slots=True)
 class SourceInput:
-    """`$` or `$name` in `:in`."""
+    """`$` or `$name` in `:in`. `of_guards`: a list that no client gives. `owner`: a variable of `:in` with which
+    every pattern over a list of `width` columns begins, so that of each value of it a list of its own is read."""
 
     name: str
+    of_guards: bool = False
+    owner: Var | None = None
+    width: int = 0
     position: Position | None = position_field()
 
 

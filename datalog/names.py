@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from adalog.datalog import ast
@@ -73,6 +73,20 @@ def _by_all(branches: Iterable[ast.And]) -> frozenset[str]:
     """What every branch can bind."""
     first, *others = map(bound_by, branches)
     return first.intersection(*others)
+
+
+def sources_in(clauses: Iterable[ast.Clause]) -> Iterator[str]:
+    """The names of the sources whose patterns clauses have."""
+    for clause in clauses:
+        match clause:
+            case ast.Pattern():
+                yield clause.source.name
+            case ast.And() | ast.Not() | ast.NotJoin():
+                yield from sources_in(clause.clauses)
+            case ast.Or() | ast.OrJoin():
+                yield from sources_in(clause.branches)
+            case _:
+                pass
 
 
 def called(clauses: Iterable[ast.Clause]) -> list[str]:

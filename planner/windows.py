@@ -26,7 +26,7 @@ from adalog.datalog.ast import (
     Var,
 )
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.names import names_in, targets
+from adalog.datalog.names import names_in, sources_in, targets
 from adalog.planner.model.places import VariablePlace
 from adalog.planner.scope.outline import Outline, outline_of
 
@@ -102,7 +102,10 @@ def _row_inputs(query: Query) -> Iterator[Input]:
         *(column.var.name for column in (*query.find.columns, *query.order_elements)),
         *(number.name for number in (query.limit, query.offset) if isinstance(number, Var)),
     }
+    read = {*sources_in(query.where), *(name for rule in query.rules for name in sources_in(rule.clauses))}
     for each in query.inputs:
+        if isinstance(each, ast.SourceInput) and each.owner is not None and each.name not in read:
+            continue
         binding = each.binding if isinstance(each, BindingInput) else None
         if not isinstance(binding, ast.ScalarBinding) or any(
             not isinstance(target, Var) or target.name in used for target in targets(binding)
@@ -116,6 +119,9 @@ def _readings(outline: Outline, inputs: tuple[Input, ...] | None = None) -> list
     columns = outline.places.columns
     for place, each in enumerate(outline.query.inputs):
         if inputs is not None and each not in inputs:
+            continue
+        if isinstance(each, ast.SourceInput) and each.of_guards:
+            # Read in guards alone, which no pull changes.
             continue
         name = each.name if isinstance(each, ast.SourceInput) else f"in {place}"
         named = targets(each.binding) if isinstance(each, BindingInput) else ()

@@ -1,5 +1,7 @@
 """The arguments of a view's feeds as relations of codes, kept from step to step.
 
+Feeds with the same owner, the value of a scalar argument, have lists in common, whose rows begin with the owner.
+
 A value that the database does not know has a code of the view's own until the database learns it, which is noticed
 by what was added to the dictionaries since. Relations are put together when a step first needs them, and their
 sorted levels are kept until a feed comes or goes.
@@ -8,7 +10,8 @@ sorted levels are kept until a feed comes or goes.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,9 +27,9 @@ from adalog.store.values.layout import code_of
 
 @dataclass
 class _Rows:
-    """The rows of one relation, the feed's number first. `columns`: all of them, but for the `young` ones, which
-    came since; `parts`: the same for joins. `came`, `went`: the rows since these were last taken, if it
-    `follows`."""
+    """The rows of one relation, the number of their feed or their owner first. `columns`: all of them, but for the
+    `young` ones, which came since; `parts`: the same for joins. `came`, `went`: the rows since these were last
+    taken, if it `follows`."""
 
     width: int
     follows: bool
@@ -122,8 +125,11 @@ def recoded(column: Column, learned: dict[int, int]) -> Column:
 class Arguments:
     """`values`: the codes of what the database does not know."""
 
-    def __init__(self, fed: FedBody, widths: dict[str, int], codes: Codes, *, follows: bool) -> None:
-        """`widths`: of the relations of collections, FEED left out. `follows`: what came and went is taken."""
+    def __init__(
+        self, fed: FedBody, widths: dict[str, int], owned: Mapping[str, str], codes: Codes, *, follows: bool
+    ) -> None:
+        """`widths`: of the relations of collections, FEED left out, and of owned lists. `owned`: these with the
+        variable of their owners. `follows`: what came and went is taken."""
         self.values = Scratch(codes)
         self._codes = codes
         self._scalars = fed.scalars
@@ -133,23 +139,48 @@ class Arguments:
         self._rows = {name: _Rows(widths[name] + 1, follows) for name in fed.collections}
         if fed.scalars is not None:
             self._rows[SCALARS] = _Rows(len(fed.scalars) + 1, follows)
+        self._owned = {name: owner for name, owner in owned.items() if owner in (fed.scalars or ())}
+        self._rows |= {name: _Rows(widths[name], follows) for name in self._owned}
+        # By feed and list.
+        self._owners: dict[int, dict[str, int]] = {}
+        self._owning: Counter[tuple[str, int]] = Counter()
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         """Takes the arguments of a feed; `given` has the codes of those that the database does not know."""
         if self._scalars is not None and inputs.start is not None:
             columns = [self._own(inputs.start.columns[name], given) for name in self._scalars]
             self._rows[SCALARS].add(feed, columns, 1)
+            self._own_lists(feed, inputs, given)
         for name, rows in self._rows.items():
-            if name != SCALARS:
-                columns = [self._own(column, given) for column in inputs.relations[name]]
-                # Each row once, as of everything that is joined.
-                numbered = {str(i): column for i, column in enumerate(columns)}
-                distinct = Batch(len(columns[0]), numbered).distinct()
-                rows.add(feed, list(distinct.columns.values()), distinct.size)
+            if name != SCALARS and name not in self._owned:
+                rows.add(feed, *self._distinct(inputs.relations[name], given))
+
+    def _own_lists(self, feed: int, inputs: Inputs, given: Scratch) -> None:
+        assert inputs.start is not None
+        for name, variable in self._owned.items():
+            owner = int(inputs.start.columns[variable][0])
+            self._owners.setdefault(feed, {})[name] = owner
+            self._owning[name, owner] += 1
+            columns = inputs.relations[name]
+            if self._owning[name, owner] == 1 and columns and len(columns[0]):
+                assert (columns[0] == owner).all(), "a list has the rows of its owner"
+                self._rows[name].add(owner, *self._distinct(columns[1:], given))
+
+    def _distinct(self, columns: Sequence[Column], given: Scratch) -> tuple[list[Column], int]:
+        """Each row once, as of everything that is joined; and how many there are."""
+        numbered = {str(i): self._own(column, given) for i, column in enumerate(columns)}
+        distinct = Batch(len(columns[0]), numbered).distinct()
+        return list(distinct.columns.values()), distinct.size
 
     def drop(self, feed: int) -> None:
-        for rows in self._rows.values():
-            rows.drop(feed)
+        for name, rows in self._rows.items():
+            if name not in self._owned:
+                rows.drop(feed)
+        for name, owner in self._owners.pop(feed, {}).items():
+            self._owning[name, owner] -= 1
+            if not self._owning[name, owner]:
+                del self._owning[name, owner]
+                self._rows[name].drop(owner)
 
     def learn(self) -> dict[int, int]:
         """Gives values that the database has learnt since its codes: by the own ones that they had."""

@@ -201,13 +201,13 @@ class MaintainedView:
         try:
             return self._changes(tick, cancel, renamed)
         except AdalogError as error:
-            self._forget()
+            self.forget()
             if error.code in _OF_ALL:
                 self.intact = not renamed
                 raise
             return self._recomputed([number for number in self._feeds if number not in renamed], tick, cancel)
         except StartAgain:
-            self._forget()
+            self.forget()
             self.intact = not renamed
             raise
 
@@ -280,8 +280,8 @@ class MaintainedView:
                 changes[number] = change
         return changes
 
-    def _forget(self) -> None:
-        """Forgets what follows from step to step: one was not made."""
+    def forget(self) -> None:
+        """Forgets what follows from step to step: one was not made, or is made again."""
         if self._groups is not None:
             self._groups.forget()
         self._reactions.forget()
@@ -341,7 +341,7 @@ class MaintainedView:
                 self._reactions.drop(number)
                 self._reactions.add(number, inputs, given)
                 feed.inputs = inputs
-                self._forget()
+                self.forget()
         return changes
 
     # What it reads

@@ -71,12 +71,17 @@ class ReactionJoins:
             for place, each in enumerate(query.inputs)
             if isinstance(each, ast.BindingInput)
         }
+        owned = {}
+        for each in query.inputs:
+            if isinstance(each, ast.SourceInput) and each.owner is not None:
+                owned[each.name], widths[each.name] = each.owner.name, each.width
         codes, rules = question.snapshot.codes, maintenance.rules
-        self._arguments = Arguments(maintenance.fed, widths, codes, follows=rules is not None)
+        self._arguments = Arguments(maintenance.fed, widths, owned, codes, follows=rules is not None)
         self._derivation = None if rules is None else Derivation(rules, self._arguments, source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
-        lists = [(name, columns) for name, columns in inputs.relations.items() if name in question.relations]
+        shared = question.relations - owned.keys()
+        lists = [(name, columns) for name, columns in inputs.relations.items() if name in shared]
         self._lists = {name: self._arguments.own(columns, given) for name, columns in lists}
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}

@@ -10,7 +10,7 @@ from adalog.datalog import ast
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.engine import QueryEngine
 from adalog.executor.follow.guarded_view import (
-    GUARD_FEED,
+    AllowedByPolicy,
     AllowedChanges,
     GuardedView,
     decided_by,
@@ -21,13 +21,14 @@ from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView, all
 from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
 from adalog.executor.follow.view import LiveView
-from adalog.executor.permissions.claims import claim_rows
-from adalog.executor.permissions.evaluation import PolicyQuestion
+from adalog.executor.permissions.policies import Policy
+from adalog.executor.permissions.rewriting import NotRewritableError, allowed_by
 from adalog.executor.permissions.viewers import VisibleMoments
-from adalog.executor.question.arguments import BasisArgument, GivenArgument, matched
+from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.maintenance import Maintenance
+from adalog.planner.scope.outline import outline_of
 from adalog.planner.windows import keeps_rows, refusal_of_window, rows_key
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
@@ -70,7 +71,8 @@ def view_of(question: Question, engine: QueryEngine, visible: VisibleMoments | N
         return _maintained(question, engine, chosen)
     make = partial(_view_as_seen, engine)
     view, allowed = make(question, visible, Cancel())
-    return GuardedView(engine, visible, make, view, allowed, decided_by(visible, _raw(question.snapshot)))
+    decided = decided_by(visible, followed_with_guards(question), _raw(question.snapshot))
+    return GuardedView(engine, visible, make, view, allowed, decided)
 
 
 def _maintained(question: Question, engine: QueryEngine, chosen: Maintenance) -> LiveView:
@@ -89,33 +91,42 @@ def _view_as_seen(
     if made is None or isinstance(chosen, str):
         return RecomputedView(UndatedQuestion.of(question, visible), engine), None
     pulls = any(isinstance(each, ast.FindPull) for each in question.query.find.elements)
-    views = _views_of_guards(made.snapshot, engine, visible, cancel) if pulls else []
-    return _maintained(made, engine, chosen), AllowedChanges(views)
+    allowed = _allowed_by_policies(question.snapshot, engine, visible) if pulls else []
+    return _maintained(made, engine, chosen), AllowedChanges(allowed)
 
 
-def _views_of_guards(
-    at: Snapshot, engine: QueryEngine, visible: VisibleMoments, cancel: Cancel
-) -> list[LiveView] | None:
-    """Views of all that each policy of a viewer allows; None where one cannot be followed."""
-    guard = visible.guard(at)
-    views: list[LiveView] = []
+def _allowed_by_policies(
+    view: GuardedSnapshot, engine: QueryEngine, visible: VisibleMoments
+) -> list[AllowedByPolicy] | None:
+    """What follows all that each policy allows; None where one cannot be followed."""
+    guard = visible.guard(view.raw)
+    followed: list[AllowedByPolicy] = []
     for policy in () if guard is None else guard.reading:
         rules = policy.rules
         if rules is None:
             continue
         if not rules.enumerable or rules.places != 1:
             return None
-        args = tuple(GivenArgument(claim_rows(each, visible.viewer.claims), json=True) for each in rules.claims)
-        outline = PolicyQuestion.of(rules, None, subjects=False).outline
-        undated = UndatedQuestion(QueryRequest(f"policy {policy.key}", args), None, outline, 0.0)
-        question = undated.at(at, cancel.check)
+        try:
+            undated = _asked_of_policy(policy, visible, 0, view.raw)
+        except NotRewritableError:
+            return None
+        question = undated.at(view.raw, lambda: None)
         chosen = chosen_for(question)
         if isinstance(chosen, str):
             return None
-        view = MaintainedView(question, engine, chosen, moving_source(question))
-        view.add(GUARD_FEED, undated, at, cancel)
-        views.append(view)
-    return views
+        read = partial(visible.permissions.read, policy)
+        made = MaintainedView(question, engine, chosen, moving_source(question))
+        followed.append(AllowedByPolicy(made, partial(_asked_of_policy, policy), read, bool(rules.claims)))
+    return followed
+
+
+def _asked_of_policy(policy: Policy, visible: VisibleMoments, viewer: int, at: Snapshot) -> UndatedQuestion:
+    """Which entities a policy allows to a viewer."""
+    view = visible.of(at)
+    assert isinstance(view, GuardedSnapshot)
+    query, given, lists = allowed_by(policy, view, viewer)
+    return UndatedQuestion(QueryRequest(f"policy {policy.key}", given), None, outline_of(query, lists), 0.0)
 
 
 def _raw(snapshot: Snapshot) -> Snapshot:

@@ -103,6 +103,11 @@ class Grants:
         return hashlib.blake2b(repr(sorted(said, key=repr)).encode(), digest_size=16).hexdigest()
 
     @cached_property
+    def policies_key(self) -> str:
+        """Equal for guards whose policies are the same, whatever claims they read."""
+        return " ".join(sorted(each.key for each in self.reading))
+
+    @cached_property
     def reads(self) -> Reads:
         """What its policies read of the database, besides the policies."""
         reads = Reads()

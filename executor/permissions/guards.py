@@ -6,8 +6,9 @@ from typing import Final
 
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.client import Identity
+from adalog.executor.cache.reads import touched_attributes
 from adalog.executor.permissions.grants import Grants, PolicyMemory, Viewer
-from adalog.executor.permissions.policies import policies_of
+from adalog.executor.permissions.policies import Policy, policies_of
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
@@ -34,6 +35,10 @@ class Permissions:
     def enforced(self, snapshot: Snapshot) -> bool:
         """Whether only what policies grant is visible, to all but admins."""
         return policies_of(snapshot).enforced
+
+    def read(self, policy: Policy, moment: Snapshot) -> set[int] | None:
+        """The attributes that the rules of a policy read; None: any may be one."""
+        return touched_attributes(moment, self._memory.reads(policy), ())
 
     def sees_alike(self, one: Identity, other: Identity, now: Snapshot) -> bool:
         """Whether two tokens of one client let it see the same, also by later policies: they differ in their own

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.names import names_in
 from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource, with_calls
+from adalog.datalog.pull import PullPattern, PullQuery
 from adalog.datalog.values import Keyword, identity
 from adalog.executor.permissions.claims import claim_rows
 from adalog.executor.permissions.policies import Policy
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.question import Question
+from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import path_in
 from adalog.planner.scope.outline import outline_of
 from adalog.store.snapshot.guarded import GuardedSnapshot
@@ -30,39 +32,48 @@ from adalog.store.values.attribute import Attribute
 
 _NOTHING: Final = "$nothing of it"
 _HIDDEN: Final = "$hidden idents"
+_VIEWER: Final = ast.Var("?viewer of it")
+_ENTITY: Final = ast.Var("?e")
+_VALUE: Final = ast.Var("?v")
 
 
 class NotRewritableError(Exception):
     """The question is to be answered from a guarded snapshot."""
 
 
-def rewritten(question: Question) -> Question | None:
+def rewritten(question: Question, viewer: int | None = None) -> Question | None:
     """The question over the raw snapshot, with its guards among its clauses; None where it has to be answered from
     the guarded one. Its rows are the same; entities that arguments name, and pulls, are still to be found in the
-    guarded snapshot."""
+    guarded snapshot.
+
+    `viewer`: a number for the claims. With it the text says nothing of them: viewers for whom the same policies
+    hold have the same query, whose last arguments are the number and their claims. Queries in its pull patterns
+    have guards, too, so that what they read can be followed."""
     (name, database), *others = question.databases.items()
     if others or not isinstance(database, GuardedSnapshot) or not isinstance(database.visible, VisibleDatoms):
         return None
     visible = database.visible
     if visible.states != (database.raw,):
         return None
-    writer = _Rewriter(name, database, visible)
+    writer = _Rewriter(name, database, visible, shared=viewer is not None)
     try:
         query = writer.query(question.query)
     except NotRewritableError:
         return None
-    sources = writer.sources()
-    inputs = (*query.inputs, *(ast.SourceInput(each) for each, _ in sources))
+    inputs, given = writer.inputs(viewer)
     # Arguments that are written in the text are the last ones no more.
-    query = replace(query, inputs=inputs, args=())
-    relations = question.relations.union(each for each, _ in sources)
-    outline = outline_of(query, relations)
+    query = replace(query, inputs=(*query.inputs, *inputs), args=())
+    outline = outline_of(query, question.relations.union(_names(inputs)))
     unread = [UNBOUND] * len(question.args)
-    pairs = list(zip(query.inputs, (None, *unread, *(rows for _, rows in sources)), strict=True))
+    pairs = list(zip(query.inputs, (None, *unread, *given), strict=True))
     args = settled(outline, pairs, database.raw).args[len(question.args) :]
-    text = f"{question.text}\n; as {visible.guard.key}"
-    given = (*question.request.args, *question.query.args, *(rows for _, rows in sources))
-    request = replace(question.request, query=text, args=given, snapshot=database.raw)
+    key = visible.guard.key if viewer is None else f"all by {visible.guard.policies_key}"
+    request = replace(
+        question.request,
+        query=f"{question.text}\n; as {key}",
+        args=(*question.request.args, *question.query.args, *given),
+        snapshot=database.raw,
+    )
     return replace(
         question,
         request=request,
@@ -74,29 +85,113 @@ def rewritten(question: Question) -> Question | None:
     )
 
 
+def allowed_by(policy: Policy, view: GuardedSnapshot, viewer: int) -> tuple[ast.Query, list[Any], frozenset[str]]:
+    """(a query for the entities that a policy allows, its arguments, the lists among them), for rules that say so
+    by themselves; `viewer` as above. Raises NotRewritableError."""
+    assert isinstance(view.visible, VisibleDatoms)
+    writer = _Rewriter("$", view, view.visible, shared=True)
+    call = writer.allow(policy, None)
+    assert call is not None
+    inputs, given = writer.inputs(viewer)
+    query = ast.Query(
+        find=ast.Find((ast.FindVar(_ENTITY),)),
+        with_=(),
+        inputs=(ast.SourceInput("$"), *inputs),
+        where=(call,),
+        rules=writer.rules,
+    )
+    return query, given, _names(inputs)
+
+
+def _names(inputs: Iterable[ast.Input]) -> frozenset[str]:
+    return frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
+
+
 @dataclass
 class _Rewriter:
+    """`shared`: for all viewers whom the same policies are for."""
+
     source: str
     database: GuardedSnapshot
     visible: VisibleDatoms
+    shared: bool
     _rules: dict[str, tuple[ast.Rule, ...]] = field(default_factory=dict)
-    _claims: dict[str, GivenArgument] = field(default_factory=dict)
+    _claims: dict[str, ClaimSource] = field(default_factory=dict)
+    # Whether the rules of the query itself take the viewer.
+    _passes_viewer: bool = False
     _fresh: int = 0
 
-    def sources(self) -> list[tuple[str, GivenArgument]]:
-        """The relations that the guards read, with their rows."""
-        hidden = tuple((e,) for e in self.visible.hidden_idents.tolist())
-        own = [(_NOTHING, GivenArgument(())), (_HIDDEN, GivenArgument(hidden))]
-        return [*own, *self._claims.items()]
+    @property
+    def rules(self) -> tuple[ast.Rule, ...]:
+        return tuple(each for rules in self._rules.values() for each in rules)
+
+    def inputs(self, viewer: int | None) -> tuple[list[ast.Input], list[Any]]:
+        """What the guards read besides the database, and its values."""
+        inputs: list[ast.Input] = [ast.SourceInput(name, of_guards=True) for name in (_NOTHING, _HIDDEN)]
+        given: list[Any] = [(), tuple((e,) for e in self.visible.hidden_idents.tolist())]
+        if self.shared and self._claims:
+            inputs.append(ast.BindingInput(ast.ScalarBinding(_VIEWER)))
+            given.append(viewer)
+        claims, own = self.visible.guard.viewer.claims, (viewer,) if self.shared else ()
+        for name, source in self._claims.items():
+            rows = tuple((*own, *row) for row in claim_rows(source, claims))
+            width = len(own) + (2 if source.claim is None else 1)
+            owner = _VIEWER if self.shared else None
+            inputs.append(ast.SourceInput(name, of_guards=True, owner=owner, width=width))
+            given.append(GivenArgument(rows, json=True))
+        return inputs, given
 
     def query(self, query: ast.Query) -> ast.Query:
-        where = self._clauses(query.where)
-        rules = tuple(replace(rule, clauses=self._clauses(rule.clauses)) for rule in query.rules)
-        guards = [each for rules in self._rules.values() for each in rules]
-        return replace(query, where=where, rules=(*rules, *guards))
+        where, rules = self._clauses(query.where), self._own_rules(query.rules)
+        if self.shared and any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in rules):
+            self._passes_viewer = True
+            where, rules = self._clauses(query.where), self._own_rules(query.rules)
+            rules = tuple(replace(each, required=(_VIEWER, *each.required)) for each in rules)
+        find = query.find
+        if self.shared:
+            find = replace(find, elements=tuple(map(self._element, find.elements)))
+        return replace(query, find=find, where=where, rules=(*rules, *self.rules))
+
+    def _own_rules(self, rules: Iterable[ast.Rule]) -> tuple[ast.Rule, ...]:
+        return tuple(replace(rule, clauses=self._clauses(rule.clauses)) for rule in rules)
+
+    # Queries in patterns
+
+    def _element(self, element: ast.FindElement) -> ast.FindElement:
+        if not isinstance(element, ast.FindPull) or not isinstance(element.pattern, PullPattern):
+            return element
+        if not any(element.pattern.all_queries()):
+            return element
+        if element.source.name not in ("$", self.source):
+            raise NotRewritableError
+        return replace(element, pattern=self._with_guards(element.pattern))
+
+    def _with_guards(self, pattern: PullPattern) -> PullPattern:
+        attributes = tuple(
+            replace(each, sub=self._with_guards(each.sub)) if isinstance(each.sub, PullPattern) else each
+            for each in pattern.attributes
+        )
+        queries = tuple(replace(each, query=self._within(each)) for each in pattern.queries)
+        return replace(pattern, attributes=attributes, queries=queries)
+
+    def _within(self, asked: PullQuery) -> ast.Query:
+        """A query in a pattern with its guards, which takes what they read from the query around it."""
+        writer = _Rewriter("$", self.database, self.visible, shared=True)
+        inner = writer.query(query_in(asked))
+        self._claims |= writer._claims
+        # Of the values none is a matter of this query.
+        inputs, _ = writer.inputs(None)
+        return replace(inner, inputs=(*inner.inputs, *inputs))
+
+    # Clauses
 
     def _clauses(self, clauses: Iterable[ast.Clause]) -> tuple[ast.Clause, ...]:
-        return tuple(made for each in clauses for made in self._clause(each))
+        found: list[ast.Clause] = []
+        for made in (made for each in clauses for made in self._clause(each)):
+            # Patterns of one entity have a guard in common.
+            if not isinstance(made, ast.RuleCall) or made not in found:
+                found.append(made)
+        return tuple(found)
 
     def _clause(self, clause: ast.Clause) -> Sequence[ast.Clause]:
         match clause:
@@ -110,19 +205,23 @@ class _Rewriter:
                     raise NotRewritableError
                 for each in clause.args:
                     self._check_constant(each)
-                return [clause]
-            case ast.And() | ast.Not() | ast.NotJoin():
+                return [replace(clause, args=(_VIEWER, *clause.args)) if self._passes_viewer else clause]
+            case ast.And():
+                return [replace(clause, clauses=self._clauses(clause.clauses))]
+            case ast.Not() | ast.NotJoin():
                 clauses = self._clauses(clause.clauses)
-                if isinstance(clause, ast.Not) and not names_in(clause.clauses, inside_not=True):
+                if isinstance(clause, ast.NotJoin):
+                    return [_joined(replace(clause, clauses=clauses))]
+                if not names_in(clause.clauses, inside_not=True):
                     # It may mention variables of guards now, which are its own.
-                    return [ast.NotJoin((), clauses, position=clause.position)]
+                    return [_joined(ast.NotJoin((), clauses, position=clause.position))]
                 return [replace(clause, clauses=clauses)]
             case ast.Or() | ast.OrJoin():
                 branches = tuple(replace(each, clauses=self._clauses(each.clauses)) for each in clause.branches)
                 if isinstance(clause, ast.Or):
                     shared = tuple(map(ast.Var, names_in([clause])))
-                    return [ast.OrJoin((), shared, branches, position=clause.position)]
-                return [replace(clause, branches=branches)]
+                    return [_joined(ast.OrJoin((), shared, branches, position=clause.position))]
+                return [_joined(replace(clause, branches=branches))]
 
     def _check_call(self, call: ast.Predicate | ast.Function | ast.Expression) -> None:
         if isinstance(call, ast.Function) and call.query is not None:
@@ -191,11 +290,20 @@ class _Rewriter:
             value = self._variable()
         name = self._guard(attribute if by_value else None, access.grants, access.requires)
         args = (entity, value) if by_value else (entity,)
-        return entity, value, [ast.RuleCall(name, args, source)]
+        return (
+            entity,
+            value,
+            [ast.RuleCall(name, (*self._viewer_of(access.grants, access.requires), *args), source)],
+        )
 
     def _variable(self) -> ast.Var:
         self._fresh += 1
         return ast.Var(f"?guarded {self._fresh}")
+
+    def _viewer_of(self, *policies: Sequence[Policy]) -> tuple[ast.Var, ...]:
+        """The first argument of rules that read claims."""
+        reads = any(each.rules is not None and each.rules.claims for some in policies for each in some)
+        return (_VIEWER,) if self.shared and reads else ()
 
     def _guard(self, attribute: Attribute | None, grants: Sequence[Policy], requires: Sequence[Policy]) -> str:
         """The name of the rule `(guard ?e)`, or `(guard ?e ?v)` of one attribute."""
@@ -207,75 +315,90 @@ class _Rewriter:
         )
         if name in self._rules:
             return name
-        entity, value = ast.Var("?e"), ast.Var("?v")
-        head = (entity,) if attribute is None else (entity, value)
-        required = [call for each in requires if (call := self._allow(each, attribute)) is not None]
+        own = self._viewer_of(grants, requires)
+        head = (_ENTITY,) if attribute is None else (_ENTITY, _VALUE)
+        required = [call for each in requires if (call := self.allow(each, attribute)) is not None]
         bodies: list[tuple[ast.Clause, ...]] = []
         # Whether the rule says by itself which entities it allows.
         enumerable = attribute is None
         for each in grants:
             if not each.broken:
-                call = self._allow(each, attribute)
+                call = self.allow(each, attribute)
                 bodies.append((*([] if call is None else [call]), *required))
                 enumerable &= any(_enumerates(one) for one in (each, *requires))
         nothing = ast.Pattern(ast.Source(_NOTHING), head[:1])
         required_places, places = ((), head) if enumerable else (head, ())
-        rules = (ast.Rule(name, required_places, places, body) for body in bodies or [(nothing,)])
+        rules = (ast.Rule(name, (*own, *required_places), places, body) for body in bodies or [(nothing,)])
         self._rules[name] = tuple(rules)
         return name
 
-    def _allow(self, policy: Policy, attribute: Attribute | None) -> ast.RuleCall | None:
+    def allow(self, policy: Policy, attribute: Attribute | None) -> ast.RuleCall | None:
         """The call of a policy's `allow`, whose rules it adds under names of their own; None without rules."""
         rules = policy.rules
         if rules is None:
             return None
-        prefix = f"policy {policy.key}"
+        prefix, own = f"policy {policy.key}", self._viewer_of((policy,))
         if prefix not in self._rules:
             sources = {each.source: f"{each.source} {policy.key}" for each in rules.claims}
-            for each in rules.claims:
-                self._claims[sources[each.source]] = self._claim(each)
-            self._rules[prefix] = tuple(_renamed(rule, prefix, sources) for rule in rules.rules)
-        if rules.places == 1:
-            return ast.RuleCall(f"{prefix} {ALLOW}", (ast.Var("?e"),), ast.Source())
-        assert attribute is not None
-        named = ast.Const(attribute.ident, identity(attribute.ident))
-        return ast.RuleCall(f"{prefix} {ALLOW}", (ast.Var("?e"), named, ast.Var("?v")), ast.Source())
+            self._claims |= {sources[each.source]: each for each in rules.claims}
+            self._rules[prefix] = tuple(_renamed(rule, prefix, sources, own) for rule in rules.rules)
+        args: tuple[ast.Term, ...] = (_ENTITY,)
+        if rules.places == 3:
+            assert attribute is not None
+            args = (_ENTITY, ast.Const(attribute.ident, identity(attribute.ident)), _VALUE)
+        return ast.RuleCall(f"{prefix} {ALLOW}", (*own, *args), ast.Source())
 
-    def _claim(self, source: ClaimSource) -> GivenArgument:
-        return GivenArgument(claim_rows(source, self.visible.guard.viewer.claims), json=True)
+
+def _joined(clause: ast.NotJoin | ast.OrJoin) -> ast.NotJoin | ast.OrJoin:
+    """The clause with the viewer among the variables that it shares, if something in it reads claims."""
+    if isinstance(clause, ast.NotJoin):
+        mentions = _VIEWER.name in names_in(clause.clauses, inside_not=True)
+        return replace(clause, variables=(*clause.variables, _VIEWER)) if mentions else clause
+    mentions = any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in clause.branches)
+    return replace(clause, required=(*clause.required, _VIEWER)) if mentions else clause
 
 
 def _enumerates(policy: Policy) -> bool:
     return policy.rules is not None and policy.rules.enumerable and policy.rules.places == 1
 
 
-def _renamed(rule: ast.Rule, prefix: str, sources: dict[str, str]) -> ast.Rule:
-    """A policy's rule under a name of its own, calling the others by theirs."""
+def _renamed(rule: ast.Rule, prefix: str, sources: dict[str, str], own: tuple[ast.Var, ...]) -> ast.Rule:
+    """A policy's rule under a name of its own, calling the others by theirs. `own`: the first arguments of all."""
 
     def called(call: ast.RuleCall) -> ast.Clause:
-        return replace(call, name=f"{prefix} {call.name}")
+        return replace(call, name=f"{prefix} {call.name}", args=(*own, *call.args))
 
-    clauses = tuple(_with_sources(with_calls(each, called), sources) for each in rule.clauses)
-    return replace(rule, name=f"{prefix} {rule.name}", clauses=clauses)
+    clauses = tuple(_with_sources(with_calls(each, called), sources, own) for each in rule.clauses)
+    return replace(rule, name=f"{prefix} {rule.name}", required=(*own, *rule.required), clauses=clauses)
 
 
-def _with_sources(clause: ast.Clause, sources: dict[str, str]) -> ast.Clause:
+def _with_sources(clause: ast.Clause, sources: dict[str, str], own: tuple[ast.Var, ...]) -> ast.Clause:
+    def each_with(clauses: tuple[ast.Clause, ...]) -> tuple[ast.Clause, ...]:
+        return tuple(_with_sources(each, sources, own) for each in clauses)
+
     match clause:
         case ast.Pattern(source=source):
             found = sources.get(source.name)
-            return clause if found is None else replace(clause, source=ast.Source(found))
+            return (
+                clause if found is None else replace(clause, source=ast.Source(found), terms=(*own, *clause.terms))
+            )
         case ast.Predicate() | ast.Function():
             if _can_fail(clause):
                 raise NotRewritableError
             return clause
-        case ast.And() | ast.Not() | ast.NotJoin():
-            return replace(clause, clauses=tuple(_with_sources(each, sources) for each in clause.clauses))
-        case ast.Or() | ast.OrJoin():
-            branches = tuple(
-                replace(branch, clauses=tuple(_with_sources(each, sources) for each in branch.clauses))
-                for branch in clause.branches
-            )
-            return replace(clause, branches=branches)
+        case ast.And() | ast.Not():
+            return replace(clause, clauses=each_with(clause.clauses))
+        case ast.NotJoin():
+            return _joined(replace(clause, clauses=each_with(clause.clauses)))
+        case ast.Or():
+            branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
+            if not own:
+                return replace(clause, branches=branches)
+            shared = tuple(map(ast.Var, names_in([clause])))
+            return _joined(ast.OrJoin((), shared, branches, position=clause.position))
+        case ast.OrJoin():
+            branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
+            return _joined(replace(clause, branches=branches))
         case ast.RuleCall():
             return clause
 

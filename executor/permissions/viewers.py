@@ -40,7 +40,12 @@ class VisibleMoments:
     def key(self) -> Hashable:
         """Equal for viewers who see the same whatever policies there will be."""
         claims = json.dumps(self.viewer.claims, sort_keys=True, default=repr)
-        return ("viewer", tuple(sorted(self.viewer.roles)), claims)
+        return ("viewer", self.roles_key, claims)
+
+    @property
+    def roles_key(self) -> tuple[str, ...]:
+        """Equal for viewers whom the same policies are for, whatever policies there will be."""
+        return ("viewers", *sorted(self.viewer.roles))
 
     def decided_at(self, now: Snapshot) -> VisibleMoments:
         return replace(self, now=now)

@@ -38,10 +38,25 @@ _QUERIES = [
     "[:find (pull ?i [:issue/title {:issue/project [:project/name]}]) :where [?i :issue/title]]",
     f"[:find (pull ?i [:db/id {_DEEP}]) ?title :where [?i :issue/title ?title] :order-by ?title :limit 3]",
     "[:find (pull ?p [*]) :where [?p :project/name]]",
-    "[:find ?p ?a ?v :where [?p :project/name] [?p ?a ?v]]",
     f'[:find (pull ?p [:project/name (q "n" {_NUMBER})]) :where [?p :project/name]]',
+    "[:find ?p ?a ?v :where [?p :project/name] [?p ?a ?v]]",
 ]
-_RECOMPUTED = 2
+_RECOMPUTED = 1
+_TITLES = """[:find ?t ?n :in $ ?u :where [?p :project/members ?u] [?p :project/name ?n] [?i :issue/project ?p]
+  [?i :issue/title ?t] :order-by [?t] :limit 2]"""
+_ISSUES = """[:find [(pull ?i [:issue/title {:issue/status [:db/ident]}]) ...] :in $ ?p
+  :where [?i :issue/project ?p]]"""
+_WITHOUT_TITLE = "(optional [?i :issue/project ?p] [?i :issue/title ?title])"
+_SHARED = [
+    *_QUERIES[:-_RECOMPUTED],
+    "[:find ?title :in $ ?name :where [?i :issue/title ?title] [?i :issue/project ?p] [?p :project/name ?name]]",
+    "[:find (count ?i) . :where [?i :issue/title]]",
+    f'[:find (pull ?u [:user/name (q "titles" {_TITLES})]) :where [?u :user/name]]',
+    f'[:find (pull ?p [:project/name (q "issues" {_ISSUES})]) :where [?p :project/name]]',
+    "[:find ?title :where [?i :issue/title ?title] (not [?i :issue/status :status/done])]",
+    f"[:find ?name ?title :where [?p :project/name ?name] {_WITHOUT_TITLE}]",
+    f"[:find ?a ?title :rules [{_UP}] :where (up ?a ?b) [?i :issue/project ?b] [?i :issue/title ?title]]",
+]
 _ISSUE_TITLE, _POLICY_NAME = Keyword("issue/title"), Keyword("policy/name")
 
 
@@ -66,7 +81,7 @@ def test_changes_lead_from_one_answer_to_the_next(tracker: World, query: str, su
     shown = _rows(undated.answer(tracker.pool.engine, at, Cancel()))
     for _ in range(_STEPS):
         for _ in range(choose.choice((1, 1, 1, 3))):
-            tracker.tx(_transaction(choose, at))
+            tracker.tx(transaction(choose, at))
         tick = Moments(at, tracker.database.snapshot())
         change = view.step(tick, Cancel()).get(1)
         at = tick.new
@@ -76,11 +91,57 @@ def test_changes_lead_from_one_answer_to_the_next(tracker: World, query: str, su
         assert shown == _rows(undated.answer(tracker.pool.engine, at, Cancel()))
 
 
+@pytest.mark.parametrize("query", _SHARED)
+def test_viewers_share_a_view_and_see_their_own(tracker: World, query: str) -> None:
+    choose, engine = random.Random(query), tracker.pool.engine
+    viewers = [_viewer(tracker, sub) for sub in ("ada", "bob", "eve", "nobody")]
+    # Claims that no policy reads make no other viewer.
+    viewers.append(_viewer(tracker, "ada", exp=5))
+    at = tracker.database.snapshot()
+    shown: dict[int, Counter[str]] = {}
+    asked: dict[int, UndatedQuestion] = {}
+
+    def question(number: int) -> UndatedQuestion:
+        visible = viewers[number % len(viewers)]
+        args = ("web" if number % 2 else "shop",) if ":in $ ?name" in query else ()
+        request = QueryRequest(query, args, snapshot=visible.of(at), ordered=":limit" in query)
+        return UndatedQuestion.of(tracker.pool.question(request), visible)
+
+    first = question(0)
+    view = view_of(first.at(at, lambda: None), engine, first.visible)
+    assert isinstance(view, GuardedView)
+    assert view.is_shared
+    for step in range(_STEPS):
+        for number in choose.sample(range(10), 3):
+            if number in shown and len(shown) > 1:
+                view.drop(number)
+                del shown[number]
+            elif number not in shown:
+                asked[number] = question(number)
+                view.add(number, asked[number], at, Cancel())
+                shown[number] = _rows(asked[number].answer(engine, at, Cancel()))
+        tracker.tx(transaction(choose, at))
+        tick = Moments(at, tracker.database.snapshot())
+        changes = view.step(tick, Cancel())
+        at = tick.new
+        assert changes.keys() <= shown.keys()
+        for number in shown:
+            change = changes.get(number)
+            if change is not None:
+                assert isinstance(change, Change)
+                shown[number] = shown[number] - _rows(change.removed) + _rows(change.added)
+            assert shown[number] == _rows(asked[number].answer(engine, at, Cancel())), (step, number)
+
+
+def _viewer(tracker: World, sub: str, **claims: int) -> VisibleMoments:
+    return VisibleMoments(tracker.pool.permissions, Viewer(frozenset({"member"}), {"sub": sub, **claims}))
+
+
 def _rows(result: Result) -> Counter[str]:
     return Counter(map(repr, result.rows()))
 
 
-def _transaction(choose: random.Random, at: Snapshot) -> str:
+def transaction(choose: random.Random, at: Snapshot) -> str:
     """Of projects, members, issues, and now and then of policies and the schema."""
     project = choose.choice(["web", "shop", "mail"])
     other, user = choose.choice(["web", "shop", "mail"]), choose.choice(["ada", "bob", "eve"])

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code, limit_exceeded
+from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.datalog.pull import PullPattern
 from adalog.executor.answer.columns import order_keys
 from adalog.executor.answer.result import Result
@@ -27,7 +27,13 @@ from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.presentation.kept_rows import KeptRows, Window, among, own_codes
 from adalog.executor.follow.presentation.pulled_changes import PulledChanges
 from adalog.executor.follow.presentation.pulled_rows import PulledRows, RowMoves, StepPulls
-from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
+from adalog.executor.follow.undated import (
+    GuardedPulling,
+    GuardMoves,
+    UndatedQuestion,
+    argument_key,
+    question_of_rows,
+)
 from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column
 from adalog.executor.pull.steps import PullNode, PullResolver
@@ -78,6 +84,7 @@ class KeptRowsView:
         self._question = UndatedQuestion.of(question)
         # Of the rows: the first elements of what the whole shows.
         rows = question_of_rows(question)
+        self._rows = rows.query
         self._width = len(rows.query.find.elements)
         self._engine = engine
         self._source = source
@@ -145,6 +152,8 @@ class KeptRowsView:
         return pulled
 
     def _shared_by(self, asked: Question, at: Snapshot, cancel: Cancel) -> _SharedRows:
+        if asked.query != self._rows:
+            raise unavailable("the query shows other rows than others that it was followed with", retryable=True)
         key = tuple(map(argument_key, asked.request.args))
         shared = self._shared.get(key)
         if shared is None:
@@ -210,8 +219,19 @@ class KeptRowsView:
         outcomes: dict[int, Change | AdalogError] = {}
         with self._engine.memory.lent(cancel):
             nodes, resolver = self._nodes_at(tick.new), PullResolver(tick.new, strict=False)
-            # For patterns without queries, and so for all feeds.
-            plain = PulledChanges(tick, resolver, lambda asked: None, self._moved_by_guards())
+            # For patterns without queries: for all feeds of which nothing else is visible, and for each other one.
+            still = PulledChanges(tick, resolver, lambda asked: None)
+            moving: dict[GuardMoves, PulledChanges] = {}
+
+            def plain(pulling: GuardedPulling | None) -> PulledChanges:
+                moves = None if pulling is None else pulling.moves
+                moved = None if moves is None else moves.entities
+                if moves is None or moved is None or not len(moved):
+                    return still
+                if moves not in moving:
+                    moving[moves] = PulledChanges(tick, resolver, lambda asked: None, moved)
+                return moving[moves]
+
             for shared in self._shared.values():
                 moves = self._moves(shared, moved.get(shared.number), tick, cancel)
                 for number in shared.feeds:
@@ -221,7 +241,8 @@ class KeptRowsView:
                         continue
                     feed = self._feeds[number]
                     of, found = (feed.question, feed.patterns), answers[feed.question.request.query]
-                    pulled = StepPulls(number, *of, plain, nodes, feed.pulled.queries, found, cancel)
+                    changes = plain(feed.question.pulling)
+                    pulled = StepPulls(number, *of, changes, nodes, feed.pulled.queries, found, cancel)
                     try:
                         change = feed.pulled.change(moves, pulled, cancel)
                     except AdalogError as error:
@@ -233,12 +254,6 @@ class KeptRowsView:
                         outcomes[number] = change
         self._intact = True
         return outcomes
-
-    def _moved_by_guards(self) -> Column:
-        """Entities of which something else is visible, as far as that is known."""
-        pulling = next((feed.question.pulling for feed in self._feeds.values()), None)
-        found = None if pulling is None else pulling.moves.entities
-        return np.empty(0, np.int64) if found is None else found
 
     def _moves(
         self, shared: _SharedRows, moved: Change | AdalogError | None, tick: Moments, cancel: Cancel

@@ -138,11 +138,13 @@ class FirstAnswers:
                 queue.next_at = 0.0
             self._due[followed] = None
 
-        if len({opening.feed for opening in some}) > 1 and not keeps_rows(some[0].question.query):
+        several = len({opening.feed for opening in some}) > 1 and some[0].question.visible is None
+        if several and not keeps_rows(some[0].question.query):
             self._make_together(some, at, over)
             return
         for opening in some[1:]:
-            # Of one feed, in other forms; or such that one evaluation does not give the rows of each.
+            # Of one feed, in other forms; or such that one evaluation does not give the rows of each, which may
+            # be those of one viewer.
             self._make(opening, at)
         self._make(some[0], at, over)
 

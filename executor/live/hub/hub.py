@@ -29,6 +29,7 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.cache.key import chance_in_patterns
 from adalog.executor.cache.reads import reads_of
+from adalog.executor.follow.guarded_view import GuardedView, may_share
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.view_choice import feed_key, view_key, view_of
 from adalog.executor.live.hub.feed import Feed, Subscriber
@@ -119,7 +120,8 @@ class Hub:
         view = view_of(question, self.pool.engine, visible)
         if visible is not None:
             key = (visible.key, key)
-            return LiveQuestion(question, key, key, view, visible)
+            is_shared = isinstance(view, GuardedView) and view.is_shared
+            return LiveQuestion(question, key, (visible.roles_key, shared) if is_shared else key, view, visible)
         if isinstance(view, RecomputedView):
             # A query that is run again is run for each feed, with errors and time of its own.
             if len(self._apart) >= _APART:
@@ -200,8 +202,11 @@ class Hub:
             return None
         shared = view_key(question)
         if visible is not None:
-            own = (visible.key, feed_key(question, shared))
-            return LiveQuestion(question, own, own, None, visible) if own in self._views.known else None
+            own, of_all = (visible.key, feed_key(question, shared)), (visible.roles_key, shared)
+            if own in self._views.known:
+                return LiveQuestion(question, own, own, None, visible)
+            is_known = of_all in self._views.known and may_share(question)
+            return LiveQuestion(question, own, of_all, None, visible) if is_known else None
         if shared in self._views.known:
             return LiveQuestion(question, feed_key(question, shared), shared, None)
         if shared in self._apart:

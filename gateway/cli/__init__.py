@@ -1,5 +1,5 @@
-"""The command line: `adalog serve query live pull attributes schema policies transact explain import stream export
-backup restore check sample` and `adalog settings`.
+"""The command line: `adalog serve query live pull attributes schema policies repl transact explain import stream
+export backup restore check sample settings completion`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
 and completion are quick.
@@ -15,6 +15,7 @@ from adalog.gateway.cli.import_commands import export, import_, stream
 from adalog.gateway.cli.policies.commands import policies
 from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema
 from adalog.gateway.cli.serve_commands import serve, settings
+from adalog.gateway.cli.shell.command import completion, repl
 from adalog.gateway.cli.write_commands import sample, transact
 from adalog.store.files.formats import RELEASE
 
@@ -32,9 +33,10 @@ def main() -> None:
 
 for _command in (
     *(serve, settings),
-    *(query, explain, pull, attributes, schema, live, policies),
+    *(query, explain, pull, attributes, schema, live, policies, repl),
     *(transact, sample),
     *(import_, stream, export),
     *(backup, restore, check),
+    completion,
 ):
     main.add_command(_command)

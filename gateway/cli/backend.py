@@ -41,6 +41,11 @@ class RemoteBackend:
         self._url = self._base + "/graphql"
         self._token = token
 
+    @property
+    def name(self) -> str:
+        """The host and port, for a prompt."""
+        return self._base.partition("://")[2].rpartition("@")[2].partition("/")[0]
+
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
         """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
         import httpx
@@ -150,6 +155,8 @@ class LocalBackend:
     """A data folder, opened here for the time of one command."""
 
     def __init__(self, database: Any, pool: Any, settings: Settings) -> None:
+        self._live = settings.live
+        self._data = settings.data
         from adalog.schema.documents.operations import Operations
         from adalog.schema.request.context import Services
         from adalog.schema.request.cursor import Cursors
@@ -173,6 +180,39 @@ class LocalBackend:
         body: Answer = orjson.loads(b"".join(answer.chunks()))
         data_of(body)
         return body
+
+    @property
+    def name(self) -> str:
+        """The last part of the folder's path, or of a server's address, for a prompt."""
+        return self._data.strip(":").rstrip("/").rpartition("/")[2].partition("?")[0]
+
+    @property
+    def basis_t(self) -> int:
+        """The newest transaction."""
+        newest: int = self._services.database.snapshot().t
+        return newest
+
+    def events(self, document: str, variables: Mapping[str, Any]) -> Iterator[Answer]:
+        """The results of a subscription, as they come. Raises AdalogError for what is wrong with it."""
+        from adalog.executor.live.hub.hub import Hub
+        from adalog.schema.documents.operations import OperationRequest
+        from adalog.schema.live.stream import RefusedError
+        from adalog.schema.request.context import Context
+
+        # What has come last is known when nothing more does.
+        live = replace(self._live, progress_seconds=0.05)
+        with asyncio.Runner() as runner, Hub(self._services.pool, live) as hub:
+            services = replace(self._services, hub=hub)
+            asked = OperationRequest(self._operations.prepare(document), Context(services), variables)
+            try:
+                stream = runner.run(self._operations.subscribe(asked))
+            except RefusedError as refused:
+                raise error_of(refused.errors[0]) from None
+            try:
+                while True:
+                    yield orjson.loads(runner.run(stream.__anext__()).payload)
+            finally:
+                stream.close()
 
     def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int, Sequence[Warning]]:
         """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""

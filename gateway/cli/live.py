@@ -5,25 +5,22 @@ A stream that breaks off is asked for again, where it was; what a server refuses
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, unavailable
-from adalog.gateway.cli.backend import RemoteBackend, data_of, error_of
+from adalog.gateway.cli.backend import LocalBackend, RemoteBackend, data_of
 from adalog.gateway.cli.output import formats as output
 from adalog.gateway.cli.output import tables
 from adalog.gateway.cli.output.console import Terminal, binary
 from adalog.gateway.cli.requests import warned
-from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.encoding import Encoding, decode, encode
 
 _LIVE: Final = """subscription (
@@ -88,38 +85,16 @@ def _span(seconds: float) -> str:
     return f"{seconds:g} s" if rest or not minutes else f"{minutes:g} min"
 
 
-def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event]:
+def replayed(local: LocalBackend, variables: Mapping[str, Any]) -> Iterator[Event]:
     """The events of a folder up to now: while it is open here it does not change."""
-    from adalog.executor.live.hub.hub import Hub
-    from adalog.gateway.opening import open_database, start_pool
-    from adalog.schema.documents.operations import OperationRequest, Operations
-    from adalog.schema.live.stream import RefusedError
-    from adalog.schema.request.context import Context, Services
-    from adalog.schema.request.cursor import Cursors
-    from adalog.schema.surface import build_schema
-
-    with open_database(settings) as database, asyncio.Runner() as runner:
-        pool = start_pool(database, settings, spark=False)
-        try:
-            # What has come last is known when nothing more does.
-            with Hub(pool, replace(settings.live, progress_seconds=0.05)) as hub:
-                services = Services(database, pool, settings.limits, Cursors(secrets.token_bytes(32)), None, hub)
-                operations = Operations(build_schema(), settings.limits)
-                asked = OperationRequest(operations.prepare(_LIVE), Context(services), variables)
-                try:
-                    stream = runner.run(operations.subscribe(asked))
-                except RefusedError as refused:
-                    raise error_of(refused.errors[0]) from None
-                now = database.snapshot().t
-                while True:
-                    event = data_of(orjson.loads(runner.run(stream.__anext__()).payload))["live"]
-                    if event["kind"] != "PROGRESS":
-                        yield event
-                    is_whole = event["kind"] != "RESET" and event["last"] is not False
-                    if is_whole and int(event["basisT"]) >= now:
-                        return
-        finally:
-            pool.close()
+    now = local.basis_t
+    for answer in local.events(_LIVE, variables):
+        event = data_of(answer)["live"]
+        if event["kind"] != "PROGRESS":
+            yield event
+        is_whole = event["kind"] != "RESET" and event["last"] is not False
+        if is_whole and int(event["basisT"]) >= now:
+            return
 
 
 @dataclass

@@ -193,11 +193,11 @@ def live(
         "fromT": from_t,
         "as": printer.encoding,
     }
-    with told(query), where.place(reads=True) as place:
-        if isinstance(place, RemoteBackend):
-            events = followed(place, variables, say, away / 1000)
+    with told(query), where.backend(reads=True) as backend:
+        if isinstance(backend, RemoteBackend):
+            events = followed(backend, variables, say, away / 1000)
         else:
-            events = replayed(place, variables)
+            events = replayed(backend, variables)
         for event in events:
             printer.event(event)
             sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""`adalog repl`: a shell for queries, transactions and commands."""

@@ -93,11 +93,14 @@ class Tracker:
 ROLES: Final[Mapping[str, str]] = {"ada": "member,write", "bob": "member,write", "eve": "write", "root": "admin"}
 
 
-@contextmanager
-def tracker(tmp_path: Path, *transactions: str, policies: str = POLICIES) -> Iterator[Tracker]:
-    tokens = tmp_path / "tokens"
+def settings_of(folder: Path) -> Settings:
+    tokens = folder / "tokens"
     lines = (f"{who}:{roles}:{hashlib.sha256(who.encode()).hexdigest()}" for who, roles in ROLES.items())
     tokens.write_text("\n".join(lines) + "\n")
-    settings = Settings(data=":memory:", auth=str(tokens))
-    with gateway(settings, SCHEMA, DATA, *([policies] if policies else []), *transactions) as server:
+    return Settings(data=":memory:", auth=str(tokens))
+
+
+@contextmanager
+def tracker(tmp_path: Path, *transactions: str, policies: str = POLICIES) -> Iterator[Tracker]:
+    with gateway(settings_of(tmp_path), SCHEMA, DATA, *([policies] if policies else []), *transactions) as server:
         yield Tracker(server)

@@ -14,7 +14,7 @@ import heapq
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from enum import Enum
@@ -122,6 +122,19 @@ def aggregate(name: str, args: Sequence[Value], values: Sequence[Value], weights
 
 
 # Counting and choosing
+
+
+def _in_order(values: Iterable[Value]) -> list[Value]:
+    """In the total order of values, so that a set is written alike whatever order the engine met its members in."""
+    found = list(values)
+    # Values of one of these types have no order but Python's.
+    kinds = {*map(type, found)}
+    plain = kinds in ({str}, {int}) or (kinds == {float} and not any(map(math.isnan, found)))
+    return sorted(found) if plain else sorted(found, key=sort_key)
+
+
+def _distinct(values: Sequence[Value]) -> EdnSet:
+    return EdnSet(_in_order(values))
 
 
 def _min(values: Sequence[Value], number: int | None = None) -> Value:
@@ -264,17 +277,19 @@ def _stddev(values: Sequence[Value], weights: Weights = None) -> float:
 
 
 def _booleans(name: str, values: Sequence[Value]) -> Sequence[Value]:
-    odd = next((value for value in values if not isinstance(value, bool)), None)
-    if odd is not None or None in values:
-        refuse(f"({name} …) in a rule's head takes booleans, not {shown(odd)} (a {type_name(odd)})")
+    odd = [value for value in values if not isinstance(value, bool)]
+    if odd:
+        least = _in_order(odd)[0]
+        refuse(f"({name} …) in a rule's head takes booleans, not {shown(least)} (a {type_name(least)})")
     return values
 
 
 def _union(values: Sequence[Value]) -> EdnSet:
-    odd = next((value for value in values if not isinstance(value, EdnSet)), None)
-    if any(not isinstance(value, EdnSet) for value in values):
-        refuse(f"(union …) in a rule's head takes sets, not {shown(odd)} (a {type_name(odd)})")
-    return EdnSet(item for value in values for item in value)
+    odd = [value for value in values if not isinstance(value, EdnSet)]
+    if odd:
+        least = _in_order(odd)[0]
+        refuse(f"(union …) in a rule's head takes sets, not {shown(least)} (a {type_name(least)})")
+    return EdnSet(_in_order(item for value in values for item in value))
 
 
 # The table
@@ -325,7 +340,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
             ),
             Aggregate("min-by", lambda pairs: _min(pairs)[1], of_pairs="min"),
             Aggregate("max-by", lambda pairs: _max(pairs)[1], of_pairs="max"),
-            Aggregate("distinct", EdnSet, items=lambda size, _: size),
+            Aggregate("distinct", _distinct, items=lambda size, _: size),
             Aggregate("rand", _rand, max_args=1, in_heads=False, items=lambda _, number: number, by_chance=True),
             Aggregate("sample", _sample, min_args=1, max_args=1, in_heads=False, items=min, by_chance=True),
             Aggregate("and", lambda values: all(_booleans("and", values)), in_find=False, idempotent=True),

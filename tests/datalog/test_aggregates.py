@@ -90,6 +90,17 @@ def test_the_least_value_that_is_no_number_is_named():
     assert '"a"' in texts.pop()
 
 
+@pytest.mark.parametrize(
+    "values", [[3, 1, 2], ["b", "c", "a"], [2.5, math.nan, -1.0], [1, "a", 0.5, Keyword("k"), 2]]
+)
+def test_a_set_of_values_is_in_their_order(values):
+    """So that it is written alike, whatever order they are met in."""
+    found = list(aggregate("distinct", (), values))
+    assert list(map(identity, found)) == list(map(identity, sorted(values, key=sort_key)))
+    united = aggregate("union", (), [EdnSet(values[1:]), EdnSet(values[:1])])
+    assert list(map(identity, united)) == list(map(identity, found))
+
+
 def test_counts_and_distinct_are_typed():
     gives(4, "count", [1, 1, 1.0, True])
     gives(3, "count-distinct", [1, 1, 1.0, True])

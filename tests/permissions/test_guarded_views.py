@@ -10,9 +10,10 @@ import pytest
 
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
-from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.guarded_view import GuardedView
+from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import MAINTAINED, live_of, view_of
@@ -131,6 +132,34 @@ def test_viewers_share_a_view_and_see_their_own(tracker: World, query: str) -> N
                 assert isinstance(change, Change)
                 shown[number] = shown[number] - _rows(change.removed) + _rows(change.added)
             assert shown[number] == _rows(asked[number].answer(engine, at, Cancel())), (step, number)
+
+
+def test_a_step_that_is_made_again_knows_what_guards_decided(
+    tracker: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "[:find (pull ?u [:user/name {:project/_members [:project/name]}]) :where [?u :user/name]]"
+    at, bob, engine = tracker.database.snapshot(), _viewer(tracker, "bob"), tracker.pool.engine
+    question = tracker.pool.question(QueryRequest(query, snapshot=bob.of(at)))
+    view, undated = view_of(question, engine, bob), UndatedQuestion.of(question, bob)
+    view.add(1, undated, at, Cancel())
+    parents = ('[[:db/add [:project/name "web"] :project/parent [:project/name "mail"]]]',)
+    for text in (*parents, '[[:db/retract [:project/name "web"] :project/parent]]', *parents):
+        tracker.tx(text)
+        tick = Moments(at, tracker.database.snapshot())
+        at = tick.new
+        with monkeypatch.context() as patch:
+            patch.setattr(KeptRowsView, "step", _start_again)
+            with pytest.raises(StartAgain):
+                view.step(tick, Cancel())
+        assert view.intact
+        change = view.step(tick, Cancel())[1]
+        assert isinstance(change, Change)
+        before, after = (_rows(undated.answer(engine, each, Cancel())) for each in (tick.old, tick.new))
+        assert _rows(change.added) == after - before
+
+
+def _start_again(*_: object) -> None:
+    raise StartAgain
 
 
 def _viewer(tracker: World, sub: str, **claims: int) -> VisibleMoments:

@@ -150,3 +150,21 @@ def test_views_are_shared_by_roles_and_not_by_what_is_looked_up(tracker: World, 
         assert rows("ada", of_entity, ref) == ["('web',)"]
         assert rows("bob", of_entity, ref) == []
         assert hub.figures.views == 5
+
+
+def test_a_view_has_room_for_some_feeds(tracker: World, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adalog.executor.live.hub.hub._GUARDED_FEEDS", 2)
+    with ExitStack() as stack:
+        streams = []
+        for sub in ("ada", "bob", "eve"):
+            with asking(sub):
+                changes = stack.enter_context(hub.live(NAMES, [], None, None))
+            streams.append(Stream(tracker, sub, NAMES, [], changes))
+            streams[-1].take()
+        assert hub.figures.views == 2
+        tracker.tx(
+            '[{:issue/title "new" :issue/project [:project/name "web"]} {:user/auth-id "end" :user/name "end"}]'
+        )
+        for each in streams:
+            each.take()
+            assert each.shown["('new',)"] == (each.sub == "ada")

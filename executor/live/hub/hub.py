@@ -57,6 +57,8 @@ _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are known to need a view for each feed; bytes of texts that may be followed.
 _APART: Final = 1_024
 _CHECKED_BYTES: Final = 4 << 20
+# Feeds of a view under policies: where these change it is asked twice for each within one timeout.
+_GUARDED_FEEDS: Final = 500
 
 
 _Job = Callable[[], None]
@@ -121,7 +123,7 @@ class Hub:
         if visible is not None:
             key = (visible.key, key)
             is_shared = isinstance(view, GuardedView) and view.is_shared
-            return LiveQuestion(question, key, (visible.roles_key, shared) if is_shared else key, view, visible)
+            return LiveQuestion(question, key, self._of_all(visible, shared) if is_shared else key, view, visible)
         if isinstance(view, RecomputedView):
             # A query that is run again is run for each feed, with errors and time of its own.
             if len(self._apart) >= _APART:
@@ -202,7 +204,7 @@ class Hub:
             return None
         shared = view_key(question)
         if visible is not None:
-            own, of_all = (visible.key, feed_key(question, shared)), (visible.roles_key, shared)
+            own, of_all = (visible.key, feed_key(question, shared)), self._of_all(visible, shared)
             if own in self._views.known:
                 return LiveQuestion(question, own, own, None, visible)
             is_known = of_all in self._views.known and may_share(question)
@@ -213,6 +215,12 @@ class Hub:
             key = feed_key(question, shared)
             return LiveQuestion(question, key, key, None)
         return None
+
+    def _of_all(self, visible: VisibleMoments, shared: Hashable) -> Hashable:
+        """The key of a view for all viewers with the same roles that has room for one more feed."""
+        known = self._views.known
+        keys = ((visible.roles_key, shared, number) for number in itertools.count())
+        return next(key for key in keys if (found := known.get(key)) is None or found.alive < _GUARDED_FEEDS)
 
     # For subscriptions, on any thread
 

@@ -1,4 +1,5 @@
-"""What policies cost: a page of issues, one check, everything that an identity may see, and no policies at all.
+"""What policies cost: a page of issues, one check, everything that an identity may see, a step of a live query for
+many identities, and no policies at all.
 
 In this process, without HTTP and without kept answers. Ratios are of the least CPU times of alternating rounds.
 """
@@ -13,7 +14,13 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.values import Keyword
-from adalog.executor.permissions.guards import Viewer
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
+from adalog.executor.follow.view_choice import view_of
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
@@ -23,6 +30,7 @@ from bench.line import Line
 _ENTITIES: Final = 1_000_000
 _QUICK: Final = 50_000
 _ROUNDS: Final = 30
+_TICKS: Final = 10
 _USER, _GROUP, _PROJECT, _FIRST = 10_000_000, 11_000_000, 12_000_000, 20_000_000
 _USERS, _DEEP, _GROUPS, _PROJECTS = 2_000, 5, 200, 100
 
@@ -54,7 +62,14 @@ CHECK: Final = "[:find ?n :in $ ?f :where [?f :folder/name ?n]]"
 ALL: Final = "[:find (count ?f) . :where [?f :folder/name]]"
 
 
-# Bars: a page and a list against the same without policies, a check and all that is visible in milliseconds.
+LIVE: Final = "[:find ?i ?t :where [?i :issue/status 1] [?i :issue/title ?t]]"
+# As many answers without policies: each client asks about another project.
+LIVE_BARE: Final = "[:find ?i ?t :in $ ?p :where [?i :issue/status 1] [?i :issue/project ?p] [?i :issue/title ?t]]"
+LIVE_PULLS: Final = """[:find (pull ?i [:db/id :issue/title {:issue/project [{:project/group [:db/id]}]}])
+  :where [?i :issue/status 1] [?i :issue/title ?t] :order-by [[?i :desc]] :limit 50]"""
+
+# Bars: a page and a list against the same without policies, a check and all that is visible in milliseconds, a step
+# of a live query against the same for as many arguments.
 _LINES: Final = (
     ("page guarded", "page bare", 1.5),
     ("list guarded", "list bare", 1.5),
@@ -62,6 +77,10 @@ _LINES: Final = (
     ("check, asked before", "", 2.0),
     ("check, another identity", "", 2.0),
     ("all, another identity", "", 100.0),
+    ("live, one identity", "live bare, one", 1.5),
+    ("live, 100 identities", "live bare, 100", 1.5),
+    ("live, 1,000 identities", "live bare, 1,000", 1.5),
+    ("live page with pulls, guarded", "live page with pulls, bare", 1.5),
 )
 
 
@@ -127,7 +146,7 @@ def _pool(database: Database) -> Iterator[Pool]:
 def _view(database: Database, pool: Pool, number: int) -> Snapshot:
     """As a request gets it: anew."""
     now = database.snapshot()
-    guard = pool.permissions.guard(Viewer(frozenset(("member",)), {"sub": f"u{number}"}), now)
+    guard = pool.permissions.guard(_viewer(number), now)
     return now if guard is None else guard.view(now)
 
 
@@ -139,6 +158,49 @@ def _least(works: dict[str, Callable[[int], object]], rounds: int) -> dict[str, 
             start = time.process_time()
             work(turn)
             took[name].append(1000 * (time.process_time() - start))
+    return {name: (float(np.median(each)), min(each)) for name, each in took.items()}
+
+
+def _viewer(number: int) -> Viewer:
+    return Viewer(frozenset(("member",)), {"sub": f"u{number}"})
+
+
+def _followed(database: Database, pool: Pool, text: str, feeds: int, *, guarded: bool) -> LiveView:
+    """A view for so many identities, or arguments."""
+    at, takes_project = database.snapshot(), ":in $ ?p" in text
+    found: LiveView | None = None
+    for number in range(feeds):
+        visible = VisibleMoments(pool.permissions, _viewer(number)) if guarded else None
+        args = [_PROJECT + number] if takes_project else []
+        request = QueryRequest(text, args, snapshot=at if visible is None else visible.of(at))
+        question = pool.question(request)
+        if found is None:
+            found = view_of(question, pool.engine, visible)
+        found.add(number, UndatedQuestion.of(question, visible), at, Cancel())
+    assert found is not None
+    return found
+
+
+def _live(database: Database, pool: Pool, say: Callable[[str], None]) -> dict[str, tuple[float, float]]:
+    """(median, least) milliseconds of CPU of a step after an issue was added, in alternating rounds."""
+    views: dict[str, LiveView] = {}
+    for feeds, named in ((1, "one"), (100, "100"), (1_000, "1,000")):
+        identities = "one identity" if feeds == 1 else f"{named} identities"
+        views[f"live bare, {named}"] = _followed(database, pool, LIVE_BARE, feeds, guarded=False)
+        views[f"live, {identities}"] = _followed(database, pool, LIVE, feeds, guarded=True)
+    for kind in ("bare", "guarded"):
+        views[f"live page with pulls, {kind}"] = _followed(database, pool, LIVE_PULLS, 1, guarded=kind == "guarded")
+    took: dict[str, list[float]] = {name: [] for name in views}
+    for turn in range(_TICKS):
+        old = database.snapshot()
+        database.transact(f"[{{:issue/title {turn} :issue/status 1 :issue/project {_PROJECT}}}]")
+        tick = Moments(old, database.snapshot())
+        for name, view in views.items():
+            start = time.process_time()
+            view.step(tick, Cancel())
+            took[name].append(1000 * (time.process_time() - start))
+    for name, view in views.items():
+        say(f"{name}: {view.nbytes():,} bytes")
     return {name: (float(np.median(each)), min(each)) for name, each in took.items()}
 
 
@@ -165,6 +227,7 @@ def measured(quick: bool, say: Callable[[str], None]) -> dict[str, tuple[float, 
         for name, work in works.items():
             say(f"{name}: {work(0)} rows")
         found |= _least(works, _ROUNDS)
+        found |= _live(database, pool, say)
     with _folders(size) as (database, pool):
         bare = database.snapshot()
         database.transact(_POLICIES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from functools import cache
 from typing import Final
 from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from adalog.store.files.formats import LOG, RELEASE, check_format
 
@@ -109,15 +111,27 @@ def prepare_file(connection: sa.Connection) -> None:
             connection.exec_driver_sql("ALTER TABLE transactions ADD COLUMN append BIGINT")
     if _SERVER_IDENTITY.name in tables:
         connection.exec_driver_sql(f"ALTER TABLE identity RENAME TO {_FILE_IDENTITY.name}")
-    METADATA.create_all(connection)
-    _FILE_IDENTITY.metadata.create_all(connection)
-    if KEYS.name not in tables:
+    for statement in _statements():
+        connection.exec_driver_sql(statement)
+    if tables and KEYS.name not in tables:
         own = TRANSACTIONS.c
         old = sa.select(own.t, own.idempotency_key, sa.null(), own.instant).where(own.idempotency_key.is_not(None))
         connection.execute(KEYS.insert().from_select(list(KEYS.c), old))
     connection.exec_driver_sql(f'CREATE VIEW identity AS SELECT id FROM "{_GUARD}"')  # noqa: S608 - ours
     connection.execute(VERSIONS.insert(), {"version": LOG.newest, "adalog": RELEASE})
     connection.exec_driver_sql(f"PRAGMA user_version = {LOG.newest}")
+
+
+@cache
+def _statements() -> tuple[str, ...]:
+    """What makes the tables in SQLite that are not there. SQLAlchemy would look for each and compile all anew."""
+    tables = [table for of in (METADATA, _FILE_IDENTITY.metadata) for table in of.sorted_tables]
+    indexes = [index for table in tables for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    made: list[CreateTable | CreateIndex] = [
+        *(CreateTable(table, if_not_exists=True) for table in tables),
+        *(CreateIndex(index, if_not_exists=True) for index in indexes),
+    ]
+    return tuple(str(each.compile(dialect=sqlite.dialect())) for each in made)
 
 
 def begin_reading(connection: sa.Connection) -> None:

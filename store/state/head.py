@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -78,12 +79,17 @@ class Head(DatabaseState):
     def empty(secret: bytes | None = None) -> Head:
         """Before the first transaction. secret: of its dictionaries, as there."""
         head = Head(Codes(secret=secret))
-        effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
-        head._write(effects, 0)
-        head._read_schema({effect.e for effect in effects})
+        effects = head._begin()
+        head.schema = _built_in()
         head._mention(effects)
         head.settle()
         return head
+
+    def _begin(self) -> list[Effect]:
+        """Writes what every database knows, of which it returns the effects."""
+        effects = [Effect(e, a, self.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
+        self._write(effects, 0)
+        return effects
 
     @staticmethod
     def restored(codes: Codes, data: Mapping[int, tuple[Relation, Delta]], counters: Counters) -> Head:
@@ -297,3 +303,11 @@ def _joined(columns: Sequence[BulkColumn]) -> BulkColumn:
     added = [np.ones(len(each.e), np.bool_) if each.added is None else each.added for each in own]
     e, v = (np.concatenate([getattr(each, name) for each in own]) for name in ("e", "v"))
     return BulkColumn(own[0].attribute, e, v, np.concatenate(added))
+
+
+@cache
+def _built_in() -> Schema:
+    """The schema of every empty database: it is read once, as its idents have the same codes in all of them."""
+    head = Head(Codes())
+    head._read_schema({effect.e for effect in head._begin()})
+    return head.schema

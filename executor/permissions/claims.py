@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from adalog.datalog.parsing.policy_rules import ClaimSource
-from adalog.datalog.values import Keyword
+from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, Keyword
 
 
 def claim_rows(source: ClaimSource, claims: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
@@ -25,4 +25,9 @@ def flattened(claims: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             elif isinstance(each, list | tuple):
                 yield from flattened({name: each}, prefix)
             elif each is not None:
-                yield f"{prefix}{name}", each
+                yield f"{prefix}{name}", _number(each)
+
+
+def _number(value: Any) -> Any:
+    """A claim whose integer is beyond 64 bits, as the database has such."""
+    return BigInt(value) if type(value) is int and not LONG_MIN <= value <= LONG_MAX else value

@@ -1,8 +1,9 @@
-"""JSON whose objects have each name once: for tokens, keys and requests that are rare.
+"""JSON whose objects have each name once and whose texts are Unicode: for tokens, keys and requests that are rare.
 
 https://www.rfc-editor.org/rfc/rfc8259#section-4 leaves open what a repeated name means, so that of two programs
 that read the same text one may take the first and the other the last; of claims
 https://www.rfc-editor.org/rfc/rfc7519#section-4 has a reader refuse them or take the last.
+Half of a surrogate pair is no text that can be stored or answered: https://www.rfc-editor.org/rfc/rfc7493#section-2.1.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ class RepeatedNameError(ValueError):
 
 def loaded(text: str | bytes) -> Any:
     """The value of a short text. Raises RepeatedNameError, and ValueError or RecursionError for what is no JSON."""
-    return json.loads(text, object_pairs_hook=unique)
+    found = json.loads(text, object_pairs_hook=unique)
+    # Raises UnicodeEncodeError, a ValueError, for half of a surrogate pair.
+    json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -236,7 +236,8 @@ def _at(claims: Mapping[str, Any], path: str) -> object:
 
 
 def _texts(value: object) -> list[str]:
-    """A list of texts; of one text its words, as a scope has them."""
+    """A list of texts; of one text its words, as a scope has them: https://www.rfc-editor.org/rfc/rfc6749#section-3.3
+    parts them by spaces alone, so that another blank is part of a name."""
     if isinstance(value, str):
-        return value.split()
+        return [each for each in value.split(" ") if each]
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

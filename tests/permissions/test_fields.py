@@ -43,6 +43,15 @@ def test_as(opened: Gateway) -> None:
     assert data(opened, "root", pulled % ("three", ann)) == {"pull": None}
 
 
+def test_claims_beyond_64_bits(opened: Gateway) -> None:
+    levels = """[{:policy/name "levels" :policy/roles [:leveled] :policy/ops [:read] :policy/on [:issue]
+      :policy/rules "[[(allow ?i) (claim :level ?n) [?i :issue/points ?p] [(<= ?p ?n)]]]"}]"""
+    data(opened, "root", "mutation($tx: EDN!) { transact(tx: $tx) { t } }", tx=levels)
+    for level, count in ((2**63 - 1, 3), (2**63, 3), (10**30, 3), (-(2**63), 0), (-(10**30), 0), ([2, 10**30], 3)):
+        whom = f'as: {{roles: ["leveled"], claims: {{level: {level}}}}}'
+        assert len(rows(opened, "root", TITLES, whom)) == count, level
+
+
 def test_pull(opened: Gateway) -> None:
     whole = """{ pullMany(pattern: "[* {:issue/project [:project/name]}]",
                           eids: ["[:issue/title \\"one\\"]", "[:issue/title \\"three\\"]"]) }"""

@@ -193,6 +193,11 @@ def test_what_is_no_token(opened: Gateway, text: str) -> None:
     assert response.status_code == 401
 
 
+@pytest.mark.parametrize("more", [{"team": "\ud800"}, {"a": {"\udc00": 1}}, {"roles": ["read", "x\ud800"]}])
+def test_half_a_surrogate_pair_is_no_text(opened: Gateway, more: dict[str, Any]) -> None:
+    refused(opened, token(**more), "can be read")
+
+
 def test_deeply_nested_parts_are_refused(opened: Gateway) -> None:
     nested = base64.urlsafe_b64encode(b"[" * 11_000).rstrip(b"=").decode()
     refused(opened, f"{nested}.e30.x")
@@ -259,6 +264,9 @@ def test_failures_are_counted_and_tokens_are_in_no_error(opened: Gateway) -> Non
         ("roles", {"roles": ["read", "other", "admin"]}, "admin"),
         ("scope", {"scope": "openid adalog:read profile"}, "read"),
         ("scope", {"scope": "adalog:read adalog:write"}, "write"),
+        # RFC 6749: by spaces alone, so that these blanks are parts of names.
+        ("scope", {"scope": "adalog:read  my\u00a0admin\u2003admin\tadmin"}, "read"),
+        ("scope", {"scope": "\u00a0admin admin\n"}, None),
         ("realm_access.roles", {"realm_access": {"roles": ["write"]}}, "write"),
         ("https://app.example/roles", {"https://app.example/roles": ["admin"]}, "admin"),
         ("roles", {"roles": ["superuser"]}, None),

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from tests.gateway.connections.test_websocket import until
 from tests.gateway.support import Gateway, served
 from tests.permissions.issues import bearer, issues
 
@@ -127,6 +128,56 @@ def test_a_resumed_stream_tells_what_left(opened: Gateway, follow: Follow) -> No
     other = follow("bob", resume=first["resume"])
     assert live(other)["kind"] == "RESET"
     assert sorted(live(other)["rows"]) == [["four"], ["three"]]
+
+
+HIDDEN_TITLE = '[{:issue/title "hidden" :issue/project [:project/name "secret"]}]'
+
+
+def left(opened: Gateway, address: str, *documents: str) -> list[Any]:
+    """Ann's first events of streams that she has left, so that nothing follows them any more."""
+    found = []
+    for document in documents:
+        with over_events(address, "ann", document, {}) as events:
+            found.append(live(events))
+    until(lambda: not opened.app.state.hub.figures.feeds)
+    return found
+
+
+def test_what_is_left_of_a_snapshot_is_told_beside_hidden_changes(opened: Gateway) -> None:
+    many = " ".join(f'{{:issue/title "m{n}" :issue/project [:project/name "open"]}}' for n in range(1_100))
+    opened.database.transact(f"[{many}]")
+    with served(opened.app, opened.settings) as address:
+        [beginning] = left(opened, address, TITLES)
+        assert len(beginning["rows"]) == 1_000
+        resume = {"resume": beginning["resume"]}
+        opened.database.transact(HIDDEN_TITLE)
+        with over_events(address, "ann", TITLES, resume) as events:
+            assert len(live(events)["rows"]) == 102
+        opened.database.transact('[[:db/add [:issue/title "m7"] :issue/project [:project/name "secret"]]]')
+        with over_events(address, "ann", TITLES, resume) as events:
+            assert live(events)["kind"] == "RESET"
+
+
+@pytest.mark.parametrize("hidden", ["note", "title", "salary"])
+def test_what_is_forgotten_tells_nothing_of_hidden_changes(opened: Gateway, hidden: str) -> None:
+    """Whether a value that was visible is gone cannot be known: a stream that shows such values starts over."""
+    opened.database.transact("[{:db/ident :issue/note :db/valueType :db.type/string :db/noHistory true}]")
+    opened.database.transact('[[:db/add [:policy/name "members read issues"] :policy/on :issue/note]]')
+    opened.database.transact('[[:db/add [:issue/title "one"] :issue/note "n"]]')
+    notes = TITLES.replace("[_ :issue/title ?title]", "[_ :issue/note ?title]")
+    text = {
+        "note": '[[:db/add [:issue/title "three"] :issue/note "h"]]',
+        "title": HIDDEN_TITLE,
+        "salary": '[[:db/add [:user/name "bob"] :user/salary 21]]',
+    }
+    with served(opened.app, opened.settings) as address:
+        first, other = left(opened, address, notes, TITLES)
+        opened.database.transact(text[hidden])
+        with over_events(address, "ann", notes, {"resume": first["resume"]}) as events:
+            assert live(events)["kind"] == "RESET"
+        opened.database.transact('[[:db/add [:issue/title "one"] :issue/title "uno"]]')
+        with over_events(address, "ann", TITLES, {"resume": other["resume"]}) as events:
+            assert told(events) == ([["uno"]], [["one"]])
 
 
 def test_the_past_is_told_as_it_may_be_seen_now(opened: Gateway, follow: Follow) -> None:

@@ -6,13 +6,13 @@ large as its mailbox, until it has caught up. A private view computes this on th
 other subscriber.
 
 The stream starts over with RESET if the net DELTA is larger than a mailbox, or if an attribute with :db/noHistory
-changed, since its old values are forgotten.
+changed, since its old values are forgotten. Where policies hide some of them, any transaction may have changed one.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel, Part
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.recomputed import RecomputedView, distinct
+from adalog.executor.follow.recomputed import RecomputedView, changed, distinct
 from adalog.executor.follow.shared_answers import answers_together
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
@@ -80,10 +80,20 @@ class AnswerCatchUp:
         now, at = self.parts.pool.database.snapshot(), self.parts.pool.database.at(t=t)
         if now.origin.forgetful:
             self._check_remembered(self._view(at, now, cancel), at, now)
-        if start and self.question.visible is not None and self._times(self._view(at, now, cancel), at, now) != []:
-            # What was visible then may not be now, and what is sent has to follow on what was.
-            raise GapError("what is visible of the answer may have changed since its beginning was sent")
+        if start and self.question.visible is not None and self._is_seen_otherwise(at, now, cancel):
+            # What was visible then is not now, and what is sent has to follow on what was.
+            raise GapError("what is visible of the answer has changed since its beginning was sent")
         return self.snapshot(at, form, cancel, start)
+
+    def _is_seen_otherwise(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> bool:
+        """Whether a moment shows other rows by the policies and facts of now than by its own. The answers decide:
+        that what they read was touched would tell of hidden data."""
+        if self._times(self._view(at, now, cancel), at, now) == []:
+            return False
+        questions = self.question, self.question.decided_at(now)
+        with self.parts.pool.memory.lent(cancel):
+            before, after = (each.answer(self.parts.pool.engine, at, cancel) for each in questions)
+            return changed(before, after, cancel.check) is not None
 
     def past(self, t: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         """The answer after transaction t as it may be seen now, where a stream begins there. Raises OverError."""
@@ -156,8 +166,24 @@ class AnswerCatchUp:
         # An attribute may have another name by now.
         read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
         named = forgetful if None in read else forgetful & read
-        if any(now.data_of(each).last_touched(now.t) > at.t for each in named):
+        if self.question.visible is not None:
+            self._check_nothing_forgotten(named, at, now)
+        elif any(now.data_of(each).last_touched(now.t) > at.t for each in named):
             raise GapError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
+
+    def _check_nothing_forgotten(self, named: Set[int], at: Snapshot, now: Snapshot) -> None:
+        """The same for a viewer. That a value was written may tell of a hidden one, and which ones were visible is
+        forgotten with them: any transaction may have written one."""
+        visible = self.question.visible
+        assert visible is not None
+        decided_by = visible.read(now)
+        if decided_by is not None:
+            seen = {each.id for moment in (at, now) for each in visible.of(moment).schema.all()}
+            named = named & (seen | decided_by)
+        if named and at.t < now.t:
+            raise GapError(
+                "the query reads an attribute with :db/noHistory, and which of its values were visible is forgotten"
+            )
 
     def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         message = self._step(private, now, form, cancel)

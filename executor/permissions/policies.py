@@ -67,10 +67,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class Policies:
-    """All policies of a moment. `enforced`: only what they grant is visible."""
+    """All policies of a moment. `enforced`: only what they grant is visible. `were_there`: there was one, at that
+    moment or before."""
 
     enforced: bool
     all: tuple[Policy, ...]
+    were_there: bool = True
 
     def of(self, roles: frozenset[str], op: Keyword = READ) -> tuple[Policy, ...]:
         return tuple(each for each in self.all if op in each.ops and each.is_for(roles))
@@ -79,7 +81,7 @@ class Policies:
 # By the last transaction that touched them; of what was only tried, by snapshot.
 _COMMITTED: Final[WeakKeyDictionary[Codes, tuple[int, Policies]]] = WeakKeyDictionary()
 _TRIED: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
-_NONE: Final = Policies(enforced=False, all=())
+_NONE: Final = Policies(enforced=False, all=(), were_there=False)
 
 
 def policies_of(snapshot: Snapshot) -> Policies:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from websockets.sync.client import connect
 
@@ -14,6 +15,8 @@ from tests.gateway.identity.signed_tokens import settings_for, token
 from tests.gateway.support import gateway, served
 from tests.permissions.issues import DATA, POLICIES, SCHEMA
 from tests.permissions.test_live import TITLES
+
+FREE = "[[:db/add :policy/enforcement :policy/enforced false]]"
 
 
 @pytest.fixture
@@ -60,6 +63,23 @@ def test_a_stream_ends_with_its_role(address: str) -> None:
             assert ended["payload"][0]["extensions"] == {"code": "BACKEND_UNAVAILABLE", "retryable": True}
             assert "other roles or claims" in ended["payload"][0]["message"]
             assert socket.subscribe(str(number)) == []
+
+
+def test_a_stream_ends_with_its_role_while_nothing_is_enforced(address: str) -> None:
+    """Under policies again it would show what the earlier token let the client see."""
+    http = address.replace("ws", "http", 1)
+    with connect(address, subprotocols=["graphql-transport-ws"]) as opened:  # type: ignore[list-item]
+        socket = Socket(opened)
+        first = token(sub="ann", roles=["member", "read"])
+        socket.say(type="connection_init", payload={"Authorization": f"Bearer {first}"})
+        socket.hear("connection_ack")
+        assert len(socket.subscribe("1")) == 2
+        body = {"query": f'mutation {{ transact(tx: "{FREE}") {{ t }} }}'}
+        headers = {"Authorization": f"Bearer {token(roles=['admin'])}"}
+        assert "errors" not in httpx.post(http, json=body, headers=headers, timeout=20).json()
+        assert socket.hear("next")["payload"]["data"]["live"]["added"] == [["three"]]
+        socket.renew(roles=["read"])
+        assert socket.hear("error")["id"] == "1"
 
 
 def test_a_stream_of_an_admin_ends_with_the_role(address: str) -> None:

@@ -179,7 +179,8 @@ class Declarations:
         if id_ is None or (self._idents.get(key) or self._state.whole.ident_holder(key)) is not None:
             return None
         if self._state.whole is not self._state:
-            raise RefusedTransaction(Code.FORBIDDEN, f"no attribute {key} is declared; {ADMINS_DECLARE}")
+            # As a hidden one: that it was used already is not told.
+            return None
         self.built_in.append(id_)
         attribute = Attribute(id_, key, self._state.codes.intern(key), shared(bootstrap.LATER_ATTRIBUTES[id_]))
         self._attributes[key] = attribute

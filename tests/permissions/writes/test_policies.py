@@ -79,6 +79,24 @@ def test_policies_stay_whole(issues: Tracker, tx: str, said: str | None) -> None
         assert said in issues.refusal("root", tx)[1]
 
 
+@pytest.mark.parametrize(
+    "tx",
+    [
+        "[[:db/add :policy/enforcement :policy/enforced false]]",
+        "[{:policy/enforced true}]",
+        "[[:db/retract 11 :policy/enforced true]]",
+        "[[:db/cas 11 :policy/enforced nil true]]",
+        "[[:db/retract 11 :policy/enforced]]",
+    ],
+)
+def test_that_a_part_of_policies_was_used_is_not_told(issues: Tracker, tx: str) -> None:
+    """It is declared by its first use, of which others than admins hear nothing."""
+    document = "mutation($tx: EDN!) { transact(tx: $tx) { datoms { a } warnings { message } } }"
+    before = issues.post("ada", document, tx=tx)
+    issues.transact("root", "[[:db/add :policy/enforcement :policy/enforced true]]")
+    assert issues.post("ada", document, tx=tx) == before
+
+
 @pytest.mark.parametrize("who", ["ada", "eve"])
 @pytest.mark.parametrize(
     "tx",

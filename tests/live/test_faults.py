@@ -307,6 +307,23 @@ def test_a_slow_view_delays_nobody_and_catches_up(
         slow.until(13)
 
 
+def test_a_view_at_work_has_its_progress(database: Database, gate: tuple[threading.Event, threading.Event]) -> None:
+    """Up to where it was: hidden transactions are looked at, too, and a PROGRESS that is left out tells of them."""
+    opened, begun = gate
+    with hub_over(database) as hub:
+        slow = Reader(database, hub.pool, NAMES)
+        before = slow.read().basis_t
+        database.transact('[{:name "a" :age 1}]')
+        begun.wait()
+        # The first one may have waited already.
+        for _ in range(3):
+            event = slow.read()
+            assert (event.kind, event.basis_t) == (EventKind.PROGRESS, before)
+        opened.set()
+        slow.until(before + 1)
+        assert slow.kinds() == ["SNAPSHOT", "DELTA"]
+
+
 def test_a_view_at_work_hears_of_attributes_that_it_does_not_know_yet(
     database: Database, gate: tuple[threading.Event, threading.Event]
 ) -> None:

@@ -129,10 +129,10 @@ class FollowedView:
 
     Belongs to the hub's thread. `question`: that of its first feed. `view`: None while it is at work, and after a
     step that did not end: then it is made again for its moment. `at`: its moment if it is behind the hub's, and
-    `touched` the transactions that touched it since. `busy`: it is at work elsewhere, by `job`. `heavy`: its steps
-    are long. `adding`: feeds to be added; `leaving`: feeds to be dropped when it is back; `alive`: feeds with
-    subscribers. `awaited`: feeds with subscribers that wait for the next moment. `asks_anew`: its interests may
-    have changed. `spare`: bytes of the joins that the view keeps.
+    `touched` the transactions that touched it since. `busy`: it is at work elsewhere, by `job`; `left_at`: its
+    moment when that began. `heavy`: its steps are long. `adding`: feeds to be added; `leaving`: feeds to be dropped
+    when it is back; `alive`: feeds with subscribers. `awaited`: feeds with subscribers that wait for the next
+    moment. `asks_anew`: its interests may have changed. `spare`: bytes of the joins that the view keeps.
     """
 
     key: Hashable
@@ -148,6 +148,7 @@ class FollowedView:
     at: Snapshot | None = None
     touched: list[int] = field(default_factory=list)
     busy: bool = False
+    left_at: Snapshot | None = None
     job: PoolJob[Any] | None = None
     # Nothing is known of it yet: elsewhere it delays no other view if it is slow.
     heavy: bool = True

@@ -376,7 +376,7 @@ class Views:
         if adding:
             # What touches the new feeds is not known before they are there.
             self._interests.put(followed, (Interest(None),))
-        followed.busy = True
+        followed.busy, followed.left_at = True, at or now
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
@@ -385,7 +385,7 @@ class Views:
 
     def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
         followed = work.followed
-        followed.busy, followed.job = False, None
+        followed.busy, followed.job, followed.left_at = False, None, None
         if done is not None:
             self._hand_on(work, done)
         else:
@@ -507,11 +507,19 @@ class Views:
             feed, at = next(iter(self._idle.items()), (None, 0.0))
             if feed is None or at > now:
                 return
-            moment = self.moment(feed)
+            moment = self._known_moment(feed)
             if moment is None:
                 self.told(feed)
             else:
                 self._tell(feed, Event(EventKind.PROGRESS, StreamPosition(moment.t)))
+
+    def _known_moment(self, feed: Feed) -> Snapshot | None:
+        """As `moment`, and while its view is at work up to where it was before: that its transactions are looked at
+        tells of hidden ones, if a PROGRESS is left out for it."""
+        followed = feed.followed
+        if feed.ready and followed is not None and followed.busy:
+            return followed.left_at
+        return self.moment(feed)
 
 
 def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:

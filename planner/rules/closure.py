@@ -60,6 +60,8 @@ def from_seeds(
             *(walk.step(branch) for branch in linear),
         ]
         new_rules[name] = [walk.exit(branch) for branch in exits]
+        # What is asked for is what is reached.
+        new_rules[magic_of(name)] = [walk.asked]
     return new_relations, new_rules
 
 
@@ -137,6 +139,12 @@ class _Walk:
         reached = RelationAtom(self.turned, tuple(here if i != place else start for i in range(2)), derived=True)
         seeds = RelationAtom(magic_of(self.turned), (start,), derived=True)
         return Branch(ends, AndNode((seeds, reached, *self._rest(linear))), linear.given)
+
+    @property
+    def asked(self) -> Branch:
+        """The magic set: the points reached from any starting point."""
+        points = tuple(unique_name(start, "reached") for start in self.starts)
+        return Branch(points, AndNode((RelationAtom(self.name, (*self.starts, *points), derived=True),)))
 
     def step(self, branch: Branch) -> Branch:
         call = _call(branch, self.turned)

@@ -147,7 +147,7 @@ class Scoping:
         extra: list[Node] = []
         terms = [self.term(term, scope, name, extra) for term in clause.terms]
         if name in self.relations:
-            return [logical.RelationAtom(name, tuple(terms), clause.position)]
+            return [logical.RelationAtom(name, tuple(terms), clause.position, given=True)]
         entity, attribute, value, tx, added = terms + [None] * (5 - len(terms))
         return [*extra, logical.DatomAtom(name, entity, attribute, value, tx, added, position=clause.position)]
 

@@ -124,3 +124,30 @@ def test_a_required_place_is_bound_even_without_magic(graph: World) -> None:
     shown = Shown(graph, "[?a :kind 1] (p ?a ?b)", rules, magic=False)
     assert "p^bf" in shown.relations
     assert any(name.startswith("magic p^bf") for name in shown.relations)
+
+
+def test_rows_of_a_source_are_asked_for(graph: World) -> None:
+    query = f"[:find ?b :in $ $rows :where [$rows ?a] (p ?a ?b) :rules {RIGHT}]"
+    request = QueryRequest(query, ([[397]],))
+    strata = graph.pool.explain(request).plan["rules"]
+    assert {each["name"] for stratum in strata for each in stratum["relations"]} == {"p^bf", "magic p^bf"}
+    assert sorted(graph.pool.run(request).rows()) == [(398,), (399,), (400,)]
+
+
+def test_what_is_asked_for_on_the_way_is_what_is_reached(graph: World) -> None:
+    """The rule of the exit is asked for each point on the way, which the walk has found already."""
+    rules = "[[(seen ?f) [?f :kind 0] (known ?f)] [(seen ?f) [?f :boss ?p] (seen ?p)] [(known ?k) [?k :n 4]]"
+    rules += " [(known ?k) [?k :to ?l] (known ?l)]]"
+    shown = Shown(graph, "[?f :n 37] (seen ?f)", rules)
+    assert shown.relations == {
+        *("seen^b", "seen^b reached", "magic seen^b"),
+        *("known^b", "known^b reached"),
+    }
+    assert len(shown.closures) == 2
+    assert shown.seeds("seen^b") == ["(seen^b reached _ start)"]
+    query, given = f"[:find ?f :in $ [?f ...] :where (seen ?f) :rules {rules}]", ([37, 39, 5, 6, 200, 1],)
+    found, whole = (
+        graph.pool.run(QueryRequest(query, given, options=Options(magic=magic))).rows() for magic in (True, False)
+    )
+    assert found
+    assert sorted(found) == sorted(whole)

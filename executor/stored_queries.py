@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
+from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.policy_rules import PolicyRules
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel, Part
@@ -21,7 +23,7 @@ from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.settings import Watch
+from adalog.store.state.settings import SECONDS, Watch
 from adalog.store.values.datom import TxReport
 
 T = TypeVar("T")
@@ -47,6 +49,20 @@ class Runner(Protocol):
         """The outcome of work that waits for its turn."""
 
 
+@dataclass(frozen=True, slots=True)
+class _TransactionLimit:
+    """The time that the policies have for one transaction, since others wait for it."""
+
+    until: float
+
+    def check_flag(self, now: float) -> None:
+        if now > self.until:
+            raise AdalogError(
+                Code.FORBIDDEN,
+                f"the policies took more than {SECONDS:g} seconds to decide about the transaction, which denies it",
+            )
+
+
 class StoredQueries:
     """Local, in the thread of whoever applies the transaction, rows in the total order of values."""
 
@@ -68,9 +84,9 @@ class StoredQueries:
         return None if asked is None else asked.key.name
 
     def guard(self, viewer: object, now: Snapshot) -> Guard | None:
-        """As `Permissions.guard`."""
+        """As `Permissions.guard`, for one transaction."""
         assert isinstance(viewer, Viewer)
-        return self._runner.permissions.guard(viewer, now)
+        return self._runner.permissions.guard(viewer, now, _TransactionLimit(time.monotonic() + SECONDS))
 
     def visible_report(self, viewer: object, report: TxReport, now: Snapshot) -> TxReport:
         """What the viewer sees now of a transaction of the log: nothing but its number, or more."""

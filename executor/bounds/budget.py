@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.other_processes import NO_OTHERS
+from adalog.executor.bounds.running import RUNNING, Flag
 
 MEMORY_BYTES: Final = 1 << 30
 """What all queries of a server may hold unless a setting says otherwise."""
@@ -25,7 +26,7 @@ _RESERVE: Final = 8
 _PIECE: Final = 1 << 20
 
 
-class Holder(Protocol):
+class Holder(Flag, Protocol):
     budget: Budget
 
 
@@ -50,8 +51,8 @@ class Memory:
         return Budget(self)
 
     def lent(self, query: Holder) -> Lent:
-        """Has a query draw from here within the block. All that it drew is returned at the end, and a failure
-        holds nothing that was at work."""
+        """Has a query draw from here within the block, in which it is what this thread runs. All that it drew is
+        returned at the end, and a failure holds nothing that was at work."""
         return Lent(query, self.budget())
 
     def draw(self, nbytes: int, *, is_first: bool = False) -> None:
@@ -131,11 +132,15 @@ class Lent:
     _query: Holder
     _budget: Budget
     _before: Budget = field(init=False)
+    _around: Flag | None = field(init=False)
 
     def __enter__(self) -> None:
         self._before, self._query.budget = self._query.budget, self._budget
+        self._around = RUNNING.get()
+        RUNNING.set(self._query)
 
     def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
+        RUNNING.set(self._around)
         self._query.budget = self._before
         self._budget.close()
         if failure is not None:

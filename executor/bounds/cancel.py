@@ -123,8 +123,12 @@ class Part(Cancel):
         self._whole = whole
 
     def check(self) -> None:
-        self.check_flag(time.monotonic())
+        super().check_flag(time.monotonic())
         self._whole.check()
+
+    def check_flag(self, now: float) -> None:
+        super().check_flag(now)
+        self._whole.check_flag(now)
 
     def expect(self, cost: float) -> None:
         self._whole.expect(cost)

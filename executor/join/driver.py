@@ -9,6 +9,7 @@ from collections.abc import Callable
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.running import RUNNING
 from adalog.executor.join.batch import Batch, concatenate
 from adalog.executor.join.generic_join import GenericJoin
 
@@ -90,7 +91,7 @@ class Driver:
                 if time.perf_counter() - self._began < _WORTH_A_THREAD:
                     return False
                 self._helpers = [
-                    threading.Thread(target=self._work, name="join", daemon=True) for _ in range(self.threads - 1)
+                    threading.Thread(target=self._help, name="join", daemon=True) for _ in range(self.threads - 1)
                 ]
                 self._idle = len(self._helpers)
                 for helper in self._helpers:
@@ -151,6 +152,10 @@ class Driver:
                 self._step(depth + 1, extended)
         if held:
             self.cancel.budget.give(held)
+
+    def _help(self) -> None:
+        RUNNING.set(self.cancel)
+        self._work()
 
     def _work(self) -> None:
         waiting = threading.current_thread() in self._helpers

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.bounds.running import Flag
 from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.local import run_join
 from adalog.executor.join.batch import Batch, Column, Mask
@@ -41,6 +43,8 @@ _ENTITY, _ATTRIBUTE, _VALUE = ast.Var("?e"), ast.Var("?a"), ast.Var("?v")
 # So many entities are asked about one by one before all that the policy allows are found instead.
 _MANY: Final = 4_096
 _TIMEOUT_MS: Final = 30_000
+# Seconds between two looks at the flags of what waits for another evaluation.
+_LOOK_SECONDS: Final = 0.02
 _PLAN_BYTES: Final = 16 << 20
 # Approximate bytes of one plan.
 _PLANNED_BYTES: Final = 64 << 10
@@ -49,6 +53,9 @@ _SPARSE: Final = 128
 _MEANS: Final = frozenset((Code.TIMEOUT, Code.LIMIT_EXCEEDED))
 _NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
 """Errors that are no failure of a guard."""
+
+Flags = Sequence[Flag]
+"""Of the work that a guard is asked for: what ends that ends the guard's evaluation, and denies nothing."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ class PolicyAnswers:
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
     _allowed: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
     _args: dict[tuple[bool, Keyword | None], tuple[Any, ...]] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._enumerable = self.rules.enumerable and self.rules.places == 1
@@ -151,16 +158,16 @@ class PolicyAnswers:
         everything = 0 if self._all is None else self._all.nbytes
         return 4_000 + everything + self._known.nbytes + self._allowed.nbytes
 
-    def entities(self, asked: Column, state: Snapshot) -> Mask:
+    def entities(self, asked: Column, state: Snapshot, flags: Flags) -> Mask:
         """bool[n]: which of the entities, distinct and sorted, it allows. For `(allow ?e)`."""
-        with self._lock:
+        with self._alone(flags):
             if self._all is None and self._enumerable and len(asked) + len(self._known) > _MANY:
-                self._find_all(state)
+                self._find_all(state, flags)
             if self._all is not None:
                 return self._all.have(asked)
             new = asked[~_among(asked, self._known)]
             if len(new):
-                checked = _Check(self, state, None)
+                checked = _Check(self, state, None, flags)
                 allowed = checked.allowed([new])
                 if checked.out_of_means:
                     # What was denied for want of time or memory may be allowed the next time.
@@ -172,14 +179,25 @@ class PolicyAnswers:
                 self._remember(new, allowed)
             return self._allowed[np.searchsorted(self._known, asked)]
 
-    def datoms(self, attribute: Keyword, e: Column, v: Column, state: Snapshot) -> Mask:
+    def datoms(self, attribute: Keyword, e: Column, v: Column, state: Snapshot, flags: Flags) -> Mask:
         """bool[n]: which of the datoms it allows. For `(allow ?e ?a ?v)`."""
-        return _Check(self, state, attribute).allowed([e, v])
+        return _Check(self, state, attribute, flags).allowed([e, v])
 
-    def _find_all(self, state: Snapshot) -> None:
+    @contextmanager
+    def _alone(self, flags: Flags) -> Iterator[None]:
+        """One thread at a time finds what others need, too. The others wait as long as their work goes on."""
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            _check(flags)
         try:
-            self._all = _Entities(distinct(_Check(self, state, None).rows(None).columns[_ENTITY.name]))
+            yield
+        finally:
+            self._lock.release()
+
+    def _find_all(self, state: Snapshot, flags: Flags) -> None:
+        try:
+            self._all = _Entities(distinct(_Check(self, state, None, flags).rows(None).columns[_ENTITY.name]))
         except AdalogError as error:
+            _check(flags)
             if error.code in _NOT_THE_GUARDS:
                 raise
             # Some entity's guard fails: those that do not are found one by one.
@@ -196,6 +214,26 @@ class PolicyAnswers:
         if found is None:
             found = self._args[key] = asked.arguments(self.claims, state)
         return found
+
+
+def _check(flags: Flags) -> None:
+    now = time.monotonic()
+    for each in flags:
+        each.check_flag(now)
+
+
+class _GuardCancel(Cancel):
+    """The flag of an evaluation, with those of the work that it is for. It waits for no turn: work that has one may
+    wait for what it finds."""
+
+    def __init__(self, deadline: float, flags: Flags) -> None:
+        super().__init__(deadline)
+        self._flags = flags
+
+    def check_flag(self, now: float) -> None:
+        for each in self._flags:
+            each.check_flag(now)
+        super().check_flag(now)
 
 
 class _Entities:
@@ -231,6 +269,7 @@ class _Check:
     answers: PolicyAnswers
     state: Snapshot
     attribute: Keyword | None
+    flags: Flags
     out_of_means: bool = False
     _until: float = field(default_factory=lambda: time.monotonic() + _TIMEOUT_MS / 1000)
 
@@ -242,6 +281,8 @@ class _Check:
         try:
             found = self.rows(columns)
         except AdalogError as error:
+            # What ends the work that the guard is for is no failure of the guard.
+            _check(self.flags)
             if error.code in _NOT_THE_GUARDS:
                 raise
             self.out_of_means |= error.code in _MEANS
@@ -263,7 +304,7 @@ class _Check:
         sizes = sizes_of(asked.query, args)
         if subjects is not None:
             sizes = {**sizes, _SUBJECTS: len(subjects[0])}
-        cancel = Cancel(self._until)
+        cancel = _GuardCancel(self._until, self.flags)
 
         def rows(options: Options) -> Batch:
             cancel.check()

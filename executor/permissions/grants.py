@@ -14,11 +14,12 @@ from adalog.datalog.values import Keyword
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.client import Identity
 from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.running import RUNNING, Flag
 from adalog.executor.cache.reads import Reads, reads_of, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.claims import claim_rows
 from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyPlans
-from adalog.executor.permissions.policies import Policies, Policy, touched
+from adalog.executor.permissions.policies import Policies, Policy, durable, touched
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values.attribute import Attribute
@@ -56,10 +57,11 @@ class PolicyMemory:
         """What a policy allows at a state; its rules can be read."""
         rules = policy.rules
         assert rules is not None
-        if state.origin.applied:
+        token = token_of(state, self.reads(policy))
+        if token.newest > durable(state):
             return PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
         given = repr([claim_rows(each, claims) for each in rules.claims])
-        key = (policy.key, given, token_of(state, self.reads(policy)).text)
+        key = (policy.key, given, token.text)
         found = self._answers.get(key) or PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
         # It may have grown since.
         self._answers.put(key, found, found.nbytes + len(given))
@@ -80,12 +82,14 @@ class PolicyMemory:
 
 @dataclass(eq=False)
 class Grants:
-    """What a viewer may see and do. `now`: the raw snapshot whose policies and facts decide."""
+    """What a viewer may see and do. `now`: the raw snapshot whose policies and facts decide. `limit`: of all that
+    is asked of it together, besides those of the work that asks."""
 
     memory: PolicyMemory
     viewer: Viewer
     now: Snapshot
     policies: Policies
+    limit: Flag | None = None
     _answers: dict[tuple[str, Snapshot], PolicyAnswers] = field(default_factory=dict)
 
     @cached_property
@@ -146,13 +150,14 @@ class Grants:
         if policy.rules is None:
             return np.ones(len(e), np.bool_)
         answers = self._answers_of(policy, state)
+        flags = [each for each in (RUNNING.get(), self.limit) if each is not None]
         if policy.rules.places == 3:
             then = state.schema.get(attribute.id)
-            return answers.datoms(attribute.ident if then is None else then.ident, e, v, state)
+            return answers.datoms(attribute.ident if then is None else then.ident, e, v, state, flags)
         if (e[1:] > e[:-1]).all():
-            return answers.entities(e, state)
+            return answers.entities(e, state, flags)
         entities = distinct(e)
-        return answers.entities(entities, state)[entities.searchsorted(e)]
+        return answers.entities(entities, state, flags)[entities.searchsorted(e)]
 
     def _answers_of(self, policy: Policy, state: Snapshot) -> PolicyAnswers:
         key = (policy.key, state)

@@ -6,6 +6,7 @@ from typing import Final
 
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.client import Identity
+from adalog.executor.bounds.running import Flag
 from adalog.executor.cache.reads import touched_attributes
 from adalog.executor.permissions.grants import Grants, PolicyMemory, Viewer
 from adalog.executor.permissions.policies import Policy, policies_of
@@ -58,9 +59,10 @@ class Permissions:
         ]
         return said[0] == said[1]
 
-    def guard(self, viewer: Viewer | None, now: Snapshot) -> Guard | None:
-        """The guard of a viewer by the policies and facts of a raw snapshot; None for one that sees everything."""
+    def guard(self, viewer: Viewer | None, now: Snapshot, limit: Flag | None = None) -> Guard | None:
+        """The guard of a viewer by the policies and facts of a raw snapshot; None for one that sees everything.
+        `limit`: as in `Grants`."""
         if viewer is None or ADMIN in viewer.roles:
             return None
         policies = policies_of(now)
-        return Guard(self._memory, viewer, now, policies) if policies.enforced else None
+        return Guard(self._memory, viewer, now, policies, limit) if policies.enforced else None

@@ -78,8 +78,8 @@ class Policies:
         return tuple(each for each in self.all if op in each.ops and each.is_for(roles))
 
 
-# By the last transaction that touched them; of what was only tried, by snapshot.
-_COMMITTED: Final[WeakKeyDictionary[Codes, tuple[int, Policies]]] = WeakKeyDictionary()
+# By the last transaction that touched them; by snapshot where that is not durable.
+_DURABLE: Final[WeakKeyDictionary[Codes, tuple[int, Policies]]] = WeakKeyDictionary()
 _TRIED: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
 _NONE: Final = Policies(enforced=False, all=(), were_there=False)
 
@@ -89,16 +89,22 @@ def policies_of(snapshot: Snapshot) -> Policies:
     name = snapshot.attribute(_NAME)
     if name is None or not _ever_asserted(snapshot, name):
         return _NONE
-    if snapshot.origin.applied:
+    last = touched(snapshot)
+    if last > durable(snapshot):
         tried = _TRIED.get(snapshot)
         if tried is None:
             tried = _TRIED[snapshot] = _read(snapshot, name)
         return tried
-    last = touched(snapshot)
-    known = _COMMITTED.get(snapshot.codes)
+    known = _DURABLE.get(snapshot.codes.durable)
     if known is None or known[0] != last:
-        known = _COMMITTED[snapshot.codes] = last, _read(snapshot, name)
+        known = _DURABLE[snapshot.codes.durable] = last, _read(snapshot, name)
     return known[1]
+
+
+def durable(snapshot: Snapshot) -> int:
+    """The last transaction up to which what a snapshot has is known to be that of the database."""
+    origin = snapshot.origin
+    return origin.durable if origin.applied else snapshot.t
 
 
 def _ever_asserted(snapshot: Snapshot, name: Attribute) -> bool:

@@ -15,6 +15,7 @@ from adalog.executor.bounds.cancel import Cancel, arrived, stopping, timed_out
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.meter import Charge
+from adalog.executor.bounds.running import RUNNING
 from adalog.executor.turns.scheduler import Scheduler
 
 T = TypeVar("T")
@@ -74,6 +75,7 @@ class Turns:
         def tidy(cancel: Cancel) -> T:
             # The thread has other work next.
             before = ASKING.set(client)
+            RUNNING.set(cancel)
             try:
                 with tracing.attached(context):
                     return work(cancel)
@@ -82,6 +84,7 @@ class Turns:
                 raise
             finally:
                 ASKING.reset(before)
+                RUNNING.set(None)
 
         try:
             return self._scheduler.submit(cancel, tidy, client, cost).future

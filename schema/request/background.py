@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.running import RUNNING
 
 T = TypeVar("T")
 
@@ -17,6 +18,8 @@ async def elsewhere(work: Callable[[Cancel], T], cancel: Cancel | None = None) -
     cancel = cancel or Cancel()
 
     def tidy() -> T:
+        # In a context of its own.
+        RUNNING.set(cancel)
         try:
             return work(cancel)
         except BaseException as failure:

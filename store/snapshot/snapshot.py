@@ -52,7 +52,8 @@ class SpeculationStart(NamedTuple):
 class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
-    folded: how many datoms the relations hold, where that is known."""
+    folded: how many datoms the relations hold, where that is known. durable: the last transaction up to which it is
+    as every other state of the database."""
 
     t: int
     forgetful: frozenset[int] = frozenset()
@@ -61,6 +62,7 @@ class SnapshotOrigin(NamedTuple):
     applied: str = ""
     start: SpeculationStart | None = None
     folded: int | None = None
+    durable: int = 0
 
 
 class Snapshot:

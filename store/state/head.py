@@ -74,6 +74,8 @@ class Head(DatabaseState):
         self._lengths: dict[int, int] = {}
         # Datoms in relations.
         self._folded = 0
+        # The last transaction that was.
+        self._durable = 0
 
     @staticmethod
     def empty(secret: bytes | None = None) -> Head:
@@ -98,6 +100,7 @@ class Head(DatabaseState):
         for id_, (relation, delta) in data.items():
             head._put(id_, relation, delta)
         head.t, head.instant, head.free, head.next_ident = counters
+        head._durable = head.t
         named = head.live(bootstrap.IDENT)
         entities = {*named.relation.ev.keys.tolist(), *named.delta.events(0, len(named.delta)).e.tolist()}
         head._read_schema(entities)
@@ -132,7 +135,11 @@ class Head(DatabaseState):
         return self._snapshot(self.codes.durable)
 
     def _snapshot(self, codes: Codes) -> Snapshot:
-        origin = SnapshotOrigin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
+        origin = SnapshotOrigin(
+            *(self.t, self.schema.forgetful, self.free, self.next_ident),
+            folded=self._folded,
+            durable=self._durable,
+        )
         return Snapshot(self.data, codes, self.schema, self.t, origin=origin, mentions=self._mentions)
 
     def apply(self, effects: Iterable[Effect], t: int, instant: int) -> None:
@@ -161,6 +168,7 @@ class Head(DatabaseState):
     def settle(self) -> None:
         """What was applied is durable."""
         self.codes.settle()
+        self._durable = self.t
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, changed by the current transaction."""

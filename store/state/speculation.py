@@ -79,7 +79,9 @@ def applied(
         schema = schema.updated(touched, ChangedValues(effects, state), state.codes)
     free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
     origin = SnapshotOrigin(
-        t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded
+        *(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start),
+        folded=basis.origin.folded,
+        durable=min(basis.origin.durable, basis.t),
     )
     mentions = (
         None if basis.mentions is None else ExtendedAttributeIndex(basis.mentions, {effect.a for effect in effects})

@@ -204,6 +204,11 @@ class Codes:
         for tag, own in blocks.items():
             self._dictionaries[tag].take_over(own)
 
+    @property
+    def durable(self) -> Codes:
+        """Those that are the database's."""
+        return self
+
     def fork(self) -> Codes:
         """Codes that go on from here by themselves: what they intern is not shared."""
         return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})

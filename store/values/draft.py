@@ -58,9 +58,13 @@ class Draft(Codes):
     """The codes of the database, called `durable`, and of the transactions that are not in it yet."""
 
     def __init__(self, durable: Codes) -> None:
-        self.durable = durable
+        self._durable = durable
         self._lists = {tag: Waitlist(dictionary) for tag, dictionary in durable.dictionaries().items()}
         super().__init__(self._lists)
+
+    @property
+    def durable(self) -> Codes:
+        return self._durable
 
     def mark(self) -> Waiting:
         return {tag: len(own.waiting) for tag, own in self._lists.items() if own.waiting}

@@ -6,10 +6,12 @@ from contextlib import closing
 
 import pytest
 
+from adalog.datalog.values import Keyword
 from adalog.executor.permissions import evaluation
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.pool import Pool
 from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.permissions.compared import answer, guard_of, opened
 from tests.support import World
 
@@ -78,3 +80,29 @@ def test_rules_that_contradict_themselves_deny_wherever_they_come_from() -> None
             view = guard_of(pool, now, (), {}).view(now)
             assert answer("[:find ?a ?v :where [1 ?a ?v]]")(pool, view)[0] == [(":doc/kind", '"b"')]
             assert answer("[:find ?v :where [1 :doc/title ?v]]")(pool, view) == ([], [])
+
+
+def test_what_is_tried_on_the_past_is_not_taken_for_what_came_then(db: World) -> None:
+    """Both change policies in the transaction of the same number."""
+
+    def policy(on: str) -> str:
+        return f'[{{:policy/name "one" :policy/roles [:*] :policy/ops [:read] :policy/on [{on}]}}]'
+
+    db.tx("[{:a/x 1 :b/x 2}]")
+    db.tx(policy(":a"))
+    before = db.database.snapshot()
+    db.tx(f'[[:db/retract [:policy/name "one"] :policy/on :a] {policy(":b")[1:-1]}]')
+    now = db.database.snapshot()
+
+    def seen(at: Snapshot) -> list[str]:
+        guard = db.pool.permissions.guard(Viewer(frozenset(), {}), at)
+        assert guard is not None
+        return [name for name in ("a/x", "b/x") if guard.view(at).attribute(Keyword(name)) is not None]
+
+    tried, _ = db.database.speculate(before, policy(":b"))
+    again, _ = db.database.speculate(before, "[{:a/x 3}]")
+    for _ in range(2):
+        assert seen(now) == ["b/x"]
+        assert seen(tried) == ["a/x", "b/x"]
+        assert seen(again) == ["a/x"]
+        assert seen(before) == ["a/x"]

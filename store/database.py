@@ -380,7 +380,7 @@ class Database:
         """
         if idempotency_key is not None:
             check_key(idempotency_key)
-        owns_key = self._snapshot.schema.get(bootstrap.POLICY_NAME) is not None
+        owns_key = idempotency_key is not None and self._snapshot.schema.get(bootstrap.POLICY_NAME) is not None
         request = TransactionRequest(tx, expected_basis_t, idempotency_key, principal, viewer, owns_key)
         self.writer.submit(request)
         return request.future

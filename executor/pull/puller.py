@@ -199,6 +199,8 @@ class Puller:
         if attribute is None or not len(entities):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         keys, codes = self._snapshot.pairs_of(attribute, entities, inverse=step.asked.reverse)
+        if not len(codes):
+            return keys, codes
         self._read += len(codes)
         self._check(self._read)
         self._held.grow(VALUE * len(codes))

@@ -78,7 +78,11 @@ class Question:
     @property
     def sees_part(self) -> bool:
         """Whether it reads a database of which only some datoms are visible."""
-        return any(isinstance(each, GuardedSnapshot) for each in self.databases.values())
+        # Asked several times for each query, which a generator would cost more than the answer.
+        for each in self.databases.values():  # noqa: SIM110
+            if isinstance(each, GuardedSnapshot):
+                return True
+        return False
 
     @property
     def is_guarded(self) -> bool:

@@ -48,7 +48,7 @@ class TransactionRequest:
 
     def used_key(self) -> UsedKey | None:
         """The idempotency key with the digest of the data."""
-        return UsedKey(self.keys[0], digest_of(self.data)) if self.keys else None
+        return None if self.idempotency_key is None else UsedKey(self.keys[0], digest_of(self.data))
 
     def begin(self) -> bool:
         """Starts it; False if it was cancelled."""

@@ -407,7 +407,7 @@ class Writer:
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises
         ARG_INVALID where something else was sent with it."""
-        if not request.keys or self.doubt is not None:
+        if request.idempotency_key is None or self.doubt is not None:
             return False
         evaluation = Evaluation(self._setting, viewer=request.viewer)
 

@@ -129,6 +129,7 @@ class Database:
         copy: str | None = None,
         progress: Progress | None = None,
         address: str | None = None,
+        now: Callable[[], int] = now_ms,
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
@@ -140,7 +141,7 @@ class Database:
         checkpoints and imported files; None: each folds for itself. copy: the folder in which this process keeps
         what it has of them; None: one that goes with the process. progress: where how far it has come is written,
         and whether it is still wanted is read. address: where it is served, for processes of this machine that find
-        the folder in use.
+        the folder in use. now: the time of transactions, in milliseconds since 1970.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -156,7 +157,7 @@ class Database:
             with nullcontext() if ground.folding is None else ground.folding.holding():
                 saves = ground.folder if ground.is_alone else None
                 found = opened(ground.folder, ground.log, is_copy=ground.is_copy, progress=progress, saves=saves)
-            setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting)
+            setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting, now)
             database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
         database.compactor.wrote(found.unsaved)

@@ -23,7 +23,9 @@ def connect(place: str | os.PathLike[str], *, token: str | None = None) -> Conne
     with refusing():
         name = os.fspath(place)
         if name.startswith(("http://", "https://")):
-            raise invalid_argument("a server is not a place yet; name a folder, :memory: or postgresql://…")
+            from adalog.client.remote import RemoteBackend
+
+            return Connection(RemoteBackend(name, token))
         if token is not None:
             raise invalid_argument(f"a token is for http:// and https://, and {name!r} is opened in this process")
         from adalog.client.local import LocalBackend

@@ -120,8 +120,8 @@ class Database:
         """
         with refusing():
             moment = self._moment
-            moment = moment if as_of is None else replace(moment, as_of=as_of)
-            moment = moment if since is None else replace(moment, since=since)
+            moment = moment if as_of is None else replace(moment, as_of=_moment_given(as_of, "as_of"))
+            moment = moment if since is None else replace(moment, since=_moment_given(since, "since"))
             return self._own().query(moment, _text(query, "a query"), self._arguments(args), _milliseconds(timeout))
 
     def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> Any:
@@ -182,11 +182,13 @@ class Database:
 
     def as_of(self, t: int | datetime) -> Database:
         """The database as it was after transaction `t`, or at an instant."""
-        return self._at(replace(self._moment, as_of=t))
+        with refusing():
+            return self._at(replace(self._moment, as_of=_moment_given(t, "as_of")))
 
     def since(self, t: int | datetime) -> Database:
         """Only what was asserted after transaction `t`, or an instant."""
-        return self._at(replace(self._moment, since=t))
+        with refusing():
+            return self._at(replace(self._moment, since=_moment_given(t, "since")))
 
     def history(self) -> Database:
         """All that was ever asserted or retracted."""
@@ -316,6 +318,15 @@ def _told(moment: Moment) -> list[tuple[str, Any]]:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise invalid_argument(f"{what} is EDN text in a str, not {quoted(value)}")
+    return value
+
+
+def _moment_given(value: Any, name: str) -> int | datetime:
+    if isinstance(value, datetime):
+        moment: datetime = to_edn(value)
+        return moment
+    if type(value) is not int:
+        raise invalid_argument(f"{name} is a transaction's number or an aware datetime, not {quoted(value)}")
     return value
 
 

@@ -1,5 +1,6 @@
 """EDN text and Python values.
 
+>>> from adalog import Keyword
 >>> read('{:person/name "Ada" :person/tags #{:a}}')
 {Keyword(':person/name'): 'Ada', Keyword(':person/tags'): frozenset({Keyword(':a')})}
 >>> write([Keyword("person/name"), 1, 2.5, "x", None])
@@ -11,8 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from adalog.client.errors import refusing
-from adalog.client.values import Keyword as Keyword
-from adalog.client.values import Symbol as Symbol
 from adalog.client.values import from_edn, to_edn
 from adalog.datalog import edn
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import wait
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adalog.client.database import LiveChanges, Moment, TransactionText
 from adalog.client.errors import refusing
 from adalog.client.result import Attribute, Change, Column, Datom, Explanation, Result, ResultWarning, TxReport
+from adalog.client.running import cancelled_by
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.edn import Limits
@@ -26,6 +26,7 @@ from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.fields.pulls import entity_of
 from adalog.schema.request.visible_database import VisibleDatabase
 from adalog.store.database import Database
+from adalog.store.log.entry import now_ms
 from adalog.store.snapshot.index import datom_spans
 from adalog.store.snapshot.transaction_ids import check_moment
 from adalog.store.transact.given.transactions import GivenForms
@@ -43,17 +44,14 @@ _LIMITS: Final = Limits(size=1 << 32)
 # For a transaction that another process answered.
 _PATIENCE: Final = 10.0
 
-RUNNING: Final[ContextVar[list[Cancel] | None]] = ContextVar("running", default=None)
-"""Where calls leave their cancel flags for a task that may be cancelled."""
-
 
 class LocalBackend:
     """As of `Backend`."""
 
-    def __init__(self, place: str) -> None:
-        """Opens a folder, a server's log, or memory. Raises as `Database.open`."""
+    def __init__(self, place: str, now: Callable[[], int] = now_ms) -> None:
+        """Opens a folder, a server's log, or memory. now: as of `Database.open`. Raises as that."""
         self.place = place.rpartition("@")[2] if "://" in place else place
-        self._database = Database.open(place, limits=_LIMITS)
+        self._database = Database.open(place, limits=_LIMITS, now=now)
         try:
             self._pool = Pool(self._database, PoolSettings())
         except BaseException:
@@ -279,9 +277,7 @@ def _rows(rows: Sequence[tuple[Any, ...]] | None) -> list[tuple[Any, ...]]:
 
 def _cancel(timeout_ms: int | None) -> Cancel:
     cancel = Cancel.after(timeout_ms)
-    running = RUNNING.get()
-    if running is not None:
-        running.append(cancel)
+    cancelled_by(cancel.cancel)
     return cancel
 
 

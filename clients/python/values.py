@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from adalog.datalog import values
 from adalog.datalog.errors import invalid_argument, quoted
-from adalog.datalog.values import EdnList, EdnMap, EdnSet
+from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnList, EdnMap, EdnSet
 
 
 class Keyword(str):
@@ -108,7 +108,7 @@ _PLAIN_KINDS: Final = frozenset(
     {"long", "ref", "double", "boolean", "string", "instant", "uuid", "bytes", "bigdec", "bigint", "float", "uri"}
 )
 _OWN: Final[tuple[type[Any], ...]] = (int, float, bytes)
-_UNCHANGED: Final = frozenset(values._TYPE_NAMES) - {datetime, tuple, str}
+_UNCHANGED: Final = frozenset(values._TYPE_NAMES) - {datetime, tuple, str, int}
 
 
 def _moment(value: datetime) -> datetime:
@@ -125,6 +125,7 @@ def _map(value: Mapping[Any, Any]) -> EdnMap:
 
 _TO_EDN: Final[dict[type, Callable[[Any], Any]]] = {
     str: str,
+    int: lambda value: value if LONG_MIN <= value <= LONG_MAX else BigInt(value),
     Keyword: lambda value: values.Keyword(value[1:]),
     Symbol: lambda value: values.Symbol(str(value)),
     values.Keyword: lambda value: value,

@@ -35,6 +35,8 @@ _SORTING = 40
 _LAST = (1 << 63) - 1
 # Of these the codes themselves are in the order of their values.
 _ORDERED_TAGS = (0, TAG_BOOLEAN, TAG_INSTANT)
+# Of these the text says all, and a column of one type needs no tags.
+_SPELT = frozenset({"uuid", "uri", "symbol", "char", "duration", "bigint"})
 # Strings that are gathered at once, and the most that are sorted without a look at the deadline.
 _TEXTS = 1 << 12
 _MOST_TEXTS = 1 << 17
@@ -120,14 +122,30 @@ class Result:
         return pa.table(arrays, names=[column.name for column in self.columns])
 
     def _arrow_column(self, index: int) -> pa.Array:
-        from adalog.datalog.edn import write
+        if index in self.pulled:
+            return edn_column(self.column(index))
+        return self.arrow_of(self.codes_of(index, 0, self.size))
 
+    def arrow_of(self, codes: Codes) -> pa.Array:
+        """The values of some codes as an Arrow column: those of a type that Arrow lacks as text, those of
+        several types as EDN text."""
+        kind = type_of(codes[codes != NIL])
         with suppress(ValueError):
-            if index not in self.pulled:
-                codes = self.codes_of(index, 0, self.size)
-                decimals = decimal_column(self.column(index)) if type_of(codes[codes != NIL]) == "bigdec" else None
-                return self.values.to_arrow(codes) if decimals is None else decimals
-        return pa.array([None if value is None else write(value) for value in self.column(index)], pa.string())
+            decimals = decimal_column(self.values.decode_many(codes)) if kind == "bigdec" else None
+            return self.values.to_arrow(codes) if decimals is None else decimals
+        values = self.values.decode_many(codes)
+        if kind in _SPELT:
+            return pa.array([None if value is None else str(value) for value in values], pa.string())
+        # Longs are of two kinds of codes.
+        arrow = {"long": pa.int64(), "float": pa.float32()}.get(kind)
+        return edn_column(values) if arrow is None else pa.array(values, arrow)
+
+
+def edn_column(values: Sequence[Any]) -> pa.Array:
+    """Values as EDN text; nil is null."""
+    from adalog.datalog.edn import write
+
+    return pa.array([None if value is None else write(value) for value in values], pa.string())
 
 
 def type_of(codes: Codes) -> str:

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument, unavailable
+from adalog.client.protocol import (
+    EVENT_STREAM,
+    GRAPHQL_JSON,
+    Answer,
+    data_of,
+    error_of,
+    events_of,
+    is_graphql,
+    json_bytes,
+    request_body,
+)
+from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.gateway.settings.config import Settings
 
 if TYPE_CHECKING:
@@ -25,10 +36,6 @@ _BROKEN = {
     "import": "whether the import was done is not known; asked for again, it writes only what is not so already",
     "backup": "the backup may still be taken; `adalog backup --list` shows which there are",
 }
-
-GRAPHQL_JSON = "application/graphql-response+json"
-EVENT_STREAM = "text/event-stream"
-Answer = dict[str, Any]
 
 
 class RemoteBackend:
@@ -50,7 +57,7 @@ class RemoteBackend:
         """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
         import httpx
 
-        body, timeout = _request(document, variables), httpx.Timeout(10, read=None)
+        body, timeout = request_body(document, variables), httpx.Timeout(10, read=None)
         with self._sending(GRAPHQL_JSON) as common:
             response = httpx.post(**common, content=body, timeout=timeout)
         self._check_place(response)
@@ -72,7 +79,7 @@ class RemoteBackend:
     def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
         """The results of a subscription, as they come, until the server completes it. Raises BACKEND_UNAVAILABLE
         where the stream breaks off, or nothing is heard for so many seconds."""
-        for kind, data in self._streamed({"content": _request(document, variables)}, silence):
+        for kind, data in self._streamed({"content": request_body(document, variables)}, silence):
             if kind == "complete":
                 return
             yield orjson.loads(data)
@@ -82,7 +89,7 @@ class RemoteBackend:
         """What a server says of an import or a backup, by kind, `done` last. Raises why there was none, and as
         `events`."""
         url = f"{self._base}/{name}"
-        for kind, data in self._streamed({"url": url, "content": _json(wish)}, _JOB_SILENCE_SECONDS):
+        for kind, data in self._streamed({"url": url, "content": json_bytes(wish)}, _JOB_SILENCE_SECONDS):
             said = orjson.loads(data)
             if kind == "error":
                 data_of(said)
@@ -102,7 +109,7 @@ class RemoteBackend:
                 if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
                     response.read()
                     self._data(self._answer(response))
-                yield from _sent(response.iter_lines())
+                yield from events_of(response.iter_lines())
 
     @contextmanager
     def _sending(self, accept: str) -> Iterator[dict[str, Any]]:
@@ -136,7 +143,7 @@ class RemoteBackend:
             answer = orjson.loads(response.content)
         except orjson.JSONDecodeError:
             answer = None
-        if not _is_graphql(answer):
+        if not is_graphql(answer):
             raise unavailable(
                 f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?"
             )
@@ -170,7 +177,7 @@ class LocalBackend:
         from adalog.schema.documents.operations import OperationRequest
         from adalog.schema.request.context import Context
 
-        _json(variables)
+        json_bytes(variables)
         pool = self._services.pool
         if pool.spark is not None:
             # A request's time begins when a thread runs it.
@@ -262,59 +269,3 @@ def opened(settings: Settings, *, spark: bool = False) -> Iterator[LocalBackend]
             yield LocalBackend(database, pool, settings)
         finally:
             pool.close()
-
-
-def _sent(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """The events of a stream: their kinds and data."""
-    kind, data = "", ""
-    for line in lines:
-        if line.startswith("event:"):
-            kind = line[6:].strip()
-        elif line.startswith("data:"):
-            data += line[5:].strip()
-        elif not line and kind:
-            yield kind, data
-            kind, data = "", ""
-
-
-def _request(document: str, variables: Mapping[str, Any]) -> bytes:
-    return b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
-
-
-def _json(variables: Mapping[str, Any]) -> bytes:
-    """The variables as JSON. Raises ARG_INVALID for what no JSON can carry: text that is no Unicode."""
-    try:
-        return orjson.dumps(variables)
-    except orjson.JSONEncodeError as error:
-        raise invalid_argument(f"the request cannot be written as JSON: {error}") from None
-
-
-def _is_graphql(answer: Any) -> bool:
-    """Whether an answer has errors or data in GraphQL's shape."""
-    if not isinstance(answer, dict):
-        return False
-    errors = answer.get("errors")
-    if errors:
-        return isinstance(errors, list) and all(isinstance(error, dict) for error in errors)
-    return isinstance(answer.get("data"), dict)
-
-
-def data_of(answer: Answer) -> Answer:
-    """What an answer says. Raises AdalogError for the first of its errors."""
-    errors = answer.get("errors")
-    if errors:
-        raise error_of(errors[0])
-    data: Answer = answer["data"]
-    return data
-
-
-def error_of(error: Mapping[str, Any]) -> AdalogError:
-    extensions = error.get("extensions") or {}
-    line, column = extensions.get("line"), extensions.get("column")
-    # Positions without a path are places in the GraphQL document, which the user never wrote.
-    origin = extensions.get("origin", "")
-    position = Position(line, column, origin) if line and column and error.get("path") else None
-    code = extensions.get("code")
-    return AdalogError(
-        Code(code) if code in set(Code) else Code.INTERNAL, error.get("message", "no message"), position
-    )

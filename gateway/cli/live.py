@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import orjson
 
+from adalog.client.protocol import data_of
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, unavailable
-from adalog.gateway.cli.backend import LocalBackend, RemoteBackend, data_of
+from adalog.gateway.cli.backend import LocalBackend, RemoteBackend
 from adalog.gateway.cli.output import formats as output
 from adalog.gateway.cli.output import tables
 from adalog.gateway.cli.output.console import Terminal, binary

@@ -126,6 +126,10 @@ class QueryResult:
         return await self.page.value()  # type: ignore[return-value]
 
     @strawberry.field
+    async def arrow(self) -> JSON:
+        return JSON(await self.page.arrow())
+
+    @strawberry.field
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
         pool, question = info.context.services.pool, self.result.question
         assert question is not None

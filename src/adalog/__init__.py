@@ -15,7 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from adalog.client import edn as edn
+    from adalog import edn as edn
+    from adalog.client.asynchronous import AsyncConnection as AsyncConnection
+    from adalog.client.asynchronous import AsyncDatabase as AsyncDatabase
+    from adalog.client.asynchronous import aconnect as aconnect
     from adalog.client.connecting import connect as connect
     from adalog.client.database import Connection as Connection
     from adalog.client.database import Database as Database
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from adalog.datalog.durations import Duration as Duration
 
 _PLACES: Final = {
+    "AsyncConnection": "client.asynchronous",
+    "AsyncDatabase": "client.asynchronous",
     "Connection": "client.database",
     "Database": "client.database",
     "Duration": "datalog.durations",
@@ -33,14 +38,15 @@ _PLACES: Final = {
     "Keyword": "client.values",
     "Result": "client.result",
     "Symbol": "client.values",
+    "aconnect": "client.asynchronous",
     "connect": "client.connecting",
 }
-_MODULES: Final = {"edn": "client.edn"}
+_MODULES: Final = ("edn", "testing")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"adalog.{_MODULES[name]}")
+        return import_module(f"adalog.{name}")
     if name not in _PLACES:
         raise AttributeError(f"module 'adalog' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(f"adalog.{_PLACES[name]}"), name)

@@ -81,11 +81,13 @@ class RehearsedQueries:
 
 @dataclass
 class TransactionSettings:
-    """evaluator: set by the query engine. waiting: transactions not answered yet that are the most there may be."""
+    """evaluator: set by the query engine. waiting: transactions not answered yet that are the most there may be.
+    now: the time of transactions, in milliseconds since 1970."""
 
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     limits: edn.Limits = edn.DEFAULT
     waiting: int = WAITING
+    now: Callable[[], int] = lambda: int(time.time() * 1000)
     evaluator: Evaluator | None = None
 
     @property
@@ -122,6 +124,10 @@ class Evaluation:
         if self.viewer is None or state.schema.get(bootstrap.POLICY_NAME) is None:
             return report
         return self._evaluator.visible_report(self.viewer, report, state.snapshot().being_changed(state.codes))
+
+    def milliseconds(self) -> int:
+        """The time of a transaction that is made now."""
+        return self._setting.now()
 
     def may_change_policies(self) -> bool:
         return self.viewer is None or self._evaluator.is_admin(self.viewer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -162,7 +161,7 @@ def resolve(
     """What the transaction does as the next one of the state that `Evaluation.guarded` gave. now: its instant, the
     clock's where it is None. principal: whose transaction it is, if that is known. types: built in later, and used
     by datoms that are not in its forms. Raises AdalogError with the place of the offending form."""
-    now = int(time.time() * 1000) if now is None else now
+    now = evaluation.milliseconds() if now is None else now
     forms = transaction.forms
     try:
         plain = None

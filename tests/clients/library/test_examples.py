@@ -11,7 +11,10 @@ import pytest
 import adalog
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
-MODULES = ("adalog", *(f"adalog.client.{name}" for name in ("connecting", "database", "edn", "values")))
+MODULES = (
+    "adalog",
+    *(f"adalog.client.{name}" for name in ("asynchronous", "connecting", "database", "edn", "testing", "values")),
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

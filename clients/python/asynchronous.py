@@ -1,0 +1,257 @@
+"""The same calls for an event loop: each runs on a thread, and ends soon after its task is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, Self, TypeVar
+
+from adalog.client.connecting import connect
+from adalog.client.database import Connection, Database, Entity, LiveChanges
+from adalog.client.result import Attribute, Change, Datom, Explanation, Result, TxReport
+from adalog.client.running import RUNNING, RunningCall
+
+T = TypeVar("T")
+
+# Calls of one connection that run at once; further ones wait.
+_THREADS: Final = 16
+_END: Final = object()
+
+
+class Threads:
+    """Where the calls of a connection run."""
+
+    def __init__(self, most: int = _THREADS) -> None:
+        self._executor = ThreadPoolExecutor(most, thread_name_prefix="adalog-client")
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """What the work returns or raises. Cancelling the task cancels the work; a transaction on its way to the
+        disk goes on."""
+        running = RunningCall()
+        context = copy_context()
+        context.run(RUNNING.set, running)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class AsyncDatabase:
+    """A moment of a database, as `Database`. Reads are awaited; `as_of`, `since`, `history`, `with_` and `as_user`
+    read nothing, and give their database at once."""
+
+    def __init__(self, own: Database, threads: Threads) -> None:
+        self._own = own
+        self._threads = threads
+
+    async def q(
+        self,
+        query: str,
+        *args: Any,
+        as_of: int | datetime | None = None,
+        since: int | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """As `Database.q`."""
+        given = [_opened(each) for each in args]
+        return await self._threads.run(
+            partial(self._own.q, query, *given, as_of=as_of, since=since, timeout=timeout)
+        )
+
+    async def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> Any:
+        """As `Database.pull`."""
+        return await self._threads.run(partial(self._own.pull, pattern, entity, timeout=timeout))
+
+    async def pull_many(
+        self, pattern: str, entities: Sequence[Entity], *, timeout: float | None = None
+    ) -> list[Any]:
+        """As `Database.pull_many`."""
+        return await self._threads.run(partial(self._own.pull_many, pattern, entities, timeout=timeout))
+
+    async def explain(self, query: str, *args: Any, analyze: bool = False) -> Explanation:
+        """As `Database.explain`."""
+        given = [_opened(each) for each in args]
+        return await self._threads.run(partial(self._own.explain, query, *given, analyze=analyze))
+
+    async def attributes(self) -> list[Attribute]:
+        """As `Database.attributes`."""
+        return await self._threads.run(self._own.attributes)
+
+    async def datoms(self, index: str, *components: Any, limit: int | None = None) -> list[Datom]:
+        """As `Database.datoms`."""
+        return await self._threads.run(partial(self._own.datoms, index, *components, limit=limit))
+
+    def as_of(self, t: int | datetime) -> AsyncDatabase:
+        """As `Database.as_of`."""
+        return AsyncDatabase(self._own.as_of(t), self._threads)
+
+    def since(self, t: int | datetime) -> AsyncDatabase:
+        """As `Database.since`."""
+        return AsyncDatabase(self._own.since(t), self._threads)
+
+    def history(self) -> AsyncDatabase:
+        """As `Database.history`."""
+        return AsyncDatabase(self._own.history(), self._threads)
+
+    def with_(self, tx: str | Sequence[Any], *, args: Mapping[str, Any] | None = None) -> AsyncDatabase:
+        """As `Database.with_`."""
+        return AsyncDatabase(self._own.with_(tx, args=args), self._threads)
+
+    def as_user(self, claims: Mapping[str, Any], *, roles: Sequence[str] = ()) -> AsyncDatabase:
+        """As `Database.as_user`."""
+        return AsyncDatabase(self._own.as_user(claims, roles=roles), self._threads)
+
+    def __repr__(self) -> str:
+        return repr(self._own)
+
+    def _repr_html_(self) -> str:
+        return self._own._repr_html_()
+
+
+class AsyncConnection(AsyncDatabase):
+    """A database to be read and written, as `Connection`; `aconnect` makes one."""
+
+    def __init__(self, own: Connection, threads: Threads) -> None:
+        super().__init__(own, threads)
+        self._connection = own
+        self._changes: set[AsyncChanges] = set()
+
+    async def transact(
+        self,
+        tx: str | Sequence[Any],
+        *,
+        args: Mapping[str, Any] | None = None,
+        expected_basis_t: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> TxReport:
+        """As `Connection.transact`. Cancelling the task does not undo what is on its way to the disk."""
+        work = partial(
+            self._connection.transact,
+            tx,
+            args=args,
+            expected_basis_t=expected_basis_t,
+            idempotency_key=idempotency_key,
+        )
+        return await self._threads.run(work)
+
+    def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> AsyncChanges:
+        """As `Connection.live`, for `async for`; it begins when the first event is asked for."""
+        given = [_opened(each) for each in args]
+        changes = AsyncChanges(
+            partial(self._connection.live, query, *given, resume=resume, from_t=from_t), self._changes.discard
+        )
+        self._changes.add(changes)
+        return changes
+
+    async def close(self) -> None:
+        """As `Connection.close`."""
+        for changes in tuple(self._changes):
+            await changes.close()
+        await self._threads.run(self._connection.close)
+        self._threads.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class AsyncChanges(AsyncIterator[Change]):
+    """The changes of a live query. `close`, or leaving its `async with`, ends it; so does cancelling its reader."""
+
+    def __init__(self, begin: Callable[[], LiveChanges], left: Callable[[AsyncChanges], None]) -> None:
+        self._begin = begin
+        self._left = left
+        # Waiting for a change keeps its thread.
+        self._threads = Threads(1)
+        self._changes: LiveChanges | None = None
+        self._is_closed = False
+
+    async def __anext__(self) -> Change:
+        if self._is_closed:
+            raise StopAsyncIteration
+        try:
+            found = await self._threads.run(self._next)
+        except BaseException:
+            await self.close()
+            raise
+        if not isinstance(found, Change):
+            await self.close()
+            raise StopAsyncIteration
+        return found
+
+    def _next(self) -> object:
+        if self._changes is None:
+            self._changes = self._begin()
+            if self._is_closed:
+                # Its reader went away while it began.
+                self._changes.close()
+        return next(self._changes, _END)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._changes is not None:
+            self._changes.close()
+        self._threads.close()
+        self._left(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Connecting:
+    """What `aconnect` gives: to be awaited, or entered with `async with`."""
+
+    def __init__(self, place: str | os.PathLike[str], token: str | None) -> None:
+        self._open = partial(connect, place, token=token)
+        self._opened: AsyncConnection | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncConnection]:
+        return self._connected().__await__()
+
+    async def _connected(self) -> AsyncConnection:
+        threads = Threads()
+        try:
+            return AsyncConnection(await threads.run(self._open), threads)
+        except BaseException:
+            threads.close()
+            raise
+
+    async def __aenter__(self) -> AsyncConnection:
+        self._opened = await self
+        return self._opened
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
+def aconnect(place: str | os.PathLike[str], *, token: str | None = None) -> Connecting:
+    """As `connect`, for an event loop.
+
+    >>> import adalog, asyncio
+    >>> async def main():
+    ...     async with adalog.aconnect(":memory:") as db:
+    ...         await db.transact([{"n/x": 1}])
+    ...         return (await db.q("[:find ?x . :where [_ :n/x ?x]]")).value
+    >>> asyncio.run(main())
+    1
+    """
+    return Connecting(place, token)
+
+
+def _opened(argument: Any) -> Any:
+    return argument._own if isinstance(argument, AsyncDatabase) else argument

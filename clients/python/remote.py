@@ -1,0 +1,438 @@
+"""A served adalog over HTTP. Rows travel as Arrow, all other values as TAGGED JSON, so that nothing is lost."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import httpx
+import orjson
+import pyarrow as pa
+
+from adalog.client.database import Moment, TransactionText
+from adalog.client.errors import refusing
+from adalog.client.protocol import (
+    EVENT_STREAM,
+    GRAPHQL_JSON,
+    Answer,
+    data_of,
+    events_of,
+    is_graphql,
+    request_body,
+)
+from adalog.client.result import Attribute, Change, Column, Datom, Explanation, Result, ResultWarning, TxReport
+from adalog.client.values import Keyword, column_of, from_edn, from_pulled
+from adalog.datalog import edn, values
+from adalog.datalog.errors import AdalogError, Code, unavailable
+from adalog.schema.writing.arrow import METADATA, TEXTS
+from adalog.schema.writing.encoding import Encoding, decode, encode, iso
+
+_WARNINGS: Final = "warnings { code message line column }"
+_READ: Final = "$basis: BasisInput, $with: EDN, $withArgs: JSON, $timeoutMs: Int"
+_READING: Final = "basis: $basis, with: $with, withArgs: $withArgs, timeoutMs: $timeoutMs"
+_Q: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput) {{
+  q(query: $query, args: $args, {_READING}, as: $as) {{ arrow basisT {_WARNINGS} }}
+}}"""
+_EXPLAIN: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput, $analyze: Boolean) {{
+  explain(query: $query, args: $args, {_READING}, as: $as, analyze: $analyze) {{ text plan {_WARNINGS} }}
+}}"""
+_PULL: Final = f"""query ($pattern: EDN!, $eid: EDN!, {_READ}, $as: AsInput) {{
+  pull(pattern: $pattern, eid: $eid, {_READING}, as: $as, encoding: TAGGED)
+}}"""
+_PULL_MANY: Final = f"""query ($pattern: EDN!, $eids: [EDN!]!, {_READ}, $as: AsInput) {{
+  pullMany(pattern: $pattern, eids: $eids, {_READING}, as: $as, encoding: TAGGED)
+}}"""
+_DATOMS: Final = f"""query ($index: Index!, $components: [EDN!], $first: Int, $after: String, {_READ}) {{
+  datoms(index: $index, components: $components, first: $first, after: $after, {_READING}, encoding: TAGGED) {{
+    datoms {{ e a v t added }} pageInfo {{ hasNextPage endCursor }}
+  }}
+}}"""
+_ATTRIBUTES: Final = "{ attributes { ident valueType cardinality unique isComponent doc datomCount } }"
+_NEWEST: Final = "{ database { basisT } }"
+_REPORT: Final = f"t basisBefore txInstant tempids datoms {{ e a v t added }} {_WARNINGS}"
+_CONDITIONS: Final = "expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: TAGGED"
+_TRANSACT: Final = f"""mutation ($tx: EDN!, $args: JSON, $expectedBasisT: Long, $idempotencyKey: String) {{
+  transact(tx: $tx, args: $args, {_CONDITIONS}) {{ {_REPORT} }}
+}}"""
+_TRANSACT_JSON: Final = f"""mutation ($tx: [JSON!]!, $expectedBasisT: Long, $idempotencyKey: String) {{
+  transactJson(tx: $tx, {_CONDITIONS}) {{ {_REPORT} }}
+}}"""
+_LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long) {
+  live(query: $query, args: $args, resume: $resume, fromT: $fromT, encoding: TAGGED) {
+    kind basisT resume columns { name type } rows added retracted last reason
+  }
+}"""
+_PAGE: Final = 10_000
+# A server says something of a stream more often than this, if only that it is there.
+_SILENCE: Final = 90.0
+# How long a server may be gone before a live query gives up, and the seconds before it is asked again.
+_AWAY, _FIRST_WAIT, _LONGEST_WAIT = 60.0, 0.25, 8.0
+
+
+class RemoteBackend:
+    """As of `Backend`."""
+
+    def __init__(self, place: str, token: str | None) -> None:
+        self.place = place.rstrip("/").removesuffix("/graphql")
+        self._url = self.place + "/graphql"
+        headers = {"Content-Type": "application/json"}
+        if token is not None:
+            if not token.isascii() or not token.isprintable():
+                raise AdalogError(Code.UNAUTHENTICATED, "the token holds characters that no token has")
+            headers["Authorization"] = f"Bearer {token}"
+        if _is_near(httpx.URL(self._url).host):
+            # Compression would take longer than the way.
+            headers["Accept-Encoding"] = "identity"
+        self._http = httpx.Client(headers=headers, timeout=httpx.Timeout(10, read=None))
+        self._seen = 0
+
+    def close(self) -> None:
+        self._http.close()
+
+    def newest(self) -> int:
+        return self._saw(int(self._ask(_NEWEST, {})["database"]["basisT"]))
+
+    # Reads
+
+    def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result:
+        variables = {"query": query, "args": _arguments(args), **_moment(moment), "timeoutMs": timeout_ms}
+        found = self._ask(_Q, variables)["q"]
+        answer = ArrowAnswer(base64.b64decode(found["arrow"]), _warnings(found["warnings"]))
+        about, t = answer.about, self._saw(int(found["basisT"]))
+        names = answer.shown.column_names
+        columns = tuple(Column(name, kind) for name, kind in zip(names, about["types"], strict=True))
+        keys = None if about["keys"] is None else tuple(about["keys"])
+        return Result(columns, about["shape"], keys, t, answer)
+
+    def explain(self, moment: Moment, query: str, args: Sequence[Any], *, analyze: bool) -> Explanation:
+        variables = {"query": query, "args": _arguments(args), **_moment(moment), "analyze": analyze}
+        found = self._ask(_EXPLAIN, variables)["explain"]
+        return Explanation(found["text"], found["plan"], _warnings(found["warnings"]))
+
+    def pull(
+        self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
+    ) -> list[Any]:
+        variables = {"pattern": pattern, **_moment(moment), "timeoutMs": timeout_ms}
+        if name == "eid":
+            found = [self._ask(_PULL, variables | {"eid": entities[0]})["pull"]]
+        else:
+            found = self._ask(_PULL_MANY, variables | {"eids": list(entities)})["pullMany"]
+        return [from_pulled(decode(each)) for each in found]
+
+    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> list[Datom]:
+        given = [edn.write(each) for each in components]
+        variables: dict[str, Any] = {"index": index, "components": given, **_moment(moment)}
+        found: list[Datom] = []
+        while True:
+            first = _PAGE if limit is None else min(_PAGE, limit - len(found))
+            page = self._ask(_DATOMS, variables | {"first": first})["datoms"]
+            found += _datoms(page["datoms"])
+            if not page["pageInfo"]["hasNextPage"] or len(found) == limit:
+                return found
+            variables["after"] = page["pageInfo"]["endCursor"]
+
+    def attributes(self) -> list[Attribute]:
+        return [
+            Attribute(
+                Keyword(each["ident"]),
+                each["valueType"],
+                each["cardinality"],
+                each["unique"],
+                each["isComponent"],
+                each["doc"],
+                int(each["datomCount"]),
+            )
+            for each in self._ask(_ATTRIBUTES, {})["attributes"]
+        ]
+
+    # Writing and following
+
+    def transact(
+        self, tx: TransactionText | tuple[Any, ...], expected_basis_t: int | None, idempotency_key: str | None
+    ) -> TxReport:
+        variables = {"expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
+        if isinstance(tx, tuple):
+            forms = [encode(form, Encoding.TAGGED) for form in tx]
+            report = self._ask(_TRANSACT_JSON, variables | {"tx": forms}, writes=True)["transactJson"]
+        else:
+            given = {"tx": tx.text, "args": _values(tx)}
+            report = self._ask(_TRANSACT, variables | given, writes=True)["transact"]
+        warnings = _warnings(report["warnings"])
+        return TxReport(
+            self._saw(int(report["t"])),
+            int(report["basisBefore"]),
+            datetime.fromisoformat(report["txInstant"]),
+            {name: int(entity) for name, entity in report["tempids"].items()},
+            _datoms(report["datoms"]),
+            lambda: warnings,
+        )
+
+    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> RemoteChanges:
+        variables = {"query": query, "args": _arguments(args), "resume": resume, "fromT": from_t}
+        return RemoteChanges(self, variables)
+
+    # Requests
+
+    def _ask(self, document: str, variables: Mapping[str, Any], *, writes: bool = False) -> Answer:
+        """What an answer says. Raises AdalogError for the first of its errors."""
+        extensions = None if writes or not self._seen else {"minBasisT": self._seen}
+        with self.sending():
+            body = request_body(document, variables, extensions)
+            response = self._http.post(self._url, content=body, headers={"Accept": GRAPHQL_JSON})
+        return data_of(self._answer(response))
+
+    def events(self, variables: Mapping[str, Any]) -> Iterator[httpx.Response | Answer]:
+        """The response of a live query, then its events. Raises what the server refuses, and BACKEND_UNAVAILABLE
+        where the stream breaks off."""
+        extensions = {"minBasisT": self._seen} if self._seen else None
+        with self.sending():
+            request = self._http.build_request(
+                "POST",
+                self._url,
+                content=request_body(_LIVE, variables, extensions),
+                headers={"Accept": EVENT_STREAM},
+                timeout=httpx.Timeout(10, read=_SILENCE),
+            )
+            response = self._http.send(request, stream=True)
+            try:
+                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                    response.read()
+                    data_of(self._answer(response))
+                yield response
+                for kind, data in events_of(response.iter_lines()):
+                    if kind == "complete":
+                        break
+                    yield data_of(orjson.loads(data))["live"]
+            finally:
+                response.close()
+        raise unavailable("the stream of a live query broke off")
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """What goes wrong on the way becomes BACKEND_UNAVAILABLE."""
+        try:
+            yield
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            reason = str(error) or type(error).__name__
+            raise unavailable(f"no adalog answers at {self._url} ({reason})") from None
+        except RuntimeError as error:
+            if not self._http.is_closed:
+                raise
+            raise unavailable(f"the connection is closed: {error}", retryable=False) from None
+
+    def _answer(self, response: httpx.Response) -> Answer:
+        try:
+            answer = orjson.loads(response.content)
+        except orjson.JSONDecodeError:
+            answer = None
+        if not is_graphql(answer):
+            what = f"{self._url} answered {response.status_code} with something that is not GraphQL"
+            raise unavailable(f"{what}; is it adalog's?", retryable=False)
+        found: Answer = answer
+        return found
+
+    def _saw(self, t: int) -> int:
+        """The newest transaction that this connection has seen: no later answer is of an older state."""
+        self._seen = max(self._seen, t)
+        return t
+
+
+class ArrowAnswer:
+    """As of `Answer`: columns that came as an Arrow stream."""
+
+    def __init__(self, stream: bytes, warnings: list[ResultWarning]) -> None:
+        with pa.ipc.open_stream(stream) as reader:
+            table = reader.read_all()
+        self._table = table
+        self._warnings = warnings
+        self.about = orjson.loads(table.schema.metadata[METADATA])
+        self.shown = table.select(list(range(len(self.about["types"]))))
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def values(self, column: int) -> Sequence[Any]:
+        tagged, kind = self.about["tagged"][column], self.about["types"][column]
+        chunks = self._table.column(column if tagged is None else tagged).chunks
+        found: list[Any] = []
+        for chunk in chunks:
+            if not isinstance(chunk, pa.DictionaryArray):
+                found += _read(chunk.to_pylist(), kind, tagged is not None)
+                continue
+            distinct = _read(chunk.dictionary.to_pylist(), kind, tagged is not None)
+            found += [distinct[place] for place in chunk.indices.to_pylist()]
+        return found
+
+    def table(self) -> Any:
+        columns = []
+        for each in self.shown.columns:
+            is_dictionary = pa.types.is_dictionary(each.type)
+            columns.append(each.cast(each.type.value_type) if is_dictionary else each)
+        return pa.table(columns, names=self.shown.column_names)
+
+    def warnings(self) -> list[ResultWarning]:
+        return self._warnings
+
+
+def _read(given: list[Any], kind: str, tagged: bool) -> list[Any]:
+    if tagged:
+        return [None if each is None else decode(orjson.loads(each)) for each in given]
+    read = _READERS.get(kind)
+    return given if read is None else [None if each is None else read(each) for each in given]
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "keyword": lambda text: values.Keyword(text[1:]),
+    "uuid": UUID,
+    "uri": values.Uri,
+    "instant": lambda moment: moment.replace(tzinfo=UTC),
+}
+assert TEXTS - {"string"} <= _READERS.keys()
+
+
+class RemoteChanges:
+    """As of `LiveChanges`: the events of a stream, which is asked for again where it was if it breaks off."""
+
+    def __init__(self, backend: RemoteBackend, variables: Mapping[str, Any]) -> None:
+        self._backend = backend
+        self._variables = dict(variables)
+        self._closed = threading.Event()
+        self._response: httpx.Response | None = None
+        self._events = self._begin()
+        # The first event, so that what is wrong with the query is raised where it is asked.
+        self._first: Change | None = self._next()
+
+    def _begin(self) -> Iterator[httpx.Response | Answer]:
+        events = self._backend.events(self._variables)
+        response = next(events)
+        assert isinstance(response, httpx.Response)
+        self._response = response
+        return events
+
+    def __iter__(self) -> RemoteChanges:
+        return self
+
+    def __next__(self) -> Change:
+        with refusing():
+            first, self._first = self._first, None
+            return self._next() if first is None else first
+
+    def _next(self) -> Change:
+        wait, until = _FIRST_WAIT, time.monotonic() + _AWAY
+        while not self._closed.is_set():
+            try:
+                if self._response is None:
+                    self._events = self._begin()
+                event = next(self._events)
+            except AdalogError as error:
+                if self._closed.is_set():
+                    break
+                began = self._variables.get("resume") is not None
+                if not began or error.code is not Code.BACKEND_UNAVAILABLE or time.monotonic() > until:
+                    raise
+                self._response = None
+                self._closed.wait(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+                continue
+            assert isinstance(event, dict)
+            self._variables |= {"resume": event["resume"], "fromT": None}
+            if event["kind"] != "PROGRESS":
+                return _change(event)
+        raise StopIteration
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._response is not None:
+            self._response.close()
+
+    def __enter__(self) -> RemoteChanges:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _change(event: Answer) -> Change:
+    columns = event["columns"]
+    return Change(
+        event["kind"],
+        int(event["basisT"]),
+        event["resume"],
+        _rows(event["rows"] if event["rows"] is not None else event["added"]),
+        _rows(event["retracted"]),
+        None if columns is None else tuple(Column(each["name"], each["type"]) for each in columns),
+        event["last"],
+        event["reason"],
+    )
+
+
+def _rows(rows: Sequence[Any] | None) -> list[tuple[Any, ...]]:
+    return [tuple(column_of(decode(row), "any")) for row in rows or ()]
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _arguments(args: Sequence[Any]) -> list[Any]:
+    return [{"#basis": _basis(each, source=True)} if isinstance(each, Moment) else _argument(each) for each in args]
+
+
+def _argument(value: Any) -> Any:
+    encoded = encode(value, Encoding.TAGGED)
+    if isinstance(encoded, dict) and encoded.keys() == {"basis"}:
+        # A map of the caller's, and no basis.
+        return {"#map": list(encoded.items())}
+    return encoded
+
+
+def _moment(moment: Moment) -> dict[str, Any]:
+    """The variables that say what is read."""
+    variables: dict[str, Any] = {"basis": _basis(moment) or None}
+    if moment.tried is not None:
+        variables |= {"with": moment.tried.text, "withArgs": _values(moment.tried)}
+    if moment.user is not None:
+        variables["as"] = {"claims": dict(moment.user.claims), "roles": list(moment.user.roles)}
+    return variables
+
+
+def _basis(moment: Moment, *, source: bool = False) -> dict[str, Any]:
+    basis: dict[str, Any] = {}
+    as_of, since = moment.as_of, moment.since
+    if as_of is not None:
+        basis |= {"t": as_of} if isinstance(as_of, int) else {"asOf": iso(as_of)}
+    if isinstance(since, int):
+        basis["since"] = since
+    elif since is not None:
+        basis["since" if source else "sinceInstant"] = iso(since)
+    if moment.history:
+        basis["history"] = True
+    return basis
+
+
+def _values(tx: TransactionText) -> dict[str, Any] | None:
+    if tx.values is None:
+        return None
+    return {name: encode(value, Encoding.TAGGED) for name, value in tx.values.items()}
+
+
+def _datoms(datoms: Sequence[Mapping[str, Any]]) -> list[Datom]:
+    return [
+        Datom(int(each["e"]), Keyword(each["a"]), from_edn(decode(each["v"])), int(each["t"]), each["added"])
+        for each in datoms
+    ]
+
+
+def _warnings(warnings: Sequence[Mapping[str, Any]]) -> list[ResultWarning]:
+    return [ResultWarning(each["code"], each["message"], each["line"], each["column"]) for each in warnings]

@@ -33,14 +33,14 @@ class VisibleDatabase:
     for the viewer.
 
     Its guard is one for a request: by the policies and facts of when it first reads, or of later where it reads
-    what is newer than that."""
+    what is newer than that. Fields of a request read on several threads, so that a guard and its moment are set as
+    one: a moment whose guard is still being made would show everything."""
 
     raw: Database
     permissions: Permissions
     viewer: Viewer | None
     for_another: bool = False
-    _now: Snapshot | None = None
-    _guard: Guard | None = None
+    _decided: tuple[Snapshot, Guard | None] | None = None
 
     # Who sees what
 
@@ -61,11 +61,12 @@ class VisibleDatabase:
             raise AdalogError(Code.FORBIDDEN, f"{what} is for admins while policies are enforced")
 
     def _guard_of(self, raw: Snapshot | None) -> Guard | None:
-        if self._now is None or (raw is not None and raw.t > self._now.t):
+        decided = self._decided
+        if decided is None or (raw is not None and raw.t > decided[0].t):
             newest = self.raw.snapshot()
-            self._now = raw if raw is not None and raw.t >= newest.t and raw.is_plain else newest
-            self._guard = self.permissions.guard(self.viewer, self._now)
-        return self._guard
+            now = raw if raw is not None and raw.t >= newest.t and raw.is_plain else newest
+            decided = self._decided = now, self.permissions.guard(self.viewer, now)
+        return decided[1]
 
     def see(self, raw: Snapshot) -> Snapshot:
         """What is visible of a committed snapshot."""
@@ -80,14 +81,13 @@ class VisibleDatabase:
         """What is visible of a snapshot from here once transaction data is applied, and the report. The outcome
         decides what is visible of it, as now. Raises what refuses such a transaction, and FORBIDDEN on the past."""
         raw = basis.raw if isinstance(basis, GuardedSnapshot) else basis
-        if self.guard is not None:
-            assert self._now is not None, "the guard has its moment"
-            if raw.t < self._now.t:
-                raise AdalogError(
-                    Code.FORBIDDEN,
-                    f"it is tried on transaction {raw.t}, and the newest is {self._now.t}: the present decides "
-                    "what is visible, so `with` on the past is for admins while policies are enforced",
-                )
+        own = self.guard
+        if own is not None and raw.t < own.now.t:
+            raise AdalogError(
+                Code.FORBIDDEN,
+                f"it is tried on transaction {raw.t}, and the newest is {own.now.t}: the present decides "
+                "what is visible, so `with` on the past is for admins while policies are enforced",
+            )
         # What an admin tries for another it may do itself.
         author = None if self.for_another else self.viewer
         after, report = self.raw.speculate(raw, tx, start, watch, author)
@@ -141,14 +141,13 @@ class VisibleDatabase:
         if guard is None:
             yield from self.raw.transactions(start, stop, limit, take)
             return
-        assert self._now is not None, "the guard has its moment"
         found = 0
-        start, stop = max(start, 1), min(stop, self._now.t + 1)
+        start, stop = max(start, 1), min(stop, guard.now.t + 1)
         while found < limit and start < stop:
             last = start
             for report in self.raw.transactions(start, stop, _AT_ONCE, take):
                 last = report.t + 1
-                shown = visible_report(guard, report, self._now)
+                shown = visible_report(guard, report, guard.now)
                 if shown is not None:
                     yield shown
                     found += 1

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.guards import Guard
+from adalog.schema.request.visible_database import VisibleDatabase
+from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.gateway.support import Gateway
 from tests.permissions.issues import bearer, code, data, issues, rows
 
@@ -41,6 +48,29 @@ def test_as(opened: Gateway) -> None:
     pulled = '{ pull(pattern: "[:issue/points]", eid: "[:issue/title \\"%s\\"]", %s) }'
     assert data(opened, "root", pulled % ("two", ann)) == {"pull": {":issue/points": 2}}
     assert data(opened, "root", pulled % ("three", ann)) == {"pull": None}
+
+
+def test_fields_that_read_at_once_are_all_guarded(opened: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On threads of their own: one reads while another one still makes the guard."""
+    permissions, made, begun = opened.pool.permissions, threading.Event(), threading.Event()
+    guard = permissions.guard
+
+    def slow(viewer: Viewer | None, now: Snapshot) -> Guard | None:
+        if not begun.is_set():
+            begun.set()
+            made.wait(20)
+        return guard(viewer, now)
+
+    monkeypatch.setattr(permissions, "guard", slow)
+    ann = Viewer(frozenset({"member"}), {"sub": "ann"})
+    visible, raw = VisibleDatabase(opened.database, permissions, ann), opened.database.snapshot()
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(visible.see, raw)
+        begun.wait()
+        second = visible.see(raw)
+        made.set()
+        assert isinstance(second, GuardedSnapshot)
+        assert isinstance(first.result(), GuardedSnapshot)
 
 
 def test_claims_beyond_64_bits(opened: Gateway) -> None:

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.errors import AdalogError, Position
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import sort_key
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -171,11 +172,43 @@ class Call:
             return np.full(size, self.values.intern(value), np.int64)
         group, first = group_kernels.group_rows(stack(columns.values()), self.cancel.check)
         codes = np.empty(len(first), np.int64)
-        for start in range(0, len(first), _DECODED):
-            piece = first[start : start + _DECODED]
-            decoded = [self.values.decode_many(column[piece]) for column in columns.values()]
-            self._call(codes[start : start + _DECODED], decoded, row)
+        pieces = [first[start : start + _DECODED] for start in range(0, len(first), _DECODED)]
+        try:
+            for number, piece in enumerate(pieces):
+                start = number * _DECODED
+                self._call(codes[start : start + _DECODED], self._decoded(columns, piece), row)
+        except AdalogError as error:
+            if error.code is not Code.QUERY_INVALID:
+                raise
+            raise self._least_refusal(columns, pieces, row, error) from error
         return codes[group]
+
+    def _decoded(self, columns: Mapping[_Leaf, Column], rows: Column) -> list[Sequence[Any]]:
+        return [self.values.decode_many(column[rows]) for column in columns.values()]
+
+    def _least_refusal(
+        self,
+        columns: Mapping[_Leaf, Column],
+        pieces: Sequence[Column],
+        row: Callable[[Any], Any],
+        first: AdalogError,
+    ) -> AdalogError:
+        """Of the arguments that are refused the least ones, by the order of values. That of codes is the order in
+        which the database came to know them, which hidden data have a part in."""
+        least, found = None, first
+        with watching(self.cancel.check):
+            for piece in pieces:
+                for given in zip(*self._decoded(columns, piece), strict=True):
+                    self.cancel.check()
+                    try:
+                        row(given)
+                    except AdalogError as error:
+                        if error.code is not Code.QUERY_INVALID:
+                            raise
+                        key = tuple(map(sort_key, given))
+                        if least is None or key < least:
+                            least, found = key, error
+        return found
 
     def _call(self, codes: Column, decoded: Sequence[Sequence[Any]], row: Callable[[Any], Any]) -> None:
         """Writes the code of the result for each row of values."""

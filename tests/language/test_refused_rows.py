@@ -89,3 +89,11 @@ def test_live_groups(numbers):
     numbers.tx("[{:db/id 500 :b 0}]")
     live.tx("[]")
     assert live.tx("[{:db/id 500 :a 9 :b 3}]") == "+[9 3]"
+
+
+def test_the_least_arguments_that_are_refused_are_named(db):
+    """And not those that the database came to know first."""
+    db.tx('[{:db/id 1 :word "c"} {:db/id 2 :word "b"} {:db/id 3 :word "a"}]')
+    db.refuses("QUERY_INVALID", "[:find ?x :where [?e :word ?w] ‸[(entid ?w) ?x]]", says='(entid "a")')
+    db.refuses("QUERY_INVALID", "[:find ?e :where [?e :word ?w] [(> ‸(+ 1 ?w) 2)]]", says='(+ 1 "a")')
+    db.refuses("QUERY_INVALID", "[:find (entid ?w) :where [_ :word ?w]]", says='(entid "a")')

@@ -20,7 +20,7 @@ from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.permissions.random_questions import Asker
 
-_REFUSED = "QUERY_INVALID: ("
+_REFUSED = ("QUERY_INVALID: (", "QUERY_INVALID: get-else: entity")
 Ask = Callable[[Pool, Snapshot], Any]
 
 

@@ -1,0 +1,151 @@
+"""The Python library: how soon it answers in a new process, and what data frames take, here and over HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+import adalog
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from bench import folder, server
+from bench.line import Line
+
+_ROWS: Final = 1_000_000
+_ROUNDS: Final = 5
+_LIGHT: Final = 400
+_SCHEMA: Final = " ".join(
+    f"{{:db/ident :row/{name} :db/valueType :db.type/{kind} :db/cardinality :db.cardinality/one}}"
+    for name, kind in (("number", "long"), ("name", "string"), ("price", "double"), ("at", "instant"))
+)
+_ALL: Final = """[:find ?number ?name ?price ?at
+  :where [?r :row/number ?number] [?r :row/name ?name] [?r :row/price ?price] [?r :row/at ?at]]"""
+_LIGHT_QUERY: Final = """[:find ?name ?price :in $ ?number
+  :where [?r :row/number ?number] [?r :row/name ?name] [?r :row/price ?price]]"""
+_LIGHT_SQL: Final = "select name, price from row where number = ?"
+_IMPORT: Final = "import time; t = time.perf_counter(); import adalog; print(time.perf_counter() - t)"
+_ANSWER: Final = """import sys, adalog
+with adalog.connect(sys.argv[1]) as db:
+    assert len(db.q('[:find ?v :where [?p :package/name "bash"] [?p :package/version ?v]]')) == 1"""
+
+
+def library(quick: bool, say: Callable[[str], None]) -> list[Line]:
+    """Least of alternating rounds; light queries are medians of theirs."""
+    rounds = 1 if quick else _ROUNDS
+    lines = [_line("import adalog, a new process", "s", _import_seconds(rounds), bar=0.3)]
+    with folder.with_sample() as data:
+        _run(_ANSWER, str(data))
+        seconds = min(_timed(lambda: _run(_ANSWER, str(data))) for _ in range(rounds))
+        lines.append(_line("a new process: connect to the sample's folder, first answer", "s", seconds, bar=1.0))
+    rows = _ROWS // 10 if quick else _ROWS
+    table = _rows(rows)
+    with folder.empty() as data:
+        _load(data, table)
+        with adalog.connect(data) as db:
+            lines += _frames(db, table, rounds)
+            lines += _light(db, table, rounds)
+            db.q(_ALL).arrow()
+            here = min(_timed(lambda: db.q(_ALL).arrow()) for _ in range(rounds))
+        port = server.free_port()
+        settings = {"ADALOG_SPARK": "off", "ADALOG_RESULT_BYTES": str(1 << 30), "ADALOG_CACHE_BYTES": "0"}
+        with server.adalog(data, port, **settings) as process:
+            server.first_answer(process, port, server.q(_LIGHT_QUERY, 1))
+            with adalog.connect(f"http://127.0.0.1:{port}") as db:
+                db.q(_ALL).arrow()
+                there = min(_timed(lambda: db.q(_ALL).arrow()) for _ in range(rounds))
+        about = {"against": "in process", "theirs": here * 1000, "bar": 2.0}
+        lines.append(_line(f"{rows:,} rows of four columns to Arrow, over HTTP", "ms", there * 1000, **about))
+    return lines
+
+
+def _line(title: str, unit: str, ours: float, against: str = "", theirs: float | None = None, **more: Any) -> Line:
+    return Line("python", title, unit, ours, against, theirs, **more)
+
+
+def _run(program: str, *arguments: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _import_seconds(rounds: int) -> float:
+    return min(float(_run(_IMPORT)) for _ in range(rounds))
+
+
+def _rows(count: int) -> pa.Table:
+    numbers = np.arange(count)
+    start = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000)
+    columns: Mapping[str, Any] = {
+        "number": pa.array(numbers),
+        "name": pa.array([f"name {number % 1000}" for number in range(count)]),
+        "price": pa.array(np.random.default_rng(1).random(count).round(3)),
+        "at": pa.array(start + numbers).cast(pa.timestamp("ms", "UTC")),
+    }
+    return pa.table(dict(columns))
+
+
+def _load(data: Path, table: pa.Table) -> None:
+    entities = np.arange(1, table.num_rows + 1)
+    with Database.open(str(data)) as database:
+        given = {Keyword(f"row/{name}"): (entities, table[name].combine_chunks()) for name in table.column_names}
+        database.bulk_load(f"[{_SCHEMA}]", given)
+        database.compact()
+
+
+def _frames(db: adalog.Connection, table: pa.Table, rounds: int) -> list[Line]:
+    """To Polars, beside DuckDB where both are installed."""
+    title = f"{table.num_rows:,} rows of four columns"
+    try:
+        connection = _duckdb(table)
+        import_module("polars")
+    except ModuleNotFoundError as missing:
+        ours = min(_timed(lambda: db.q(_ALL).arrow()) for _ in range(rounds))
+        return [_line(f"{title} to Arrow", "ms", ours * 1000, note=f"no {missing.name}")]
+    ours, theirs = [], []
+    db.q(_ALL).polars()
+    for _ in range(rounds):
+        ours.append(_timed(lambda: db.q(_ALL).polars()))
+        theirs.append(_timed(lambda: connection.sql("select * from row").pl()))
+    return [_line(f"{title} to Polars", "ms", min(ours) * 1000, "DuckDB", min(theirs) * 1000, bar=1.5)]
+
+
+def _light(db: adalog.Connection, table: pa.Table, rounds: int) -> list[Line]:
+    numbers = np.random.default_rng(2).integers(0, table.num_rows, _LIGHT).tolist()
+    try:
+        connection = _duckdb(table)
+    except ModuleNotFoundError as missing:
+        ours = min(_median(lambda number: db.q(_LIGHT_QUERY, number).rows, numbers) for _ in range(rounds))
+        return [_line("a light query in process", "ms", ours * 1000, note=f"no {missing.name}")]
+    ours_, theirs = [], []
+    for _ in range(rounds):
+        ours_.append(_median(lambda number: db.q(_LIGHT_QUERY, number).rows, numbers))
+        theirs.append(_median(lambda number: connection.execute(_LIGHT_SQL, [number]).fetchall(), numbers))
+    about = {"against": "DuckDB", "theirs": min(theirs) * 1000, "bar": 0.3}
+    return [_line("a light query in process, median", "ms", min(ours_) * 1000, **about)]
+
+
+def _median(work: Callable[[int], object], numbers: list[int]) -> float:
+    return float(np.median([_timed(lambda number=number: work(number)) for number in numbers]))  # type: ignore[misc]
+
+
+def _duckdb(table: pa.Table) -> Any:
+    connection = import_module("duckdb").connect(":memory:", config={"threads": 1})
+    connection.register("incoming", table)
+    connection.execute("create or replace table row as select * from incoming")
+    connection.execute("create index by_number on row (number)")
+    return connection

@@ -218,10 +218,10 @@ class Binding:
         return bound
 
     def _derived(self, atom: logical.RelationAtom, held: DerivedRelation) -> Bound:
-        """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
-        terms = [term if isinstance(term, str) else None for term in atom.terms]
-        names = [term for term in terms if term is not None]
-        plain = len(names) == len(set(names)) > 0
+        """A pattern over rows in sorted parts, which are read as they are where it names only variables."""
+        terms = [self._code(term) if isinstance(term, Const | LookupRef) else term for term in atom.terms]
+        names = [term for term in terms if isinstance(term, str)]
+        plain = len(names) == len(set(names)) > 0 and not any(isinstance(term, int) for term in terms)
         order = sorted(names, key=self.rank.__getitem__)
         places = tuple(map(terms.index, order))
         found: list[RelationExtender] = []
@@ -300,7 +300,9 @@ class Binding:
 
     def _optional(self, node: logical.OrNode) -> OptionalExtender | None:
         """An optional pattern of one attribute, whose entity is bound before its value."""
-        if not node.optional or len(node.branches[0].items) > 1 or len(node.branches[1].items) != 2:
+        # A branch that nothing satisfies may have been left out.
+        sizes = [len(branch.items) for branch in node.branches]
+        if not node.optional or sizes != [1, 2]:
             return None
         (atom,), (_none, nil) = node.branches[0].items, node.branches[1].items
         if not isinstance(atom, logical.DatomAtom) or not isinstance(nil, logical.FunctionAtom):

@@ -234,8 +234,6 @@ class GuardedView:
             made = followed_with_guards(question.at(at, cancel.check), viewer.number)
             if made is None:
                 raise unavailable("the query cannot be followed with others any more; ask again", retryable=True)
-            if len(self._viewers) > 1 and rewritten(question.at(at, cancel.check), viewer.number) is None:
-                raise unavailable("the query is followed for one identity by now; ask again", retryable=True)
             self._texts.setdefault(question.request.query, decided_by(visible, made, at))
             question = replace(UndatedQuestion.of(made), pulling=GuardedPulling(question, viewer))
         self.view.add(feed, question, at, cancel)
@@ -324,18 +322,16 @@ def followed_with_guards(question: Question, viewer: int = 0) -> Question | None
     entities, that arguments name are to be found among what is visible."""
     if not isinstance(question.snapshot, GuardedSnapshot) or _looks_up(question):
         return None
-    # Claims within `or` and `not` are followed for one viewer.
-    return rewritten(question, viewer) or (None if _has_queries(question) else rewritten(question))
-
-
-def _has_queries(question: Question) -> bool:
-    patterns = (each.pattern for each in question.query.find.elements if isinstance(each, FindPull))
-    return any(isinstance(each, PullPattern) and any(each.all_queries()) for each in patterns)
+    return rewritten(question, viewer)
 
 
 def may_share(question: Question) -> bool:
-    """Whether a question can be followed by a view of several viewers."""
-    return not _looks_up(question) and rewritten(question, 0) is not None
+    """Whether a question can be followed by a view that is there for the same rows."""
+    if _looks_up(question):
+        return False
+    patterns = (each.pattern for each in question.query.find.elements if isinstance(each, FindPull))
+    queries = any(isinstance(each, PullPattern) and any(each.all_queries()) for each in patterns)
+    return not queries or followed_with_guards(question) is not None
 
 
 def _looks_up(question: Question) -> bool:

@@ -211,17 +211,17 @@ class _Rewriter:
             case ast.Not() | ast.NotJoin():
                 clauses = self._clauses(clause.clauses)
                 if isinstance(clause, ast.NotJoin):
-                    return [_apart(replace(clause, clauses=clauses))]
+                    return [_joined(replace(clause, clauses=clauses))]
                 if not names_in(clause.clauses, inside_not=True):
                     # It may mention variables of guards now, which are its own.
-                    return [_apart(ast.NotJoin((), clauses, position=clause.position))]
-                return [_apart(replace(clause, clauses=clauses))]
+                    return [_joined(ast.NotJoin((), clauses, position=clause.position))]
+                return [replace(clause, clauses=clauses)]
             case ast.Or() | ast.OrJoin():
                 branches = tuple(replace(each, clauses=self._clauses(each.clauses)) for each in clause.branches)
                 if isinstance(clause, ast.Or):
                     shared = tuple(map(ast.Var, names_in([clause])))
-                    return [_apart(ast.OrJoin((), shared, branches, position=clause.position))]
-                return [_apart(replace(clause, branches=branches))]
+                    return [_joined(ast.OrJoin((), shared, branches, position=clause.position))]
+                return [_joined(replace(clause, branches=branches))]
 
     def _check_call(self, call: ast.Predicate | ast.Function | ast.Expression) -> None:
         if isinstance(call, ast.Function) and call.query is not None:
@@ -349,12 +349,13 @@ class _Rewriter:
         return ast.RuleCall(f"{prefix} {ALLOW}", (*own, *args), ast.Source())
 
 
-def _apart(clause: ast.Not | ast.NotJoin | ast.Or | ast.OrJoin) -> ast.Not | ast.NotJoin | ast.Or | ast.OrJoin:
-    """The clause. Claims within it are those of one viewer."""
-    parts = clause.branches if isinstance(clause, ast.Or | ast.OrJoin) else (clause,)
-    if any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in parts):
-        raise NotRewritableError
-    return clause
+def _joined(clause: ast.NotJoin | ast.OrJoin) -> ast.NotJoin | ast.OrJoin:
+    """The clause with the viewer among the variables that it shares, if something in it reads claims."""
+    if isinstance(clause, ast.NotJoin):
+        mentions = _VIEWER.name in names_in(clause.clauses, inside_not=True)
+        return replace(clause, variables=(*clause.variables, _VIEWER)) if mentions else clause
+    mentions = any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in clause.branches)
+    return replace(clause, required=(*clause.required, _VIEWER)) if mentions else clause
 
 
 def _enumerates(policy: Policy) -> bool:
@@ -385,16 +386,19 @@ def _with_sources(clause: ast.Clause, sources: dict[str, str], own: tuple[ast.Va
             if _can_fail(clause):
                 raise NotRewritableError
             return clause
-        case ast.And():
+        case ast.And() | ast.Not():
             return replace(clause, clauses=each_with(clause.clauses))
-        case ast.Not() | ast.NotJoin():
-            return _apart(replace(clause, clauses=each_with(clause.clauses)))
+        case ast.NotJoin():
+            return _joined(replace(clause, clauses=each_with(clause.clauses)))
         case ast.Or():
             branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
-            return _apart(replace(clause, branches=branches))
+            if not own:
+                return replace(clause, branches=branches)
+            shared = tuple(map(ast.Var, names_in([clause])))
+            return _joined(ast.OrJoin((), shared, branches, position=clause.position))
         case ast.OrJoin():
             branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
-            return _apart(replace(clause, branches=branches))
+            return _joined(replace(clause, branches=branches))
         case ast.RuleCall():
             return clause
 

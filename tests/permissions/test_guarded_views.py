@@ -12,7 +12,7 @@ from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.guarded_view import GuardedView, may_share
+from adalog.executor.follow.guarded_view import GuardedView
 from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
@@ -109,8 +109,6 @@ def test_viewers_share_a_view_and_see_their_own(tracker: World, query: str) -> N
         return UndatedQuestion.of(tracker.pool.question(request), visible)
 
     first = question(0)
-    if not may_share(first.at(at, lambda: None)):
-        return
     view = view_of(first.at(at, lambda: None), engine, first.visible)
     assert isinstance(view, GuardedView)
     assert view.is_shared

@@ -122,7 +122,7 @@ class Hub:
         view = view_of(question, self.pool.engine, visible)
         if visible is not None:
             key = (visible.key, key)
-            is_shared = isinstance(view, GuardedView) and view.is_shared and may_share(question)
+            is_shared = isinstance(view, GuardedView) and view.is_shared
             return LiveQuestion(question, key, self._of_all(visible, shared) if is_shared else key, view, visible)
         if isinstance(view, RecomputedView):
             # A query that is run again is run for each feed, with errors and time of its own.

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -216,6 +217,12 @@ def test_completion_of_other_shells(shell: str) -> None:
     assert "_ADALOG_COMPLETE" in done.stdout
 
 
+def _on_own_terminal() -> None:
+    """Makes the terminal the process's own, so that Ctrl-C is its signal, also where that was ignored so far."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A shell on a terminal of 100 columns."""
 
@@ -229,8 +236,7 @@ class Terminal:
             stderr=theirs,
             env=environ(TERM="xterm", XDG_STATE_HOME=str(state), NO_COLOR="1", PROMPT_TOOLKIT_NO_CPR="1"),
             start_new_session=True,
-            # The terminal is the process's own, so that Ctrl-C is its signal.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_on_own_terminal,
         )
         os.close(theirs)
         self._shown = ""

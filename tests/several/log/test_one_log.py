@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
 from adalog.store.database import Database
-from adalog.store.transact import resolve
+from adalog.store.state import settings
 from adalog.store.values.datom import TxReport
 from tests.several.log.logs import Opening, caught_up, state, together
 
@@ -160,12 +162,7 @@ def test_instants_never_go_back(databases: list[Database], monkeypatch: pytest.M
     # Each process has a clock of its own; here each transaction has.
     clock = iter([5_000_000.0, 1_000_000.0, 6_000_000.0, 2_000_000.0])
 
-    class Clock:
-        @staticmethod
-        def time() -> float:
-            return next(clock)
-
-    monkeypatch.setattr(resolve, "time", Clock)
+    monkeypatch.setattr(settings, "time", SimpleNamespace(time=lambda: next(clock), monotonic=time.monotonic))
     first = databases[0].tx_instant(1)
     assert first is not None
     made = [database.transact("[[:db/add 1 :n 1]]").tx_instant for database in (*databases, databases[0])]

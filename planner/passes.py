@@ -55,7 +55,8 @@ def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
     """Resolves names, inlines simple rules, plans the queries within."""
     statistics = context.statistics
     schemas = statistics.is_ref, statistics.path_of
-    tree = tree_of(query, context.relations, context.plan_inner, *schemas, linear=context.options.magic)
+    magic = context.options.magic
+    tree = tree_of(query, context.relations, context.plan_inner, *schemas, linear=magic, narrow=magic)
     return ScopedQuery(query, tree)
 
 

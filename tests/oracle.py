@@ -184,6 +184,9 @@ def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
     match clause:
         case ast.Pattern():
             return True
+        case ast.Function(query=ast.Query() as inner):
+            taken = needs(target for slot in inner.inputs[1:] for target in outputs(slot.binding))
+            return needs(clause.args) <= bound and orderable(inner.where, taken, taken)
         case ast.Predicate() | ast.Function():
             return needs(clause.args) <= bound
         case ast.Or():
@@ -329,6 +332,8 @@ def unify(term: Any, value: Any, row: Row) -> Row | None:
 
 
 def call(clause: Any, row: Row, sources: dict[str, Any]) -> Any:
+    if clause.name == "q":
+        return within(clause, row, sources)
     args = [
         row[a.name]
         if isinstance(a, ast.Var)
@@ -347,6 +352,13 @@ def call(clause: Any, row: Row, sources: dict[str, Any]) -> Any:
         name = next((a.name for a in clause.args if isinstance(a, ast.Source)), "$")
         return builtin.call(sources[name], *args)
     return builtin.call(*args)
+
+
+def within(clause: ast.Function, row: Row, sources: dict[str, Any]) -> tuple[Any, ...]:
+    """What a query within the query finds, as rows or as a column."""
+    values = [row[a.name] if isinstance(a, ast.Var) else getattr(a, "value", None) for a in clause.args[1:]]
+    rows = answer(clause.query, sources[clause.args[0].name], values)
+    return tuple(each for (each,) in rows) if clause.query.find.shape == "collection" else tuple(rows)
 
 
 def bind(binding: ast.Binding, value: Any, row: Row) -> list[Row]:

@@ -6,7 +6,7 @@ any number of argument tuples can be its first batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from adalog.datalog import ast
@@ -19,20 +19,22 @@ from adalog.planner.model.plan import Plan
 PlanInner = Callable[[ast.Query, tuple[tuple[str, str], ...]], Plan]
 
 
-def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Subquery, tuple[ast.Term, ...]]:
-    """(the query that the clause calls, its arguments that are values). `source`: what `$` is at the call."""
-    assert clause.query is not None
+def subquery_of(
+    query: ast.Query, arguments: Sequence[ast.Argument], source: str, plan: PlanInner
+) -> tuple[Subquery, tuple[ast.Term, ...]]:
+    """(the query that is called, its arguments that are values). `arguments`: of its first inputs. `source`: what
+    `$` is at the call."""
     sources: list[tuple[str, str]] = []
     values: list[ast.Term] = []
-    inputs = [each for each in clause.query.inputs if not isinstance(each, ast.RulesInput)]
-    for each, argument in zip(inputs, clause.args, strict=True):
+    inputs = [each for each in query.inputs if not isinstance(each, ast.RulesInput)]
+    for each, argument in zip(inputs, arguments, strict=False):
         if isinstance(each, ast.SourceInput):
             assert isinstance(argument, ast.Source)
             sources.append((each.name, source if argument.name == "$" else argument.name))
         else:
             assert not isinstance(argument, ast.Source | ast.Expression)
             values.append(argument)
-    return _subquery(clause.query, tuple(sources), plan), tuple(values)
+    return _subquery(query, tuple(sources), plan), tuple(values)
 
 
 def pulled_queries(query: ast.Query, plan: PlanInner) -> Iterator[PulledQuery]:

@@ -18,6 +18,7 @@ from adalog.planner.model.names import unique_name
 from adalog.planner.model.nested import PlanInner, subquery_of
 from adalog.planner.model.program import Branch, RulePredicate
 from adalog.planner.scope.calls import CallScoping
+from adalog.planner.scope.outer_conditions import Surroundings, narrowed
 from adalog.planner.scope.resolve import plain_value
 from adalog.planner.scope.rulebook import RuleBook
 
@@ -34,18 +35,21 @@ class Scoping:
     `callers`: the first rule call that a variable is passed to. `written`: what the variables that it named are
     called in the text.
     `linear`: a closure defined by joining it with itself is walked step by step.
+    `given`: the variables that have one value, if queries within are told what is asked of their columns.
     """
 
     rules: RuleBook
     plan_inner: PlanInner
     relations: frozenset[str] = frozenset()
     linear: bool = True
+    given: frozenset[str] | None = None
     called: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
     constants: dict[str, ast.Const | ast.LookupRef] = field(default_factory=dict, init=False)
     callers: dict[str, tuple[str, Position | None]] = field(default_factory=dict, init=False)
     places: dict[str, Position | None] = field(default_factory=dict, init=False)
     written: dict[str, str] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
+    _around: tuple[Surroundings, ...] = field(default=(), init=False)
 
     def fresh(self, name: str) -> str:
         self._fresh += 1
@@ -66,7 +70,11 @@ class Scoping:
         """`outside`: the written names that clauses around this conjunction mention."""
         clauses = tuple(clauses)
         visible = outside.union(names_in(clauses))
-        return AndNode(tuple(_once(item for each in clauses for item in self.clause(each, scope, visible, source))))
+        around = self._around
+        self._around = (*around, Surroundings(clauses, scope))
+        items = tuple(_once(item for each in clauses for item in self.clause(each, scope, visible, source)))
+        self._around = around
+        return AndNode(items)
 
     def clause(self, clause: ast.Clause, scope: Scope, visible: frozenset[str], source: str) -> Iterable[Node]:
         look()
@@ -153,12 +161,17 @@ class Scoping:
 
     def function(self, clause: ast.Function, scope: Scope, source: str) -> list[Node]:
         nodes: list[Node] = []
-        subquery, given = None, clause.args
-        if clause.query is not None:
-            subquery, given = subquery_of(clause, source, self.plan_inner)
-        args, tree = self.calls(scope, source, nodes).arguments(replace(clause, args=given))
-        name = clause.name if tree is None else logical.TREE
         binding = clause.binding
+        subquery, given = None, clause.args
+        narrow: tuple[str, ...] = ()
+        if clause.query is not None:
+            query = clause.query
+            if self.given is not None:
+                query, narrow = narrowed(query, binding, scope, self._around, self.given, self.constants)
+            subquery, given = subquery_of(query, clause.args, source, self.plan_inner)
+        args, tree = self.calls(scope, source, nodes).arguments(replace(clause, args=given))
+        args = (*args, *narrow)
+        name = clause.name if tree is None else logical.TREE
         if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
             outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
             called = replace(subquery, given=args)
@@ -197,10 +210,15 @@ class Scoping:
     def or_join(self, clause: ast.OrJoin, scope: Scope, source: str) -> logical.OrNode:
         listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
         branches = []
+        around = self._around
+        if isinstance(clause, ast.Optional):
+            # What is asked of an optional value is asked of nil where there is none.
+            self._around = ()
         for branch in clause.branches:
             mine = dict(listed)
             self.rename(branch.clauses, mine)
             branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), source))
+        self._around = around
         required = frozenset(scope[v.name] for v in clause.required)
         made = self.disjunction(tuple(branches), required, scope, clause.position)
         return replace(made, optional=True) if isinstance(clause, ast.Optional) else made

@@ -52,12 +52,12 @@ def tree_of(
     path_of: PathOf = lambda source, attribute: None,
     *,
     linear: bool = True,
+    narrow: bool = False,
 ) -> Tree:
     """Resolves the scopes of a query and of the rules it reaches. `is_ref`, `path_of`: as far as the schemas are
-    known."""
+    known. `narrow`: queries within have the conditions on what they find, too."""
     query = with_proposed_members(with_closures(query, relations, path_of))
     query = with_attribute_entities(query, relations, is_ref)
-    scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
     pulled = tuple(pulled_queries(query, plan_inner))
     only_pulled = (
         frozenset()
@@ -82,6 +82,7 @@ def tree_of(
             atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
     asked = {element.var.name: element.var.position for element in query.find.columns}
+    scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear, frozenset(given) if narrow else None)
     scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
     body = scoping.conjunction(query.where, scope, frozenset(input_names))
     predicates = scoping.predicates()

@@ -6,7 +6,7 @@ taken to pieces, a blank is None. Frozen, so that a plan can be kept and sent to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol, Self
 
@@ -372,7 +372,7 @@ class AndNode:
 class OrNode:
     """`local_to` says which branch a branch-local variable belongs to. `rule`: the rule whose branches they are, if
     it stands for a call. `optional`: the second branch is the negation of the first, with nil for what that binds.
-    `names`: as of an `and`."""
+    `names`: as of an `and`. `owners`: `local_to` by variable."""
 
     selectivity: ClassVar[float] = 1.0
     branches: tuple[AndNode, ...]
@@ -382,9 +382,11 @@ class OrNode:
     optional: bool = False
     position: Position | None = field(default=None, compare=False)
     names: frozenset[str] = field(init=False, compare=False, repr=False)
+    owners: Mapping[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", self.required.union(*(branch.names for branch in self.branches)))
+        object.__setattr__(self, "owners", dict(self.local_to))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ for equal statistics.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import filterfalse, islice
 
 from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
@@ -83,14 +85,14 @@ def order_variables(
     """
     written = list(dict.fromkeys(name for leaf in leaves(body) for name in leaf.mentions))
     wanted = [name for name in written if name not in given]
-    search = _Search(body, wanted, needed, statistics)
+    search = _Search(body, wanted, given, needed, statistics, shorten=reorder)
     width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
     beam = [PartialOrder((), given, (), 0.0)]
     for _ in wanted:
         grown: dict[frozenset[str], PartialOrder] = {}
         for partial in beam:
             statistics.check()
-            options = [name for name in wanted if name not in partial.bound and search.binds(name, partial.bound)]
+            options = search.options(partial.bound)
             for name in search.promising(options, partial.bound) if reorder else options[:1]:
                 candidate = search.extend(partial, name)
                 best = grown.get(candidate.bound)
@@ -102,12 +104,91 @@ def order_variables(
     return beam[0]
 
 
+@dataclass(slots=True)
+class _Nest:
+    """An `or` with so many local variables that only those are tried which have the fewest values: what is bound in
+    one branch says nothing of the others. `before`, `after`: the variables in that order while nothing outside is
+    bound, and once all is. `totals`: sums over the branches, of finite counts, and the number of others, by a
+    variable that they share and those that are bound, for orders of this length and (`shorter`) of one less."""
+
+    node: OrNode
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    totals: dict[tuple[str, frozenset[str]], tuple[float, int]] = field(default_factory=dict)
+    shorter: dict[tuple[str, frozenset[str]], tuple[float, int]] = field(default_factory=dict)
+    length: int = 0
+
+    @staticmethod
+    def of(node: OrNode, given: frozenset[str], statistics: Statistics) -> _Nest:
+        before = sorted((statistics.count(node, name, given), name) for name in node.owners)
+        local: list[set[str]] = [set() for _ in node.branches]
+        for name, owner in node.owners.items():
+            local[owner].add(name)
+        bound = [given | (branch.names - local[owner]) for owner, branch in enumerate(node.branches)]
+
+        def next_of(owner: int) -> Iterator[tuple[float, str, int]]:
+            """The variable of a branch that has the fewest values next."""
+            statistics.check()
+            yield from sorted((statistics.count(node, name, bound[owner]), name, owner) for name in local[owner])[
+                :1
+            ]
+
+        after: list[str] = []
+        heap = [first for owner in range(len(local)) for first in next_of(owner)]
+        heapify(heap)
+        while heap:
+            _, name, owner = heappop(heap)
+            after.append(name)
+            bound[owner] |= {name}
+            local[owner].discard(name)
+            for following in next_of(owner):
+                heappush(heap, following)
+        return _Nest(node, tuple(name for _, name in before), tuple(after))
+
+    def first(self, bound: frozenset[str]) -> dict[str, None]:
+        """A few that are not bound."""
+        left = (filterfalse(bound.__contains__, names) for names in (self.before, self.after))
+        return dict.fromkeys(name for names in left for name in islice(names, _FEW))
+
+    def total(self, name: str, partial: PartialOrder, statistics: Statistics) -> float:
+        """What all branches propose for a variable that they share."""
+        if len(partial.order) > self.length:
+            self.shorter = self.totals if len(partial.order) == self.length + 1 else {}
+            self.totals, self.length = {}, len(partial.order)
+        last = partial.order[-1:]
+        known = self.shorter.get((name, partial.bound.difference(last)))
+        if known is None or last[0] not in self.node.owners:
+            branches: Sequence[AndNode] = self.node.branches
+            known = 0.0, 0
+        else:
+            branches = (self.node.branches[self.node.owners[last[0]]],)
+            finite, others = known
+            before = statistics.count(branches[0], name, partial.bound.difference(last))
+            known = (finite - before, others) if before < FILTER else (finite, others - 1)
+        finite, others = known
+        for branch in branches:
+            count = statistics.count(branch, name, partial.bound)
+            finite, others = (finite + count, others) if count < FILTER else (finite, others + 1)
+        self.totals[name, partial.bound] = finite, others
+        return FILTER if others else min(finite, FILTER)
+
+
 class _Search:
     """A body by its variables: for each the items it stands in, and the variables of each leaf it stands in."""
 
     def __init__(
-        self, body: AndNode, wanted: Sequence[str], needed: frozenset[str], statistics: Statistics
+        self,
+        body: AndNode,
+        wanted: Sequence[str],
+        given: frozenset[str],
+        needed: frozenset[str],
+        statistics: Statistics,
+        *,
+        shorten: bool,
     ) -> None:
+        self.wanted = wanted
+        # With what something proposed a variable first: so it does with more.
+        self.first_bound: dict[str, frozenset[str]] = {}
         self.needed = needed
         self.statistics = statistics
         self.items: dict[str, list[tuple[Node, frozenset[str]]]] = {name: [] for name in wanted}
@@ -124,10 +205,28 @@ class _Search:
             name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
             for name, items in self.items.items()
         }
+        nests = (item for item in body.items if isinstance(item, OrNode) and shorten)
+        self.nests = {id(node): _Nest.of(node, given, statistics) for node in nests if len(node.owners) > _MANY}
+        inside = frozenset[str]().union(*(nest.node.owners for nest in self.nests.values()))
+        self.outside = [name for name in wanted if name not in inside]
+
+    def options(self, bound: frozenset[str]) -> list[str]:
+        """The variables that something can propose; of those local to the branches of a large `or` a few."""
+        few = [*self.outside, *(name for nest in self.nests.values() for name in nest.first(bound))]
+        found = [name for name in few if name not in bound and self.binds(name, bound)]
+        if found or not self.nests:
+            return found
+        return [name for name in self.wanted if name not in bound and self.binds(name, bound)]
 
     def binds(self, name: str, bound: frozenset[str]) -> bool:
         """Whether some item can propose values of the variable."""
-        return any(can_propose(item, name, bound) for item, _ in self.items[name])
+        first = self.first_bound.get(name)
+        if first is not None and first <= bound:
+            return True
+        if any(can_propose(item, name, bound) for item, _ in self.items[name]):
+            self.first_bound[name] = bound
+            return True
+        return False
 
     def promising(self, options: Sequence[str], bound: frozenset[str]) -> Sequence[str]:
         """Of many variables those that share a leaf with bound ones, and the few others with the fewest values."""
@@ -138,12 +237,19 @@ class _Search:
         dropped = frozenset(apart[_FEW if len(apart) < len(options) else _MANY :])
         return [name for name in options if name not in dropped]
 
+    def count(self, item: Node, name: str, partial: PartialOrder) -> float:
+        """`Statistics.count`, of a large `or` from what it was one variable before."""
+        nest = self.nests.get(id(item)) if self.nests else None
+        if nest is None or name in nest.node.owners or name in nest.node.required:
+            return self.statistics.count(item, name, partial.bound)
+        return nest.total(name, partial, self.statistics)
+
     def extend(self, partial: PartialOrder, name: str) -> PartialOrder:
         """The partial order with one variable more, and what that is expected to cost."""
         before = partial.prefixes[-1] if partial.prefixes else 1.0
         bound = partial.bound | {name}
         taking = self.items[name]
-        counts = [self.statistics.count(item, name, partial.bound) for item, _ in taking]
+        counts = [self.count(item, name, partial) for item, _ in taking]
         domain = self.domains[name]
         least = min((count for count in counts if count < FILTER), default=domain)
         share = 1.0

@@ -123,9 +123,8 @@ class Statistics:
             case logical.OrNode():
                 if variable in node.required:
                     return FILTER
-                owners = dict(node.local_to)
-                if variable in owners:
-                    return self.count(node.branches[owners[variable]], variable, bound) + 1.0
+                if variable in node.owners:
+                    return self.count(node.branches[node.owners[variable]], variable, bound) + 1.0
                 return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
             case logical.RuleAtom():
                 return FILTER

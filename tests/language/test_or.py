@@ -207,3 +207,14 @@ def test_more_branches_than_a_word_has_bits(db):
     query = f"[:find (count ?p) . :where (or {' '.join(f'[?p :n {i}]' for i in range(70))} {inner})]"
     assert db.q(query) == "179"
     assert db.q(query, options=Options(reorder=False, project=False, budget=3)) == "179"
+
+
+def test_many_branches_with_variables_of_their_own(db):
+    data = " ".join(f"{{:db/id {n} :n {n} :to {n % 7 + 1} :s {n % 3}}}" for n in range(1, 31))
+    db.tx("[{:db/ident :to :db/valueType :db.type/ref}]", f"[{data}]")
+    one = "(and [?e :n ?n{0}] [(= ?n{0} {0})])"
+    other = "(and [?e :to ?a{0}] [?a{0} :n ?b{0}] [(< ?b{0} 2)] [?e :s ?c{0}] [(== ?c{0} {0})])"
+    for number in (9, 30):
+        branches = " ".join((one, other)[each % 2 == 0].format(each) for each in range(number))
+        found = db.q(f"[:find ?e :where (or-join [?e] {branches})]")
+        assert {row[0] for row in found.rows} == {*range(1, number, 2), 14, 21}

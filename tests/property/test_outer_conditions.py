@@ -134,7 +134,7 @@ def arranged(rng: Random, clauses: list[str], names: list[str]) -> str:
     return f"{scope} {outside}"
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(10))
 @given(SEEDS)
 def test_conditions_of_one_moment(seed: int) -> None:
     rng = Random(seed)
@@ -142,19 +142,19 @@ def test_conditions_of_one_moment(seed: int) -> None:
         log = filled(database, transactions(rng))
         facts = log.facts()
         pool = Pool(database, PoolSettings(threads=1))
-        for _ in range(6):
+        for _ in range(4):
             asked = asked_of(facts, rng, query)
             check(pool, database.snapshot(), facts, asked, (Options(magic=False), *SWITCHES))
         pool.close()
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(4))
 @given(SEEDS)
 def test_conditions_from_moment_to_moment(seed: int) -> None:
     rng = Random(seed)
     with Database.open(":memory:") as database:
         filled(database, transactions(rng))
-        follow(database, rng, query, (written(rng) for _ in range(6)))
+        follow(database, rng, query, (written(rng) for _ in range(4)))
 
 
 @pytest.mark.spark

@@ -6,7 +6,7 @@ half of one and half of another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +95,10 @@ class OrExtender:
         taken = local.union(*self._taking)
         self.levels = [name for name in ahead if name in taken]
         self.last = self.levels[-1]
+        self._takers = {
+            name: [number for number, each in enumerate(self._taking) if name in each] for name in self.levels
+        }
+        self._own_bits = _united_masks(self._own)
 
     def participates(self, variable: str) -> bool:
         return variable in self.levels
@@ -104,42 +108,59 @@ class OrExtender:
         column, bit = self._own[branch]
         return np.flatnonzero(batch.columns[column] & bit)
 
+    def _others(self, batch: Batch, variable: str) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Positions of the rows for which some branch is alive that has nothing to do with the variable, and the
+        bits of all these branches: together, since most branches have nothing to do with most variables."""
+        takers = self._takers[variable]
+        if len(takers) == len(self.bodies):
+            return np.empty(0, np.int64), {}
+        taken_own = _united_masks(self._own[each] for each in takers)
+        taken = _united_masks(item for each in takers for item in self._masks[each].items())
+        alive = np.zeros(batch.size, np.bool_)
+        for name, bits in self._own_bits.items():
+            alive |= batch.columns[name] & (bits & ~taken_own.get(name, 0)) != 0
+        return np.flatnonzero(alive), {name: bits & ~taken.get(name, 0) for name, bits in self._all.items()}
+
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         total = np.zeros(batch.size, np.int64)
-        for i, body in enumerate(self.bodies):
+        for i in self._takers[variable]:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
             self._check()
-            if variable in self._taking[i]:
-                total[rows] += body.count(batch.take_all(rows), variable)
-            else:
-                total[rows] += 1 if variable in self.local else UNBOUNDED
+            total[rows] += self.bodies[i].count(batch.take_all(rows), variable)
             # Saturate: the sum of two filters must not wrap around.
             np.minimum(total, UNBOUNDED, out=total)
-        return total
+        rows, _ = self._others(batch, variable)
+        total[rows] += 1 if variable in self.local else UNBOUNDED
+        return np.minimum(total, UNBOUNDED, out=total)
 
     def propose(self, batch: Batch, variable: str) -> Batch:
         numbered = batch.having(self._row, np.arange(batch.size))
         pieces = []
-        for i, body in enumerate(self.bodies):
+        for i in self._takers[variable]:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
             self._check()
-            mine = numbered.take_all(rows)
-            if variable in self._taking[i]:
-                piece = body.propose(mine, variable)
-            else:
-                assert variable in self.local, "the planner lets an or propose only what all its branches know"
-                piece = mine.having(variable, np.full(len(rows), self.nest.absent, np.int64))
-            masks = {} if variable == self.last else self._masks[i]
-            state = {name: piece.columns[name] & (masks.get(name, 0) | ~every) for name, every in self._all.items()}
-            pieces.append(Batch(piece.size, {**piece.columns, **state}, piece.weight))
+            piece = self.bodies[i].propose(numbered.take_all(rows), variable)
+            pieces.append(self._of_branches(piece, variable, self._masks[i]))
+        rows, masks = self._others(batch, variable)
+        if len(rows):
+            assert variable in self.local, "the planner lets an or propose only what all its branches know"
+            piece = numbered.take_all(rows).having(variable, np.full(len(rows), self.nest.absent, np.int64))
+            pieces.append(self._of_branches(piece, variable, masks))
         if not pieces:
             return batch.take(np.empty(0, np.int64)).having(variable, np.empty(0, np.int64))
         united = pieces[0] if len(pieces) == 1 else self._united(concatenate(pieces), variable)
         return united.without(frozenset((self._row,)))
+
+    def _of_branches(self, piece: Batch, variable: str, masks: Mapping[str, int]) -> Batch:
+        """Rows that some branches proposed, with no other bits than theirs."""
+        if variable == self.last:
+            masks = {}
+        state = {name: piece.columns[name] & (masks.get(name, 0) | ~every) for name, every in self._all.items()}
+        return Batch(piece.size, {**piece.columns, **state}, piece.weight)
 
     def _united(self, batch: Batch, variable: str) -> Batch:
         """One row for each (prefix, value), with the bits of all branches that proposed it."""
@@ -154,17 +175,18 @@ class OrExtender:
     def intersect(self, batch: Batch, variable: str) -> Batch:
         live = {name: np.zeros(batch.size, np.int64) for name in self._all}
         numbered = batch.having(self._row, np.arange(batch.size))
-        for i, body in enumerate(self.bodies):
+        for i in self._takers[variable]:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
             self._check()
-            kept = numbered.take_all(rows)
-            if variable in self._taking[i]:
-                kept = body.intersect(kept, variable)
+            kept = self.bodies[i].intersect(numbered.take_all(rows), variable)
             at = kept.columns[self._row]
             for name, mask in self._masks[i].items():
                 live[name][at] |= kept.columns[name] & mask
+        _, masks = self._others(batch, variable)
+        for name, mask in masks.items():
+            live[name] |= batch.columns[name] & mask
         alive = np.zeros(batch.size, np.bool_)
         state = {}
         for name, bits in live.items():
@@ -172,3 +194,11 @@ class OrExtender:
             others = batch.columns[name] & ~self._all[name]
             state[name] = others if variable == self.last else others | bits
         return Batch(batch.size, {**batch.columns, **state}, batch.weight).keep(alive)
+
+
+def _united_masks(bits: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The bits of several branches, by the columns that they are in."""
+    masks: dict[str, int] = {}
+    for name, each in bits:
+        masks[name] = masks.get(name, 0) | each
+    return masks

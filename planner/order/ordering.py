@@ -205,17 +205,23 @@ class _Search:
             name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
             for name, items in self.items.items()
         }
-        nests = (item for item in body.items if isinstance(item, OrNode) and shorten)
-        self.nests = {id(node): _Nest.of(node, given, statistics) for node in nests if len(node.owners) > _MANY}
-        inside = frozenset[str]().union(*(nest.node.owners for nest in self.nests.values()))
-        self.outside = [name for name in wanted if name not in inside]
+        self.nests = {
+            id(item): _Nest.of(item, given, statistics)
+            for item in body.items
+            if isinstance(item, OrNode) and shorten and len(item.owners) > _MANY
+        }
+        self.outside = wanted
+        if self.nests:
+            inside = frozenset[str]().union(*(nest.node.owners for nest in self.nests.values()))
+            self.outside = [name for name in wanted if name not in inside]
 
     def options(self, bound: frozenset[str]) -> list[str]:
         """The variables that something can propose; of those local to the branches of a large `or` a few."""
-        few = [*self.outside, *(name for nest in self.nests.values() for name in nest.first(bound))]
-        found = [name for name in few if name not in bound and self.binds(name, bound)]
-        if found or not self.nests:
-            return found
+        if self.nests:
+            few = [*self.outside, *(name for nest in self.nests.values() for name in nest.first(bound))]
+            found = [name for name in few if name not in bound and self.binds(name, bound)]
+            if found:
+                return found
         return [name for name in self.wanted if name not in bound and self.binds(name, bound)]
 
     def binds(self, name: str, bound: frozenset[str]) -> bool:
@@ -239,7 +245,7 @@ class _Search:
 
     def count(self, item: Node, name: str, partial: PartialOrder) -> float:
         """`Statistics.count`, of a large `or` from what it was one variable before."""
-        nest = self.nests.get(id(item)) if self.nests else None
+        nest = self.nests.get(id(item))
         if nest is None or name in nest.node.owners or name in nest.node.required:
             return self.statistics.count(item, name, partial.bound)
         return nest.total(name, partial, self.statistics)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
@@ -17,8 +18,7 @@ from adalog.datalog.names import bound_by, names_in, targets
 from adalog.datalog.values import Keyword
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """Clauses that hold wherever a query within is called, and the unique names of their variables."""
 
     clauses: tuple[ast.Clause, ...]

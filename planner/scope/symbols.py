@@ -44,14 +44,14 @@ def is_plain(variable: ast.Var) -> bool:
 
 
 def variable_uses(part: object) -> Iterator[SymbolUse]:
-    """Every variable of a part of a query, not of those within."""
+    """Every variable of a part of a query, not of those within, nor of its sources."""
     if isinstance(part, ast.Var):
         yield SymbolUse(part)
     elif isinstance(part, ast.Pattern):
         for place, term in enumerate(part.terms):
             for use in variable_uses(term):
                 yield SymbolUse(use.variable, place, part)
-    elif isinstance(part, ast.Query | PullPattern):
+    elif isinstance(part, ast.Query | PullPattern | ast.SourceInput):
         return
     elif is_dataclass(part):
         for each in fields(part):

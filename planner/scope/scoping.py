@@ -167,7 +167,10 @@ class Scoping:
         if clause.query is not None:
             query = clause.query
             if self.given is not None:
-                query, narrow = narrowed(query, binding, scope, self._around, self.given, self.constants)
+                # What the conjunction does not mention is unbound in it where it is a negation's.
+                mentioned = frozenset(scope[name] for name in names_in(self._around[-1].clauses))
+                given_here = self.given & mentioned
+                query, narrow = narrowed(query, binding, scope, self._around, given_here, self.constants)
             subquery, given = subquery_of(query, clause.args, source, self.plan_inner)
         args, tree = self.calls(scope, source, nodes).arguments(replace(clause, args=given))
         args = (*args, *narrow)

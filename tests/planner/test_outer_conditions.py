@@ -77,6 +77,8 @@ def test_a_list_is_met_by_what_the_query_binds() -> None:
         (":in ?k", ROWS, []),
         (":in ?x", f"{SUMS} [(< ?k ?x)]", []),
         (":in [?k ...]", SUMS, []),
+        # Within the negation nothing binds it.
+        (":in ?x", f"[?k :by ?s] (not {SUMS}) [(= ?k ?x)]", []),
     ],
 )
 def test_arguments(find: str, clauses: str, expected: list[str]) -> None:

@@ -51,8 +51,10 @@ class Processes:
             yield clients
 
 
-def ask(client: httpx.Client, document: str, **variables: Any) -> Any:
-    answer = client.post("/graphql", json={"query": document, "variables": variables}).json()
+def ask(client: httpx.Client, document: str, seen: int = 0, **variables: Any) -> Any:
+    """seen: the transaction that the client has seen, which another gateway may not have read yet."""
+    asked = {"query": document, "variables": variables, "extensions": {"minBasisT": seen}}
+    answer = client.post("/graphql", json=asked).json()
     assert "errors" not in answer, answer["errors"]
     return answer["data"]
 
@@ -218,11 +220,12 @@ def test_streams_of_one_are_fed_by_the_others_and_outlive_one_that_is_killed(pro
     events = listeners[0].until(bool)
     processes.kill()
     with processes.clients() as clients:
-        ask(clients[2], "mutation { updateIssue(by: {number: 1001}, set: {labels: null, atLast: 1}) { t } }")
+        update = "mutation { updateIssue(by: {number: 1001}, set: {labels: null, atLast: 1}) { t } }"
+        t = ask(clients[2], update)["updateIssue"]["t"]
         expected[1001] = []
         resume = events[-1]["data"]["issuesLive"]["resume"]
         for client in clients:
-            assert ask(client, "{ issue(number: 1001) { atLast } }") == {"issue": {"atLast": 1}}
+            assert ask(client, "{ issue(number: 1001) { atLast } }", t) == {"issue": {"atLast": 1}}
         for url in processes.urls * 2:
             again = Listener(url, live, resume=resume)
             more = again.until(lambda found: accumulated([*events, *found]) == expected)

@@ -27,7 +27,7 @@ def repl(where: Target, timeout: int | None) -> None:
         adalog repl --data family < changes.edn
     """
     with told(), where.backend(reads=False) as backend:
-        from adalog.gateway.cli.shell.session import Leave, Reading, Refused, Session
+        from adalog.gateway.cli.shell.session import Leave, Reading, RefusedStatement, Session
 
         session = Session(backend, Reading(timeout=timeout))
         if not sys.stdin.isatty():
@@ -35,7 +35,7 @@ def repl(where: Target, timeout: int | None) -> None:
                 session.run(sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape"))
             except Leave:
                 return
-            except Refused as refused:
+            except RefusedStatement as refused:
                 sys.exit(refused.exit_code)
             return
         from adalog.gateway.cli.shell.prompt import converse, page_by_page

@@ -22,7 +22,7 @@ from pygments.lexers.jvm import ClojureLexer
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import say
 from adalog.gateway.cli.shell.completion import EdnCompleter
-from adalog.gateway.cli.shell.session import Leave, Refused, Session
+from adalog.gateway.cli.shell.session import Leave, RefusedStatement, Session
 from adalog.gateway.cli.shell.statements import indentation, is_whole
 
 # Lines of a terminal that an answer leaves to the prompt.
@@ -56,7 +56,7 @@ def converse(session: Session, place: str, **terminal: Any) -> None:
             return
         try:
             session.run(text)
-        except Refused:
+        except RefusedStatement:
             continue
         except Leave:
             return

@@ -52,7 +52,7 @@ class Reading:
 
     @property
     def shown(self) -> str:
-        """What is not as usual, for the prompt."""
+        """The settings that are not those of the newest state, for the prompt."""
         parts = (
             f"@{self.as_of}" if self.as_of else "",
             f"since {self.since}" if self.since else "",
@@ -82,15 +82,15 @@ class Session:
     _attributes: list[str] | None = field(default=None, init=False)
 
     def run(self, text: str, name: str | None = None) -> None:
-        """Runs the statements of a text; name: of its file. Raises Leave, and Refused after the message was
-        printed."""
+        """Runs the statements of a text; name: of its file. Raises Leave, and RefusedStatement once its message
+        is printed."""
         for statement in statements(text):
             began = time.perf_counter()
             try:
                 self._one(statement)
             except AdalogError as error:
                 formats.print_error(error, Text(text, name), err)
-                raise Refused(exit_code(error)) from None
+                raise RefusedStatement(exit_code(error)) from None
             if self.timing:
                 say(f"{(time.perf_counter() - began) * 1000:,.1f} ms")
 
@@ -289,7 +289,7 @@ class Session:
         raise Leave
 
 
-class Refused(Exception):
+class RefusedStatement(Exception):
     """A statement that was refused, and what a command ends with that is refused so."""
 
     def __init__(self, exit_code: int) -> None:

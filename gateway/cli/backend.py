@@ -200,7 +200,7 @@ class LocalBackend:
         return newest
 
     def events(self, document: str, variables: Mapping[str, Any]) -> Iterator[Answer]:
-        """The results of a subscription, as they come. Raises AdalogError for what is wrong with it."""
+        """The results of a subscription, as they come. Raises AdalogError if it is refused."""
         from adalog.executor.live.hub.hub import Hub
         from adalog.schema.documents.operations import OperationRequest
         from adalog.schema.live.stream import RefusedError

@@ -27,9 +27,9 @@ def repl(where: Target, timeout: int | None) -> None:
         adalog repl --data family < changes.edn
     """
     with told(), where.backend(reads=False) as backend:
-        from adalog.gateway.cli.shell.session import Leave, Reading, RefusedStatement, Session
+        from adalog.gateway.cli.shell.session import Leave, Reading, RefusedStatement, ShellSession
 
-        session = Session(backend, Reading(timeout=timeout))
+        session = ShellSession(backend, Reading(timeout=timeout))
         if not sys.stdin.isatty():
             try:
                 session.run(sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape"))

@@ -54,7 +54,7 @@ class EdnCompleter(Completer):
     def _candidates(self, before: str, typed: str, text: str) -> Iterable[str]:
         begun = before[: len(before) - len(typed)]
         if typed.startswith(":"):
-            # A command begins what is typed.
+            # Commands stand at the beginning.
             if not begun.strip():
                 return COMMANDS
             return (*self._attributes(), *_SECTIONS, *_TRANSACTION)

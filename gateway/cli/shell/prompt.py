@@ -22,14 +22,14 @@ from pygments.lexers.jvm import ClojureLexer
 from adalog.gateway.cli.output.console import out
 from adalog.gateway.cli.printing import say
 from adalog.gateway.cli.shell.completion import EdnCompleter
-from adalog.gateway.cli.shell.session import Leave, RefusedStatement, Session
+from adalog.gateway.cli.shell.session import Leave, RefusedStatement, ShellSession
 from adalog.gateway.cli.shell.statements import indentation, is_whole
 
 # Lines of a terminal that an answer leaves to the prompt.
 _LEFT: Final = 2
 
 
-def converse(session: Session, place: str, **terminal: Any) -> None:
+def converse(session: ShellSession, place: str, **terminal: Any) -> None:
     """Reads and runs statements until Ctrl-D or :quit. place: what the prompt names; terminal: the input and output
     of the prompt, where they are not the process's."""
     prompt: PromptSession[str] = PromptSession(

@@ -67,7 +67,7 @@ class Leave(Exception):
 
 
 @dataclass
-class Session:
+class ShellSession:
     """The shell over one database. show: prints what a function prints, page by page where that is possible."""
 
     backend: Backend
@@ -338,25 +338,25 @@ class Command(NamedTuple):
     """A command of the shell. wants: its arguments, as help shows them; run: is given the text after its name."""
 
     wants: str
-    run: Callable[[Session, str], None]
+    run: Callable[[ShellSession, str], None]
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    ":explain": Command("[analyze] [QUERY]", Session.explain),
-    ":live": Command("QUERY", Session.live),
-    ":pull": Command("PATTERN EID…", Session.pull),
-    ":describe": Command("[PREFIX]", Session.describe),
-    ":as-of": Command("T", Session.as_of),
-    ":since": Command("T", Session.since),
-    ":history": Command("on|off", Session.history),
-    ":with": Command("TX", Session.with_),
-    ":now": Command("", Session.now),
-    ":args": Command("[EDN…]", Session.args),
-    ":timeout": Command("SPAN", Session.timeout),
-    ":expanded": Command("on|off", Session.expand),
-    ":timing": Command("on|off", Session.time),
-    ":source": Command("FILE", Session.source),
-    ":save": Command("FILE", Session.save),
-    ":help": Command("", Session.help),
-    ":quit": Command("", Session.quit),
+    ":explain": Command("[analyze] [QUERY]", ShellSession.explain),
+    ":live": Command("QUERY", ShellSession.live),
+    ":pull": Command("PATTERN EID…", ShellSession.pull),
+    ":describe": Command("[PREFIX]", ShellSession.describe),
+    ":as-of": Command("T", ShellSession.as_of),
+    ":since": Command("T", ShellSession.since),
+    ":history": Command("on|off", ShellSession.history),
+    ":with": Command("TX", ShellSession.with_),
+    ":now": Command("", ShellSession.now),
+    ":args": Command("[EDN…]", ShellSession.args),
+    ":timeout": Command("SPAN", ShellSession.timeout),
+    ":expanded": Command("on|off", ShellSession.expand),
+    ":timing": Command("on|off", ShellSession.time),
+    ":source": Command("FILE", ShellSession.source),
+    ":save": Command("FILE", ShellSession.save),
+    ":help": Command("", ShellSession.help),
+    ":quit": Command("", ShellSession.quit),
 }

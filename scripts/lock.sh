@@ -19,6 +19,8 @@ lock() { # NAME, and what uv is to read
 
 python3 -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))' |
     lock build -
+python3 -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"]))' |
+    lock docs -
 lock run pyproject.toml
 lock otel pyproject.toml --extra otel
 lock test pyproject.toml --extra test

@@ -28,6 +28,7 @@ def pins(text: str) -> dict[str, str]:
         ("build", PROJECT["build-system"]["requires"]),
         ("run", PROJECT["project"]["dependencies"]),
         ("test", PROJECT["project"]["optional-dependencies"]["test"]),
+        ("docs", PROJECT["project"]["optional-dependencies"]["docs"]),
         ("bench", PROJECT["project"]["optional-dependencies"]["bench"]),
     ],
 )

@@ -1,10 +1,10 @@
 """The aggregates of `:find` and of rule heads, over a list of values that may repeat and has at least one.
 
-To add an aggregate, write its function here and one entry in the table at the end of this file; `docs/builtins.md`
-lists it for users. An entry needs a name and a function over a group's values, and that is enough everywhere: the
-parser knows the name, and every engine decodes the values of a group and calls the function. The other fields of
-`Aggregate` say what else holds of it, so that engines may do better: a compiled `Reduction`, live groups moved by
-differences, partial results on Spark, recursion. No other file names an aggregate
+To add an aggregate, write its function here and one entry in the table at the end of this file;
+`docs/reference/builtins.md` lists it for users. An entry needs a name and a function over a group's values, and
+that is enough everywhere: the parser knows the name, and every engine decodes the values of a group and calls the
+function. The other fields of `Aggregate` say what else holds of it, so that engines may do better: a compiled
+`Reduction`, live groups moved by differences, partial results on Spark, recursion. No other file names an aggregate
 (`tests/datalog/test_one_table_of_aggregates.py`), and `tests/engine/test_every_aggregate.py` runs each entry.
 """
 

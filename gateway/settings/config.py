@@ -3,7 +3,7 @@
 The name gives the environment variable (`ADALOG_IDLE_SECONDS`), the option (`--idle-seconds`) and the key of a file
 (`idle_seconds`). The annotation is a type of `gateway.settings.value_types` that says which values are right; a
 plain number is not negative. `setting` has the default and the meaning. From these are made the option and its
-help, the checks of values, `adalog settings`, `docs/settings.md`, and the names that the Helm chart takes.
+help, the checks of values, `adalog settings`, `docs/reference/settings.md`, and the names that the chart takes.
 
 To add a setting:
 
@@ -75,18 +75,18 @@ class Settings:
     config: str | None = setting(
         None,
         "Settings in TOML; options and variables go before them.",
-        "operations.md",
+        "../how-to/operations.md",
         area="Where settings come from",
     )
     secrets_dir: str | None = setting(
-        None, "A folder of files named after settings, as orchestrators mount secrets.", "operations.md"
+        None, "A folder of files named after settings, as orchestrators mount secrets.", "../how-to/operations.md"
     )
 
     data: types.DataPlace = setting(
         "data",
         "The database's folder, or :memory:, or postgresql://USER:PASSWORD@HOST/DATABASE, a log that several "
         "gateways share.",
-        "operations.md",
+        "../how-to/operations.md",
         can_hold_keys=True,
         area="The database",
     )
@@ -103,7 +103,7 @@ class Settings:
         None,
         "Where gateways on a server share segments and the files of imports: a folder, or an address as "
         "s3://bucket/adalog.",
-        "operations.md",
+        "../how-to/operations.md",
     )
     segments_copy: str | None = setting(
         None, "The folder for this gateway's copy of shared segments.", unset="a folder that goes with the process"
@@ -112,7 +112,9 @@ class Settings:
     host: str = setting("127.0.0.1", "The address to listen on.", area="The network")
     port: types.Port = setting(8080, "The port to listen on; 0 takes a free one.")
     workers: types.Workers = setting(
-        1, "Processes behind the port, which share the bounds of memory, connections and work.", "operations.md"
+        1,
+        "Processes behind the port, which share the bounds of memory, connections and work.",
+        "../how-to/operations.md",
     )
     allowed_hosts: types.HostList = setting(
         "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
@@ -123,7 +125,7 @@ class Settings:
         "http.md",
     )
     trusted_proxies: types.NetworkList = setting(
-        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", "../SECURITY.md"
+        "", "Addresses and networks whose X-Forwarded-For is believed, as 10.0.0.0/8.", "../../SECURITY.md"
     )
     connections: types.Positive = setting(5_000, "Connections open at once.", is_divided=True)
     connections_per_address: types.Positive = setting(
@@ -134,7 +136,7 @@ class Settings:
         3.0,
         "Seconds after SIGTERM in which `/readyz` is 503, so that a balancer sends nothing more, and everything is "
         "still answered; 0: none.",
-        "operations.md",
+        "../how-to/operations.md",
     )
     request_bytes: int = setting(
         8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
@@ -144,12 +146,14 @@ class Settings:
         None,
         "A file of bearer tokens, `name:role:sha256hex` a line. To listen beyond loopback, this or "
         "ADALOG_JWT_ALGORITHMS is needed.",
-        "operations.md",
+        "../how-to/operations.md",
         unset="off",
         area="Authentication",
     )
     jwt_algorithms: types.AlgorithmList = setting(
-        "", "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.", "operations.md"
+        "",
+        "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
+        "../how-to/operations.md",
     )
     jwt_secret: types.SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
     jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
@@ -174,15 +178,17 @@ class Settings:
         "it, RATE_LIMITED. An eighth is kept for the first MiB of each query.",
     )
     threads: types.Threads = setting(2, "Threads for one query.")
-    queries_at_once: types.Positive = setting(4, "Light queries that run at once.", "turns.md", is_divided=True)
+    queries_at_once: types.Positive = setting(
+        4, "Light queries that run at once.", "../explanation/turns.md", is_divided=True
+    )
     heavy_queries_at_once: types.Positive = setting(
-        2, "Heavy queries that run at once, at most the cores.", "turns.md", is_divided=True
+        2, "Heavy queries that run at once, at most the cores.", "../explanation/turns.md", is_divided=True
     )
     rate_units: types.Units = setting(
         0.0,
         "What a principal's work may cost a second, in units of 0.1 µs of a thread; ten seconds' worth at once; "
         "beyond, RATE_LIMITED; 0: no limit.",
-        "turns.md",
+        "../explanation/turns.md",
     )
 
     live_subscriptions: int = setting(
@@ -204,12 +210,12 @@ class Settings:
     cache_bytes: int = setting(
         CacheSettings().memory_bytes,
         "Bytes of answers kept in this process; 0 keeps none.",
-        "caching.md",
+        "../explanation/caching.md",
         is_divided=True,
         area="Caches",
     )
     redis_url: types.RedisAddress | None = setting(
-        None, "A Redis to share answers through; it is never needed.", "caching.md", unset="off"
+        None, "A Redis to share answers through; it is never needed.", "../explanation/caching.md", unset="off"
     )
     redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
     redis_secret: types.SigningSecret | None = setting(
@@ -217,27 +223,30 @@ class Settings:
     )
 
     spark: bool = setting(
-        True, "The second engine, started in the background.", "operations.md", area="Spark, imports and backups"
+        True,
+        "The second engine, started in the background.",
+        "../how-to/operations.md",
+        area="Spark, imports and backups",
     )
     spark_master: types.SparkMaster = setting(
-        "local[*]", "The cluster's address.", "operations.md", can_hold_keys=True
+        "local[*]", "The cluster's address.", "../how-to/operations.md", can_hold_keys=True
     )
     spark_conf: types.SparkConf | None = setting(
         None,
         "Spark's properties: spark.executor.memory=8g,spark.executor.cores=4, or a JSON object.",
-        "operations.md",
+        "../how-to/operations.md",
     )
     spark_segments: types.SparkSegmentsPlace | None = setting(
         None,
         "An address as s3://bucket/adalog: segments are put there for workers that do not see the data folder.",
-        "operations.md",
+        "../how-to/operations.md",
         unset="off",
     )
     import_folders: types.PlaceList | None = setting(
         None,
         "Where clients may have the server import from: folders and addresses, as /srv/in,s3a://bucket/in, "
         "or `off`.",
-        "importing.md",
+        "../how-to/importing.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
@@ -248,18 +257,21 @@ class Settings:
         None,
         "Where clients may have the server write backups: folders and addresses, as /srv/backups, "
         "s3://bucket/backups; or `off`.",
-        "operations.md",
+        "../how-to/operations.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
 
     log_level: types.LogLevel = setting(
-        "info", "The least that is logged: debug, info, warning, error or critical.", "operations.md", area="Logs"
+        "info",
+        "The least that is logged: debug, info, warning, error or critical.",
+        "../how-to/operations.md",
+        area="Logs",
     )
     log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
     log_requests: bool = setting(False, "A line for each request, without its arguments.")
     slow_query_seconds: types.Span = setting(
-        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "operations.md"
+        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "../how-to/operations.md"
     )
 
     @property

@@ -1,4 +1,4 @@
-"""Writes what documents say of the settings: `docs/settings.md`, and the names in the Helm chart's schema.
+"""Writes what documents say of the settings: `docs/reference/settings.md`, and the names in the chart's schema.
 
 python -m adalog.gateway.settings.documents
 """
@@ -15,7 +15,7 @@ from adalog.gateway.settings.retired import RETIRED
 from adalog.gateway.settings.setting import variable
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-TABLE: Final = _ROOT / "docs" / "settings.md"
+TABLE: Final = _ROOT / "docs" / "reference" / "settings.md"
 CHART: Final = _ROOT / "helm" / "adalog" / "values.schema.json"
 
 _ABOVE: Final = """\
@@ -39,7 +39,7 @@ names it: {retired}.
 
 
 def table() -> str:
-    """The text of `docs/settings.md`."""
+    """The text of `docs/reference/settings.md`."""
     parts = [_ABOVE]
     for setting in fields(Settings):
         if area := setting.metadata["area"]:

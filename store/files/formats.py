@@ -2,8 +2,8 @@
 
 A number rises only where an earlier version would misread or spoil what is written from then on; what is merely
 added keeps it. Older formats are read as they are, and those of a log are brought up to date when it is opened to
-be written to. Newer ones are refused in the one way below, before anything is changed. `docs/upgrading.md` says so
-to users, and `tests/store/log/folders/` has data of earlier versions.
+be written to. Newer ones are refused in the one way below, before anything is changed. `docs/how-to/upgrading.md`
+says so to users, and `tests/store/log/folders/` has data of earlier versions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def check_format(form: Format, found: int, what: str, release: Any = None, code:
     raise NewerFormat(
         code,
         f"{what} is of format {found}, made by {made}; this is adalog {RELEASE}, which knows formats up to "
-        f"{form.newest}. Nothing was changed. Use {needed} or a later one; docs/upgrading.md says how to go back",
+        f"{form.newest}. Nothing was changed. Use {needed} or a later one; "
+        "docs/how-to/upgrading.md says how to go back",
     )
 
 

@@ -76,7 +76,7 @@ CHECKPOINTS: Final = sa.Table(
 # is no table of this name. Without it those from before the table of idempotency keys would apply a key again.
 _GUARD: Final = (
     f"this log is of format {LOG.newest}, which this version of adalog does not read: use adalog {RELEASE} or a "
-    "later one, as docs/upgrading.md says"
+    "later one, as docs/how-to/upgrading.md says"
 )
 # What reads of a log of format 1 find in the place of tables that it does not have.
 _VIEWS: Final = {

@@ -110,7 +110,7 @@ def requires_modules() -> bool:
 def test_the_code_in_the_documents_is_well_typed() -> None:
     folder = CLIENT / "build" / "documents"
     folder.mkdir(parents=True)
-    for document in (CLIENT / "README.md", ROOT / "docs" / "javascript.md"):
+    for document in (CLIENT / "README.md", ROOT / "docs" / "how-to" / "javascript.md"):
         # Those with a name are files of the project that test_typed_documents.py compiles.
         blocks = re.findall(r"```(tsx?|js)\n(?!// \S+\n)(.*?)```", document.read_text("utf-8"), re.DOTALL)
         assert blocks

@@ -1,4 +1,4 @@
-"""docs/javascript.md: recipes for typed documents compile, and keep a list up to date.
+"""docs/how-to/javascript.md: recipes for typed documents compile, and keep a list up to date.
 
 Each shows the first issues by points. They stay equal to the query asked afresh through random transactions, a
 restart of the server, and tokens that expire.

@@ -1,4 +1,4 @@
-"""docs/graphql.md: its live script is run as it stands there, by Node.js, after the page's other documents."""
+"""docs/tutorials/typed-graphql.md: its live script is run as it stands, by Node.js, after the other documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.clients.npm import CLIENT, ROOT, needs_node
 from tests.gateway.support import Gateway, gateway, served
 
-PAGE = ROOT.joinpath("docs", "graphql.md").read_text(encoding="utf-8")
+PAGE = ROOT.joinpath("docs", "tutorials", "typed-graphql.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(clojure|graphql|js|text)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/javascript.md in tabs of Chromium, through a restart of the server and under new tokens."""
+"""The recipes of docs/how-to/javascript.md in tabs of Chromium, through a restart and under new tokens."""
 
 from __future__ import annotations
 

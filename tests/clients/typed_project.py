@@ -1,4 +1,4 @@
-"""A project with the files of docs/javascript.md, its server with tokens of seconds, and changes of its data."""
+"""A project with the files of docs/how-to/javascript.md, its server with tokens of seconds, and changes of data."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def make_project(folder: Path, server: TrackerServer) -> str:
     """Writes the files and compiles them: strict TypeScript, with types of the served schema. Returns the document
     with the query and the subscription."""
     shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True)
-    text = (ROOT / "docs" / "javascript.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how-to" / "javascript.md").read_text("utf-8")
     for name, block in re.findall(r"^```\w+\n(?://|#) (\S+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         (folder / name).write_text(block.replace(ADDRESS, f"127.0.0.1:{server.port}"), encoding="utf-8")
     # The same over event streams.

@@ -1,4 +1,4 @@
-"""docs/builtins.md: each call has the value beside it, and no built-in is left out."""
+"""docs/reference/builtins.md: each call has the value beside it, and no built-in is left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.errors import AdalogError
 from tests.support import World
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "builtins.md").read_text("utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "builtins.md").read_text("utf-8")
 _CALLS, _AGGREGATES = _PAGE.split("## Aggregates")
 _ROW = re.compile(r"^\| `\((\S+) (.*)\)` \| (?:`(.+?)`|refused) \|", re.MULTILINE)
 _FACTS = re.findall(r"^\[\{:db/.+$", _CALLS, re.MULTILINE)

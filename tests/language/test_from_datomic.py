@@ -1,4 +1,4 @@
-"""docs/from-datomic.md: each text runs as it stands, or is refused and the text beside it runs."""
+"""docs/coming-from/datomic.md: each text runs as it stands, or is refused and the text beside it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adalog.datalog.errors import AdalogError
 from tests.language.test_from_sql import filled
 from tests.support import World
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "from-datomic.md").read_text("utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "coming-from" / "datomic.md").read_text("utf-8")
 _ROWS = re.findall(r"^\| `([\[{][^`]+)` \| (?:(the same)|`([^`]+)`)", _PAGE, re.MULTILINE)
 _ANSWERS = re.findall(r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| [^|]*\|$", _PAGE, re.MULTILINE)
 _QUERIES = [row for row in _ROWS if ":find" in row[0] and (row[0], row[2]) not in _ANSWERS]

@@ -1,4 +1,4 @@
-"""docs/from-sql.md: each query answers what SQLite answers to the SQL above it."""
+"""docs/coming-from/sql.md: each query answers what SQLite answers to the SQL above it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import World
 
-_PAGE = Path(__file__).parents[2] / "docs" / "from-sql.md"
+_PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "sql.md"
 _PAIRS = re.findall(r"```sql\n(.+?)```.*?```clojure\n(.+?)```", _PAGE.read_text(), re.DOTALL)
 _FORMS = re.findall(r"^\| `.+?` \| `(\[[^`]+)`", _PAGE.read_text(), re.MULTILINE)
 

@@ -8,7 +8,7 @@ import pytest
 
 from adalog.planner.model.plan import Options
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 SWITCHES = [
     Options(),
     Options(magic=False),

@@ -1,5 +1,5 @@
 """The tours of the docs: their queries run, and those of tables have the answers beside them, over the data of
-docs/from-sql.md."""
+docs/coming-from/sql.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.language.test_from_sql import filled
 from tests.support import World
 
-_DOCS = Path(__file__).parents[2] / "docs"
+_DOCS = Path(__file__).parents[2] / "docs" / "reference"
 _PAGES = ("queries.md", "rules.md", "sources-and-time.md", "pull.md", "builtins.md")
 _BLOCKS = [
     pytest.param(block, id=f"{page}-{place}")
@@ -46,7 +46,9 @@ def test_an_answer_of_the_tour(db: World, query: str, answer: str) -> None:
 
 
 def test_first_steps(db: World) -> None:
-    blocks = re.findall(r"```clojure\n(.+?)```", (_DOCS / "first-steps.md").read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```clojure\n(.+?)```", (_DOCS.parent / "tutorials" / "first-steps.md").read_text("utf-8"), re.DOTALL
+    )
     assert len(blocks) > 20
     answered = 0
     for text, following in zip(blocks, [*blocks[1:], ""], strict=True):

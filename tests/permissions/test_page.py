@@ -1,4 +1,4 @@
-"""The example of docs/permissions.md: its queries have the answers beside them."""
+"""The example of docs/how-to/permissions.md: its queries have the answers beside them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from adalog.executor.permissions.grants import Viewer
 from tests.support import Answer, World
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text("utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "permissions.md").read_text("utf-8")
 _ROWS = re.findall(r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| `([^`]+)` \|", _PAGE, re.MULTILINE)
 
 

@@ -25,7 +25,7 @@ from adalog.pipeline.importing.read.edn_columns import TupleShape, values_of
 from adalog.pipeline.importing.read.typed_columns import TypedColumn, typed
 from adalog.store.database import Database
 
-DOCS = Path(__file__).parents[2] / "docs" / "importing.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "importing.md"
 NOTATIONS = ("text", "JSON", "Parquet", "EDN")
 MOMENT = datetime(2024, 5, 1, 10, tzinfo=UTC)
 COLUMNS: Final = {

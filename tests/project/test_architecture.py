@@ -1,4 +1,4 @@
-"""The arrays in docs/architecture.md are those of the engine, and its files are there."""
+"""The arrays in docs/explanation/architecture.md are those of the engine, and its files are there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adalog.executor.join.generic_join import GenericJoin
 from adalog.store.tries.trie import Trie
 from tests.support import World
 
-PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 TRIANGLES = "[:find ?x ?y ?z :where [?x :g/to ?y] [?y :g/to ?z] [?x :g/to ?z]]"
 SCHEMA = """[{:db/ident :g/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
              {:db/ident :g/name :db/valueType :db.type/string :db/unique :db.unique/identity}]"""

@@ -44,7 +44,7 @@ def test_files_that_documents_name_are_there(document: Path) -> None:
 
 
 def test_architecture_is_three_screens_and_names_files_of_every_way() -> None:
-    text = ROOT.joinpath("docs", "architecture.md").read_text(encoding="utf-8")
+    text = ROOT.joinpath("docs", "explanation", "architecture.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 165
     for way in re.split(r"^## (?=\d)", text, flags=re.MULTILINE)[1:]:
         assert len(re.findall(r"`[\w/]+\.py`", way)) >= 8, way.splitlines()[0]
@@ -63,7 +63,7 @@ def test_the_readme_lists_settings_with_their_defaults() -> None:
 
 
 def test_documents_name_settings_that_there_are() -> None:
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
         named = set(re.findall(rf"`{PREFIX}(\w+)", path.read_text(encoding="utf-8")))
         if path.name not in ("CHANGELOG.md", "CONTRIBUTING.md", "settings.md"):
             assert {name.lower() for name in named} <= names() | OPTION_KEYS | _SET_UP, path.name

@@ -1,4 +1,4 @@
-"""Sentences of docs/graphql-reference.md, one test each, as far as no other test is about them."""
+"""Sentences of docs/reference/graphql.md, one test each, as far as no other test is about them."""
 
 from __future__ import annotations
 

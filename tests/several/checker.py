@@ -227,7 +227,7 @@ def _check_stream(events: Sequence[Told], states: Sequence[State]) -> None:
         else:
             if event.rows & held or event.gone - held:
                 raise Broken(f"{event} adds what was there, or takes what was not: {held}")
-            # Where a server is slow a change may be that of several transactions (docs/live.md).
+            # Where a server is slow a change may be that of several transactions (docs/reference/live.md).
             held = (held - event.gone) | event.rows
         at = event.t
         if held != rows_of(states[at]):

@@ -1,6 +1,7 @@
-"""docs/issue-tracker.graphql is the schema of the issue tracker of these tests.
+"""docs/reference/issue-tracker.graphql is the schema of the issue tracker of these tests.
 
-After a change of the typed surface: `python -m tests.typed.test_example_schema > docs/issue-tracker.graphql`
+After a change of the typed surface:
+`python -m tests.typed.test_example_schema > docs/reference/issue-tracker.graphql`
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from adalog.schema.surface import build_schema
 from adalog.schema.typed.surface import SurfaceFactory
 from adalog.store.database import Database
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "issue-tracker.graphql"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "reference" / "issue-tracker.graphql"
 
 
 def written() -> str:

@@ -1,4 +1,4 @@
-"""docs/graphql.md and docs/graphql-reference.md: documents are run in order, and have the answers shown there."""
+"""docs/tutorials/typed-graphql.md and docs/reference/graphql.md: documents run in order, with the answers shown."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def run(tracker: Tracker, page: str) -> None:
         elif kind == "graphql" and following == "json":
             assert shown(tracker.ask(text)) == orjson.loads(answer)
         elif kind == "graphql":
-            schema = build_schema(DOCS.joinpath("issue-tracker.graphql").read_text(encoding="utf-8"))
+            schema = build_schema(DOCS.joinpath("reference", "issue-tracker.graphql").read_text(encoding="utf-8"))
             assert not validate(schema, parse(text)), text
 
 
 def test_the_first_ten_minutes() -> None:
-    page = DOCS.joinpath("graphql.md").read_text(encoding="utf-8")
+    page = DOCS.joinpath("tutorials", "typed-graphql.md").read_text(encoding="utf-8")
     with Tracker.opened() as tracker:
         run(tracker, page)
 
 
 def test_the_reference() -> None:
-    page = DOCS.joinpath("graphql-reference.md").read_text(encoding="utf-8")
+    page = DOCS.joinpath("reference", "graphql.md").read_text(encoding="utf-8")
     with Tracker.opened() as tracker:
         run(tracker, page)
 
 
 def test_the_reference_has_the_codes_of_all_warnings() -> None:
-    page = DOCS.joinpath("graphql-reference.md").read_text(encoding="utf-8")
+    page = DOCS.joinpath("reference", "graphql.md").read_text(encoding="utf-8")
     table = page[page.index("| warning | says |") :].partition("\n\n")[0]
     source = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
     codes = set(re.findall(r'(?:warn|SurfaceWarning)\(\s*"([A-Z_]+)"', source))

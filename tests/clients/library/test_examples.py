@@ -10,7 +10,7 @@ import pytest
 
 import adalog
 
-PAGE = Path(__file__).parents[3] / "docs" / "python.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "python.md"
 MODULES = (
     "adalog",
     *(f"adalog.client.{name}" for name in ("asynchronous", "connecting", "database", "edn", "testing", "values")),

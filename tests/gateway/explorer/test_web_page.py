@@ -1,4 +1,4 @@
-"""docs/web.md: its client is run as it stands there, against a server, by Node.js."""
+"""docs/how-to/web.md: its client is run as it stands there, against a server, by Node.js."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from adalog.datalog.errors import Code
 from tests.gateway.support import Gateway, served
 
-PAGE = (Path(__file__).parents[3] / "docs" / "web.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "web.md").read_text(encoding="utf-8")
 
 SHOWN = """\
 [ { title: '"Login" fails', issue: { id: '…21', due: '2024-05-01T00:00:00.000Z', price: '9.9' } } ]

@@ -96,7 +96,7 @@ def check_refused(folder: Path, out: Path, *said: str) -> None:
     for name, act in acts(folder, out).items():
         with pytest.raises(NewerFormat) as refused:
             act()
-        for text in (*said, f"this is adalog {RELEASE}", "Nothing was changed", "docs/upgrading.md"):
+        for text in (*said, f"this is adalog {RELEASE}", "Nothing was changed", "docs/how-to/upgrading.md"):
             assert text in refused.value.message, name
         assert content(folder) == before, name
     left = sorted(path.name for path in folder.iterdir() if "-shm" not in path.name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog.errors import AdalogError, Code
@@ -51,16 +51,19 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _TransactionLimit:
-    """The time that the policies have for one transaction, since others wait for it."""
+    """The time that policies have for one transaction, since others wait for it. Beyond it, `code` and `message`
+    are the error."""
 
-    until: float
+    code: Code
+    message: str
+    until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
 
     def check_flag(self, now: float) -> None:
         if now > self.until:
-            raise AdalogError(
-                Code.FORBIDDEN,
-                f"the policies took more than {SECONDS:g} seconds to decide about the transaction, which denies it",
-            )
+            raise AdalogError(self.code, self.message)
+
+    def check(self) -> None:
+        self.check_flag(time.monotonic())
 
 
 class StoredQueries:
@@ -86,7 +89,10 @@ class StoredQueries:
     def guard(self, viewer: object, now: Snapshot) -> Guard | None:
         """As `Permissions.guard`, for one transaction."""
         assert isinstance(viewer, Viewer)
-        return self._runner.permissions.guard(viewer, now, _TransactionLimit(time.monotonic() + SECONDS))
+        message = (
+            f"the policies took more than {SECONDS:g} seconds to decide about the transaction, which denies it"
+        )
+        return self._runner.permissions.guard(viewer, now, _TransactionLimit(Code.FORBIDDEN, message))
 
     def visible_report(self, viewer: object, report: TxReport, now: Snapshot) -> TxReport:
         """What the viewer sees now of a transaction of the log: nothing but its number, or more."""
@@ -99,7 +105,8 @@ class StoredQueries:
         return isinstance(viewer, Viewer) and ADMIN in viewer.roles
 
     def check_rules(self, rules: PolicyRules, snapshot: Snapshot) -> None:
-        check_rules(rules, snapshot)
+        message = f"the rules take more than {SECONDS:g} seconds to plan; divide them among several policies"
+        check_rules(rules, snapshot, _TransactionLimit(Code.LIMIT_EXCEEDED, message).check)
 
     def aside(self, work: Callable[[Watch], None], until: float) -> Future[None]:
         """The work as one of the pool's, for whoever asks."""

@@ -78,11 +78,11 @@ class WorkRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `read` takes it from an
-    entry of Redis, and returns None if the entry holds something else."""
+    """A value under a key. `question`: what it belongs to. `compute` makes the value; `read` takes it from an entry
+    of Redis, and returns None if the entry holds something else."""
 
     key: CacheKey
-    text: str
+    question: Question
     compute: Callable[[Cancel], CachedValue]
     read: Callable[[CacheEntry], CachedValue | None]
 
@@ -156,7 +156,7 @@ class ResultCache:
         value = self.memory.get(lookup.key.name)
         self.tally.add("process", "miss" if value is None else "hit")
         while value is None:
-            flight, first = self.flights.join(lookup.key.name, lookup.text, driver.cancel.deadline)
+            flight, first = self.flights.join(lookup.key.name, lookup.question.text, driver.cancel.deadline)
             if first:
                 await driver.lead(flight, lookup)
             else:
@@ -187,13 +187,16 @@ class ResultCache:
         return value
 
     def computed(self, lookup: _Lookup, cancel: Cancel) -> _Outcome:
-        """Computes a value, unless another flight has landed with it meanwhile, and keeps it."""
+        """Computes a value, unless another flight has landed with it meanwhile, and keeps it if it is certain."""
         value = self.memory.get(lookup.key.name)
         if value is not None:
             return _Outcome(value, computed=False, waited=cancel.waited, lane=cancel.lane)
         started = time.perf_counter()
         value = lookup.compute(cancel)
         seconds = time.perf_counter() - started
+        outcome = _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
+        if not lookup.question.is_certain:
+            return outcome
         if not self.memory.put(lookup.key.name, value, value.nbytes):
             self.tally.add("process", "too large")
         if self.redis is not None and self.redis.usable:
@@ -203,14 +206,14 @@ class ResultCache:
                 name = self.known_name(lookup.key)
                 if name is not None:
                     self.redis.put(name, value.entry, seconds)
-        return _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
+        return outcome
 
     def _rows(self, keyed: KeyedQuestion) -> _Lookup:
         question = keyed.question
         codes = question.snapshot.codes
         return _Lookup(
             keyed.key,
-            question.text,
+            question,
             lambda cancel: kept_rows(self.engine.rows(question, cancel), codes),
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
@@ -226,7 +229,7 @@ class ResultCache:
         if key is None:
             compute(Cancel())
             raise AssertionError("a pull that has no key is refused")
-        return _Lookup(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
+        return _Lookup(key, question, compute, lambda entry: fetched_maps(entry, stop - start))
 
     def _completed(
         self, keyed: KeyedQuestion, result: Result, pulled: Mapping[int, PulledColumn], outcomes: list[_Outcome]
@@ -438,7 +441,7 @@ def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:
 def _raise_unless_lost(flight: Flight[_Outcome], lookup: _Lookup, error: AdalogError) -> None:
     """Raises the error of a shared computation if this request would get the same. It computes the value again if
     the error quotes another text, or if only the other request was cancelled, late or without units."""
-    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == lookup.text:
+    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == lookup.question.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
         ) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +19,7 @@ from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource, PolicyRules
 from adalog.datalog.values import Keyword, identity
+from adalog.datalog.watched import watching
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache
@@ -54,8 +55,22 @@ _MEANS: Final = frozenset((Code.TIMEOUT, Code.LIMIT_EXCEEDED))
 _NOT_THE_GUARDS: Final = frozenset((Code.CANCELLED, Code.BACKEND_UNAVAILABLE, Code.RATE_LIMITED))
 """Errors that are no failure of a guard."""
 
-Flags = Sequence[Flag]
-"""Of the work that a guard is asked for: what ends that ends the guard's evaluation, and denies nothing."""
+
+@dataclass(eq=False)
+class GuardedWork:
+    """The work that a guard is asked for. `flags`: what ends the work ends the guard's evaluation, and denies
+    nothing. `ran_out`: a guard denied something because it took too long or too much memory, and may allow it the
+    next time."""
+
+    flags: Sequence[Flag]
+    ran_out: bool = False
+
+    def check(self, now: float | None = None) -> None:
+        """Raises what ends the work."""
+        if now is None:
+            now = time.monotonic()
+        for each in self.flags:
+            each.check_flag(now)
 
 
 @dataclass(frozen=True)
@@ -120,15 +135,23 @@ class PolicyPlans:
         return found
 
     def plan(
-        self, policy: str, asked: PolicyQuestion, sizes: Mapping[str, int], state: Snapshot, options: Options
+        self,
+        policy: str,
+        asked: PolicyQuestion,
+        sizes: Mapping[str, int],
+        state: Snapshot,
+        options: Options,
+        check: Callable[[], None],
     ) -> Plan:
-        """For relations of about these sizes, and states of about this one's size."""
+        """For relations of about these sizes, and states of about this one's size. Planning calls `check`."""
         magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
         known_by = (state.schema.key, state.statistics_epoch)
         key = (policy, asked.attribute, asked.subjects, magnitudes, known_by, options)
         found = self._plans.get(key)
         if found is None:
-            found = plan_query(asked.query, Statistics({"$": state}, sizes), asked.outline.relations, options)
+            statistics = Statistics({"$": state}, sizes, check=check)
+            with watching(check):
+                found = plan_query(asked.query, statistics, asked.outline.relations, options)
             self._plans.put(key, found, _PLANNED_BYTES)
         return found
 
@@ -158,19 +181,18 @@ class PolicyAnswers:
         everything = 0 if self._all is None else self._all.nbytes
         return 4_000 + everything + self._known.nbytes + self._allowed.nbytes
 
-    def entities(self, asked: Column, state: Snapshot, flags: Flags) -> Mask:
+    def entities(self, asked: Column, state: Snapshot, work: GuardedWork) -> Mask:
         """bool[n]: which of the entities, distinct and sorted, it allows. For `(allow ?e)`."""
-        with self._alone(flags):
+        with self._alone(work):
             if self._all is None and self._enumerable and len(asked) + len(self._known) > _MANY:
-                self._find_all(state, flags)
+                self._find_all(state, work)
             if self._all is not None:
                 return self._all.have(asked)
             new = asked[~_among(asked, self._known)]
             if len(new):
-                checked = _Check(self, state, None, flags)
-                allowed = checked.allowed([new])
-                if checked.out_of_means:
-                    # What was denied for want of time or memory may be allowed the next time.
+                check = _Check(self, state, None, work)
+                allowed = check.allowed([new])
+                if check.ran_out:
                     known = _among(asked, self._known)
                     found = np.zeros(len(asked), np.bool_)
                     found[known] = self._allowed[np.searchsorted(self._known, asked[known])]
@@ -179,25 +201,25 @@ class PolicyAnswers:
                 self._remember(new, allowed)
             return self._allowed[np.searchsorted(self._known, asked)]
 
-    def datoms(self, attribute: Keyword, e: Column, v: Column, state: Snapshot, flags: Flags) -> Mask:
+    def datoms(self, attribute: Keyword, e: Column, v: Column, state: Snapshot, work: GuardedWork) -> Mask:
         """bool[n]: which of the datoms it allows. For `(allow ?e ?a ?v)`."""
-        return _Check(self, state, attribute, flags).allowed([e, v])
+        return _Check(self, state, attribute, work).allowed([e, v])
 
     @contextmanager
-    def _alone(self, flags: Flags) -> Iterator[None]:
+    def _alone(self, work: GuardedWork) -> Iterator[None]:
         """One thread at a time finds what others need, too. The others wait as long as their work goes on."""
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
-            _check(flags)
+            work.check()
         try:
             yield
         finally:
             self._lock.release()
 
-    def _find_all(self, state: Snapshot, flags: Flags) -> None:
+    def _find_all(self, state: Snapshot, work: GuardedWork) -> None:
         try:
-            self._all = _Entities(distinct(_Check(self, state, None, flags).rows(None).columns[_ENTITY.name]))
+            self._all = _Entities(distinct(_Check(self, state, None, work).rows(None).columns[_ENTITY.name]))
         except AdalogError as error:
-            _check(flags)
+            work.check()
             if error.code in _NOT_THE_GUARDS:
                 raise
             # Some entity's guard fails: those that do not are found one by one.
@@ -216,23 +238,16 @@ class PolicyAnswers:
         return found
 
 
-def _check(flags: Flags) -> None:
-    now = time.monotonic()
-    for each in flags:
-        each.check_flag(now)
-
-
 class _GuardCancel(Cancel):
     """The flag of an evaluation, with those of the work that it is for. It waits for no turn: work that has one may
     wait for what it finds."""
 
-    def __init__(self, deadline: float, flags: Flags) -> None:
+    def __init__(self, deadline: float, work: GuardedWork) -> None:
         super().__init__(deadline)
-        self._flags = flags
+        self._work = work
 
     def check_flag(self, now: float) -> None:
-        for each in self._flags:
-            each.check_flag(now)
+        self._work.check(now)
         super().check_flag(now)
 
 
@@ -263,14 +278,13 @@ class _Entities:
 
 @dataclass
 class _Check:
-    """One look at which rows a policy allows at a state, with a time for all of it. `out_of_means`: some rows were
-    denied because it took too long or too much memory."""
+    """One look at which rows a policy allows at a state, with a time for all of it. `ran_out`: as of the work."""
 
     answers: PolicyAnswers
     state: Snapshot
     attribute: Keyword | None
-    flags: Flags
-    out_of_means: bool = False
+    work: GuardedWork
+    ran_out: bool = False
     _until: float = field(default_factory=lambda: time.monotonic() + _TIMEOUT_MS / 1000)
 
     def allowed(self, columns: Sequence[Column]) -> Mask:
@@ -282,10 +296,11 @@ class _Check:
             found = self.rows(columns)
         except AdalogError as error:
             # What ends the work that the guard is for is no failure of the guard.
-            _check(self.flags)
+            self.work.check()
             if error.code in _NOT_THE_GUARDS:
                 raise
-            self.out_of_means |= error.code in _MEANS
+            if error.code in _MEANS:
+                self.ran_out = self.work.ran_out = True
             if size == 1 or error.code is Code.TIMEOUT:
                 return np.zeros(size, np.bool_)
             half = size // 2
@@ -304,11 +319,11 @@ class _Check:
         sizes = sizes_of(asked.query, args)
         if subjects is not None:
             sizes = {**sizes, _SUBJECTS: len(subjects[0])}
-        cancel = _GuardCancel(self._until, self.flags)
+        cancel = _GuardCancel(self._until, self.work)
 
         def rows(options: Options) -> Batch:
             cancel.check()
-            plan = answers.plans.plan(answers.policy, asked, sizes, state, options)
+            plan = answers.plans.plan(answers.policy, asked, sizes, state, options, cancel.check)
             values = Scratch(state.codes, take=cancel.budget.take)
             inputs = bind_inputs(plan, args, state, values, cancel.check)
             if subjects is not None:

@@ -18,7 +18,7 @@ from adalog.executor.bounds.running import RUNNING, Flag
 from adalog.executor.cache.reads import Reads, reads_of, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.claims import claim_rows
-from adalog.executor.permissions.evaluation import PolicyAnswers, PolicyPlans
+from adalog.executor.permissions.evaluation import GuardedWork, PolicyAnswers, PolicyPlans
 from adalog.executor.permissions.policies import Policies, Policy, durable, touched
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
@@ -83,13 +83,15 @@ class PolicyMemory:
 @dataclass(eq=False)
 class Grants:
     """What a viewer may see and do. `now`: the raw snapshot whose policies and facts decide. `limit`: of all that
-    is asked of it together, besides those of the work that asks."""
+    is asked of it together, besides those of the work that asks. `ran_out`: something was denied for want of time
+    or memory, so that what is found with it must not be kept."""
 
     memory: PolicyMemory
     viewer: Viewer
     now: Snapshot
     policies: Policies
     limit: Flag | None = None
+    ran_out: bool = False
     _answers: dict[tuple[str, Snapshot], PolicyAnswers] = field(default_factory=dict)
 
     @cached_property
@@ -150,14 +152,17 @@ class Grants:
         if policy.rules is None:
             return np.ones(len(e), np.bool_)
         answers = self._answers_of(policy, state)
-        flags = [each for each in (RUNNING.get(), self.limit) if each is not None]
+        work = GuardedWork([each for each in (RUNNING.get(), self.limit) if each is not None])
         if policy.rules.places == 3:
             then = state.schema.get(attribute.id)
-            return answers.datoms(attribute.ident if then is None else then.ident, e, v, state, flags)
-        if (e[1:] > e[:-1]).all():
-            return answers.entities(e, state, flags)
-        entities = distinct(e)
-        return answers.entities(entities, state, flags)[entities.searchsorted(e)]
+            allowed = answers.datoms(attribute.ident if then is None else then.ident, e, v, state, work)
+        elif (e[1:] > e[:-1]).all():
+            allowed = answers.entities(e, state, work)
+        else:
+            entities = distinct(e)
+            allowed = answers.entities(entities, state, work)[entities.searchsorted(e)]
+        self.ran_out |= work.ran_out
+        return allowed
 
     def _answers_of(self, policy: Policy, state: Snapshot) -> PolicyAnswers:
         key = (policy.key, state)

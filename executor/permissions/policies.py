@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -13,6 +14,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.policy_rules import PolicyRules, read_policy_rules
 from adalog.datalog.values import Keyword
+from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.permissions.evaluation import PolicyQuestion
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
@@ -27,6 +29,7 @@ EVERYTHING: Final = Keyword("*")
 
 _NAME: Final = Keyword("policy/name")
 _ENFORCED: Final = Keyword("policy/enforced")
+_READ_BYTES: Final = 16 << 20
 _PARTS: Final = tuple(Keyword(f"policy/{name}") for name in ("roles", "ops", "on", "rules", "effect"))
 
 
@@ -81,6 +84,8 @@ class Policies:
 # By the last transaction that touched them; by snapshot where that is not durable.
 _DURABLE: Final[WeakKeyDictionary[Codes, tuple[int, Policies]]] = WeakKeyDictionary()
 _TRIED: Final[WeakKeyDictionary[Snapshot, Policies]] = WeakKeyDictionary()
+# By their text: one policy of many changes at a time.
+_READ: Final[LruCache[str, tuple[PolicyRules | None]]] = LruCache(_READ_BYTES)
 _NONE: Final = Policies(enforced=False, all=(), were_there=False)
 
 
@@ -137,6 +142,21 @@ def _values(snapshot: Snapshot, entities: Any, ident: Keyword) -> Iterator[tuple
         yield e, snapshot.codes.decode_many(codes[found == e])
 
 
+def _rules(text: str) -> PolicyRules | None:
+    """The rules in a text; None where they cannot be run."""
+    known = _READ.get(text)
+    if known is None:
+        read = None
+        with suppress(AdalogError):
+            rules = read_policy_rules(text)
+            # Rules that were written past the checks, by a database without an engine, may not run either.
+            PolicyQuestion.of(rules, _NAME, subjects=True)
+            read = rules
+        known = (read,)
+        _READ.put(text, known, weight_of_text(text))
+    return known[0]
+
+
 def _policy(
     entity: int,
     name: str,
@@ -148,14 +168,8 @@ def _policy(
 ) -> Policy:
     text = next(iter(rules), None)
     required = REQUIRE in effect
-    read, broken = None, False
-    if text is not None:
-        try:
-            read = read_policy_rules(text)
-            # Rules that were written past the checks, by a database without an engine, may not run either.
-            PolicyQuestion.of(read, _NAME, subjects=True)
-        except AdalogError:
-            read, broken = None, True
+    read = None if text is None else _rules(text)
+    broken = text is not None and read is None
     named = frozenset(on)
     said = (sorted(each.name for each in named), text, required)
     key = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()

@@ -76,6 +76,10 @@ class VisibleDatoms:
     def newest(self) -> int:
         return max(self.guard.touched, *(each.newest for each in self._tokens))
 
+    @property
+    def is_certain(self) -> bool:
+        return not self.guard.ran_out
+
     def of(self, snapshot: Snapshot) -> VisibleDatoms:
         return self if snapshot is self.snapshot else VisibleDatoms(self.guard, snapshot)
 

@@ -85,6 +85,11 @@ class Question:
         return False
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the answer is that of the data: nothing was hidden so far for want of time or memory."""
+        return all(each.visible.is_certain for each in self.databases.values() if isinstance(each, GuardedSnapshot))
+
+    @property
     def is_guarded(self) -> bool:
         """Whether it is answered for somebody who does not see everything."""
         return self.guarded or self.sees_part

@@ -33,7 +33,8 @@ _OWN: Final = ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BA
 class Visibility(Protocol):
     """What is visible of one snapshot. Attributes are named by their entities; `e` and `v` are int64 columns of one
     length. `key`: equal for filters of the same snapshot that show the same. `newest`: the last transaction that
-    what is visible depends on. `schema`: the attributes that there are for the viewer."""
+    what is visible depends on. `schema`: the attributes that there are for the viewer. `is_certain`: nothing was
+    hidden so far for want of time or memory; what is read of others must not be kept."""
 
     @property
     def key(self) -> str: ...
@@ -43,6 +44,9 @@ class Visibility(Protocol):
 
     @property
     def schema(self) -> Schema: ...
+
+    @property
+    def is_certain(self) -> bool: ...
 
     def of(self, snapshot: Snapshot) -> Visibility:
         """The filter of another snapshot of the same database."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.watched import look
 from adalog.executor import stored_queries
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.permissions import evaluation, policies
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.permissions import evaluation, policies, rule_checks
 from adalog.executor.permissions.grants import Viewer
-from adalog.executor.pool import PullRequest
+from adalog.executor.pool import Pool, PullRequest
 from adalog.executor.question.request import QueryRequest
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World
@@ -112,6 +116,72 @@ def test_a_request_whose_time_is_over_says_so(endless: World, kind: str) -> None
 def test_a_guard_whose_own_time_is_over_denies(endless: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "_TIMEOUT_MS", 50)
     assert endless.pool.run(_request(endless)).rows() == []
+
+
+@pytest.mark.parametrize("code", [Code.TIMEOUT, Code.LIMIT_EXCEEDED])
+@pytest.mark.parametrize("text", [_ASKED, "[:find (pull ?e [:doc/title]) :where [?e :doc/owner]]"])
+def test_what_a_guard_denied_for_want_of_means_is_not_kept(
+    docs: World, monkeypatch: pytest.MonkeyPatch, text: str, code: Code
+) -> None:
+    _policy(docs, "[[(allow ?e) (claim :sub ?sub) [?e :doc/owner ?sub]]]")
+
+    def overrun(*_: object, **__: object) -> None:
+        raise AdalogError(code, "too much")
+
+    pool = Pool(docs.database, cache=CacheSettings())
+    try:
+
+        def asked() -> tuple[int, str]:
+            result = pool.run(QueryRequest(text, snapshot=_view(World(docs.database, pool))))
+            return len(result.rows()), result.cache
+
+        with monkeypatch.context() as patched:
+            patched.setattr(evaluation, "run_join", overrun)
+            assert asked() == (0, "MISS")
+        assert asked() == (1, "MISS")
+        assert asked() == (1, "HIT")
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize("kind", _ASKING)
+def test_a_request_whose_time_is_over_while_its_policies_are_planned_says_so(
+    docs: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    _policy(docs, "[[(allow ?e) (claim :sub ?sub) [?e :doc/owner ?sub]]]")
+    _plan_endlessly(monkeypatch, evaluation)
+    with pytest.raises(AdalogError) as caught:
+        _ASKING[kind](docs, _view(docs))
+    assert caught.value.code is Code.TIMEOUT
+
+
+def test_a_guard_whose_own_time_is_over_while_it_is_planned_denies(
+    docs: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _policy(docs, "[[(allow ?e) (claim :sub ?sub) [?e :doc/owner ?sub]]]")
+    _plan_endlessly(monkeypatch, evaluation)
+    monkeypatch.setattr(evaluation, "_TIMEOUT_MS", 50)
+    assert docs.pool.run(_request(docs)).rows() == []
+
+
+def test_a_policy_that_takes_too_long_to_plan_is_refused(docs: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    _plan_endlessly(monkeypatch, rule_checks)
+    monkeypatch.setattr(stored_queries, "SECONDS", 0.05)
+    with pytest.raises(AdalogError, match=r"take more than 0\.05 seconds to plan") as caught:
+        _policy(docs, "[[(allow ?e) [?e :doc/owner]]]")
+    assert caught.value.code is Code.LIMIT_EXCEEDED
+
+
+def _plan_endlessly(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Has a module plan until something ends it."""
+
+    def slow(*_: object, **__: object) -> None:
+        give_up = time.monotonic() + 60
+        while time.monotonic() < give_up:
+            look()
+        raise AssertionError("nothing ended it")
+
+    monkeypatch.setattr(module, "plan_query", slow)
 
 
 def test_who_waits_for_what_another_finds_may_leave(docs: World, monkeypatch: pytest.MonkeyPatch) -> None:

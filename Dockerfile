@@ -5,8 +5,8 @@
 #     docker run --read-only --volume adalog:/data --volume ./tokens:/etc/adalog/tokens:ro --env ADALOG_AUTH=/etc/adalog/tokens \
 #         --publish 127.0.0.1:8080:8080 adalog
 #
-# Stages: the libraries, whose hashes are known; adalog itself with compiled kernels; and what runs. A change of the code
-# renews the small layer alone.
+# Stages: the libraries, whose hashes are known; the documentation; adalog itself with compiled kernels; and what runs. A
+# change of the code renews the small layer alone.
 
 ARG PYTHON=3.11
 ARG DEBIAN=bookworm
@@ -22,6 +22,18 @@ RUN python -m venv --without-pip /opt/libraries \
     && rm -r /opt/libraries/lib/python3*/site-packages/pyspark/examples \
     && ln -s /opt/libraries/lib/python3*/site-packages/pyspark /opt/libraries/spark
 
+FROM python:${PYTHON}-slim-${DEBIAN} AS documentation
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+COPY requirements/docs.lock /build/
+RUN python -m venv --without-pip /build/documentation \
+    && pip --python /build/documentation/bin/python install --require-hashes --requirement /build/docs.lock
+COPY CHANGELOG.md CONTRIBUTING.md SECURITY.md /build/adalog/
+COPY clients/js/README.md /build/adalog/clients/js/
+COPY helm/adalog/README.md /build/adalog/helm/adalog/
+COPY examples /build/adalog/examples
+COPY docs /build/adalog/docs
+RUN /build/documentation/bin/python /build/adalog/docs/site/build.py /build/adalog/gateway/documentation/site.zip
+
 FROM libraries AS code
 RUN pip --python /opt/libraries/bin/python install --require-hashes --requirement /build/build.lock
 COPY pyproject.toml README.md LICENSE /build/adalog/
@@ -36,6 +48,7 @@ COPY schema /build/adalog/schema
 COPY gateway /build/adalog/gateway
 COPY examples /build/adalog/examples
 COPY clients/python /build/adalog/clients/python
+COPY --from=documentation /build/adalog/gateway/documentation/site.zip /build/adalog/gateway/documentation/site.zip
 RUN pip --python /opt/libraries/bin/python install --no-deps --no-build-isolation --target /opt/adalog /build/adalog
 COPY --chmod=0555 helm/image/entrypoint.sh /opt/adalog/bin/adalog-entrypoint
 # Kernels for any processor of the architecture: those for the building machine's own would be compiled anew on others.

@@ -16,27 +16,34 @@ LOCKED := $(PIP) --require-hashes
 # The links are followed one by one: compileall passes over links that it meets.
 PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 
+SITE := gateway/documentation/site.zip
+PAGES := $(shell find docs -type f) $(wildcard *.md examples/*/README.md clients/js/README.md helm/adalog/README.md)
+
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
-.PHONY: help run test setup bench client check format clean
+.PHONY: help run test setup bench client docs check format clean
 
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Without its documentation adalog serves all the same; /docs says then what to do.
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
+	@$(MAKE) --silent --no-print-directory docs || echo "going on without the documentation" >&2
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; ADALOG_DRAIN_SECONDS=$${ADALOG_DRAIN_SECONDS-0} exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/balancers $(STAMPS)/jdbc $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(SITE) $(STAMPS)/browser $(STAMPS)/balancers $(STAMPS)/jdbc $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(STAMPS)/test ## format, lint, types, import rules
+check: $(STAMPS)/test $(SITE) ## format, lint, types, import rules, links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(SITE) ## the documentation's site, which the gateway serves at /docs; broken links fail
 
 format: $(STAMPS)/test ## put the code into shape
 	$(BIN)/ruff format .
@@ -52,7 +59,7 @@ client: $(STAMPS)/javascript ## the package for JavaScript, build/adalog-client-
 		&& echo "build/$$(npm pack --silent --ignore-scripts --pack-destination ../../build)"
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
-	rm -rf $(STAMPS) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(STAMPS) $(SITE) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "adalog needs Python 3.11 or newer: no '$(PYTHON)' here" >&2; exit 1; }
@@ -74,6 +81,15 @@ $(STAMPS)/test: requirements/test.lock $(STAMPS)/app
 	@echo "installing the tools of tests and checks"
 	@$(LOCKED) --requirement requirements/test.lock
 	@touch $@
+
+$(STAMPS)/docs: requirements/docs.lock | $(BIN)/python $(STAMPS)
+	@echo "installing what builds the documentation"
+	@$(LOCKED) --requirement requirements/docs.lock
+	@touch $@
+
+$(SITE): $(PAGES) $(STAMPS)/docs
+	@echo "building the documentation"
+	@$(BIN)/python docs/site/build.py $@
 
 $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 	@echo "installing what the benchmarks compare with"

@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer and the SDL, /import, /backup, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with explorer and SDL, /docs, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from starlette.routing import Route, WebSocketRoute
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.hub.hub import Hub
+from adalog.gateway import documentation
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from adalog.gateway.connections.request_ids import HEADER, RequestIds, request_id
 from adalog.gateway.connections.wire import Wire
@@ -117,6 +118,10 @@ def create_app(
     async def example_file(request: Request) -> Response:
         return example.file(request.path_params["name"] or "index.html", request.headers.get("if-none-match"))
 
+    # Not async: Starlette runs it on a thread.
+    def page_of_docs(request: Request) -> Response:
+        return documentation.page(request.path_params["name"], request.headers.get("if-none-match"))
+
     async def root(request: Request) -> Response:
         return explorer.page()
 
@@ -130,6 +135,7 @@ def create_app(
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
+            Route("/docs/{name:path}", page_of_docs),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),

@@ -26,6 +26,7 @@ from adalog.cluster.processes import end_process, end_with
 from adalog.cluster.properties import properties_text, spark_defaults
 from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError, unavailable
+from adalog.datalog.extras import require
 from adalog.store.files.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
@@ -179,12 +180,11 @@ def start_session(
 ) -> Cluster:
     """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread. A failure
     raises AdalogError, and leaves nothing behind."""
+    require("pyspark", "spark", "Spark")
     home = java_home()
-    try:
-        from pyspark import SparkConf, SparkContext, java_gateway
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise unavailable(f"Spark did not start: {error}") from error
+    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark.sql import SparkSession
+
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger().addFilter(_is_not_py4j)
     folders: list[PrivateFolder] = []

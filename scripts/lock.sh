@@ -21,7 +21,9 @@ python3 -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", 
     lock build -
 python3 -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"]))' |
     lock docs -
-lock run pyproject.toml
-lock otel pyproject.toml --extra otel
-lock test pyproject.toml --extra test
-lock bench pyproject.toml --extra bench
+# What `make` installs: the gateway with all that it can use.
+everything=(--extra server --extra spark --extra redis --extra postgresql)
+lock run pyproject.toml "${everything[@]}"
+lock otel pyproject.toml "${everything[@]}" --extra otel
+lock test pyproject.toml "${everything[@]}" --extra test
+lock bench pyproject.toml "${everything[@]}" --extra bench

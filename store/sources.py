@@ -17,6 +17,7 @@ from adalog.store.checkpoint.replay import opened
 from adalog.store.files import leases
 from adalog.store.files.folder import FolderLayout, check_is_folder, holds_database, is_address
 from adalog.store.files.place import place_of
+from adalog.store.log.driver import require_driver
 from adalog.store.log.entry import now_ms
 from adalog.store.log.log import Log
 from adalog.store.log.publication import published
@@ -71,7 +72,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[LogSource]
 
 
 def _server(location: str) -> Log:
-    # A folder's process needs no driver of PostgreSQL.
+    require_driver()
     from adalog.store.log.server import ServerLog
 
     return ServerLog(location, only_reads=True)

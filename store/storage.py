@@ -17,6 +17,7 @@ from adalog.store.files.copy_folder import copy_folder
 from adalog.store.files.folder import Folder, check_is_folder
 from adalog.store.files.folder_check import check_folder
 from adalog.store.files.place import place_of
+from adalog.store.log.driver import require_driver
 from adalog.store.log.entry import KeyMemory
 from adalog.store.log.log import Log
 from adalog.store.log.publication import Publication
@@ -102,6 +103,7 @@ def on_server(
     copy: str | None,
 ) -> Storage:
     """A PostgreSQL server's log. segments, copy: as of `Database.open`."""
+    require_driver()
     from adalog.store.log.server import ServerLog, unusable
 
     log = ServerLog(location, keys)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.extras import require
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import PulledColumn, Result, ResultColumn
 from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
@@ -420,7 +421,7 @@ def _cancelled() -> AdalogError:
 
 
 def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
-    # Without Redis, redis-py is not imported.
+    require("redis", "redis", "a cache in Redis")
     from adalog.executor.cache.redis_layer import RedisLayer
 
     return RedisLayer(settings, tally)

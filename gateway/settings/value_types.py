@@ -73,6 +73,9 @@ def _data_place(text: str) -> None:
     check_name(text)
     if is_address(text):
         # So is SQLAlchemy.
+        from adalog.store.log.driver import require_driver
+
+        require_driver()
         from adalog.store.log.server import check_address
 
         check_address(text)

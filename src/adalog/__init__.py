@@ -41,7 +41,7 @@ _PLACES: Final = {
     "aconnect": "client.asynchronous",
     "connect": "client.connecting",
 }
-_MODULES: Final = ("edn", "testing")
+_MODULES: Final = ("edn", "spark", "testing")
 
 
 def __getattr__(name: str) -> Any:

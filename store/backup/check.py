@@ -18,7 +18,6 @@ from adalog.store.checkpoint.files import Files, FolderFiles
 from adalog.store.files.folder import FolderLayout, is_address
 from adalog.store.files.formats import NewerFormat
 from adalog.store.log.log import Log
-from adalog.store.log.server import shown_address
 from adalog.store.sources import held_folder, source_of
 
 _CURSOR_KEY_BYTES: Final = 32
@@ -50,8 +49,10 @@ def check_data(
     denied, NewerFormat where a later version wrote to it: what is right there is not known here."""
     with ExitStack() as holding:
         if is_address(location):
-            findings = Findings(tell, shown_address(location), _SERVER)
             source = holding.enter_context(source_of(location, segments))
+            from adalog.store.log.server import shown_address
+
+            findings = Findings(tell, shown_address(location), _SERVER)
             return _checked(source.log, source.files, findings, watching, deep=deep)
         folder = held_folder(location)
         files, findings = FolderFiles(folder), Findings(tell, FolderLayout.LOG, _FOLDER)

@@ -28,9 +28,9 @@ from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.place import Place, place_of
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import synced, write_text
+from adalog.store.log.driver import require_driver
 from adalog.store.log.entry import CopiedEntry
 from adalog.store.log.log import Log
-from adalog.store.log.server import ServerLog
 
 # What may lie in a folder that is empty otherwise: a new file system has one.
 _NOTHING: Final = frozenset({"lock", "lost+found"})
@@ -84,6 +84,9 @@ def restore_to_server(
     checkpoints and the files of imports, without which a backup with imports is refused; with it a checkpoint is
     shared, so that the first gateway replays no more than any other. No gateway may run on it meanwhile: it would
     know it by another identity."""
+    require_driver()
+    from adalog.store.log.server import ServerLog
+
     with place.shared():
         found = catalogue(place)
         backup = chosen(found, place, moment, number)

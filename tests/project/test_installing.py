@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 
 
 def pins(text: str) -> dict[str, str]:
@@ -27,9 +28,8 @@ def pins(text: str) -> dict[str, str]:
     [
         ("build", PROJECT["build-system"]["requires"]),
         ("run", PROJECT["project"]["dependencies"]),
-        ("test", PROJECT["project"]["optional-dependencies"]["test"]),
-        ("docs", PROJECT["project"]["optional-dependencies"]["docs"]),
-        ("bench", PROJECT["project"]["optional-dependencies"]["bench"]),
+        *(("run", EXTRAS[extra]) for extra in ("server", "spark", "redis", "postgresql")),
+        *((lock, EXTRAS[lock]) for lock in ("otel", "test", "docs", "bench")),
     ],
 )
 def test_what_is_locked_is_what_is_pinned(lock: str, wanted: list[str]) -> None:

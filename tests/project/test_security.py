@@ -17,7 +17,7 @@ PACKAGES = (
     "schema",
     "gateway",
     "examples",
-    "src/pyspark_adalog",
+    "src/adalog",
 )
 # Who reads what another process of the same server has pickled, and from where.
 UNPICKLING = {

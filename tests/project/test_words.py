@@ -18,14 +18,9 @@ PACKAGES = (
     "schema",
     "gateway",
     "examples",
-    "src",
+    "src/adalog",
 )
-MODULES = sorted(
-    path
-    for package in PACKAGES
-    for path in ROOT.joinpath(package).rglob("*.py")
-    if package != "src" or path.parts[-2] == "pyspark_adalog"
-)
+MODULES = sorted(path for package in PACKAGES for path in ROOT.joinpath(package).rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("[A-Z]*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests" / "README.md"])
 # Names of files and classes that say nothing to readers who do not know the code.
 RETIRED = {

@@ -36,11 +36,10 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.source.answers import _types
 from adalog.executor.source.arrow_types import EDN
-from adalog.executor.source.data_source import FilteredSource
+from adalog.executor.source.data_source import AdalogSource, FilteredSource
 from adalog.executor.source.refusals import HIDING
 from adalog.store.database import Database
 from adalog.store.sources import read_folder
-from pyspark_adalog import DefaultSource
 
 SCHEMA = """[
  {:db/ident :p/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
@@ -88,7 +87,7 @@ class Frame:
         given["data"] = str(database._folder.path)
         for name, value in options.items():
             given[name] = value
-        source = (FilteredSource if filters else DefaultSource)(given)
+        source = (FilteredSource if filters else AdalogSource)(given)
         self.schema = _columns(schema) if schema else source.schema()
         reader = pickle.loads(pickle.dumps(source)).reader(self.schema)
         self.left = list(reader.pushFilters(list(filters))) if filters else []
@@ -216,7 +215,7 @@ def test_it_stays_as_it_was_when_it_was_named(database: Database) -> None:
     assert database._folder is not None
     given["data"], given["attribute"] = str(database._folder.path), ":other/one"
     database.transact("[{:other/one 1}]")
-    source = DefaultSource(given)
+    source = AdalogSource(given)
     schema = source.schema()
     database.transact("[{:other/one 2}]")
     database.compact()
@@ -354,7 +353,7 @@ def test_errors_are_shown_without_a_traceback(database: Database, monkeypatch: p
     monkeypatch.setenv(HIDING, "")
     shown = io.BytesIO()
     try:
-        DefaultSource(CaseInsensitiveDict({"data": "/nowhere"})).schema()
+        AdalogSource(CaseInsensitiveDict({"data": "/nowhere"})).schema()
     except AdalogError as error:
         handle_worker_exception(error, shown)
     said = shown.getvalue()[8:].decode()

@@ -1,0 +1,5 @@
+"""`python -m adalog`: the command."""
+
+from adalog.command import main
+
+main()

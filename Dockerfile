@@ -52,11 +52,9 @@ COPY --from=documentation /build/adalog/gateway/documentation/site.zip /build/ad
 RUN pip --python /opt/libraries/bin/python install --no-deps --no-build-isolation --target /opt/adalog /build/adalog
 COPY --chmod=0555 helm/image/entrypoint.sh /opt/adalog/bin/adalog-entrypoint
 # Kernels for any processor of the architecture: those for the building machine's own would be compiled anew on others.
-# A copy lies beside the sources, where Spark's archive for executors takes it from.
 ARG KERNELS_CPU=generic
 ENV NUMBA_CPU_NAME=${KERNELS_CPU} NUMBA_CPU_FEATURES="" PYTHONPATH=/opt/adalog
-RUN NUMBA_CACHE_DIR=/opt/adalog/kernels /opt/libraries/bin/python -m adalog.executor.warm \
-    && cp /opt/adalog/kernels/kernels_*/*.nb[ci] /opt/adalog/adalog/executor/kernels/__pycache__/
+RUN NUMBA_CACHE_DIR=/opt/adalog/adalog/executor/kernels/compiled /opt/libraries/bin/python -m adalog.executor.warm
 
 FROM python:${PYTHON}-slim-${DEBIAN}
 ARG JAVA=17

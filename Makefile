@@ -98,7 +98,7 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 
 $(STAMPS)/kernels: $(wildcard executor/kernels/*.py) executor/warm.py $(STAMPS)/app
 	@echo "compiling the join's kernels: one to five minutes"
-	@$(BIN)/python -m adalog.executor.warm
+	@NUMBA_CACHE_DIR=executor/kernels/compiled $(BIN)/python -m adalog.executor.warm
 	@# Where PYTHONDONTWRITEBYTECODE is set, each start would compile all modules anew.
 	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,8 +46,9 @@ _FAIR = """\
 """
 
 
-def nothing() -> None:
-    """No warm-up."""
+def no_kernels() -> Sequence[Path]:
+    """Of code that needs none."""
+    return ()
 
 
 def configuration(
@@ -55,12 +56,12 @@ def configuration(
     folder: Path,
     given: Mapping[str, str],
     defaults: Mapping[str, str],
-    warm_up: Callable[[], None] = nothing,
+    kernels: Callable[[], Sequence[Path]] = no_kernels,
 ) -> dict[str, str]:
     """Spark's properties, by name. Writes the files that some of them name into the folder.
 
-    given: what was set for adalog; it goes before the defaults of all programs here, which go before ours. warm_up:
-    called before the code is packed for workers elsewhere, which would else compile it each for itself.
+    given: what was set for adalog; it goes before the defaults of all programs here, which go before ours. kernels:
+    the files of all compiled kernels, which are packed for workers elsewhere: each would else compile its own.
     """
     quiet, fair = folder / "log4j2.properties", folder / "fair.xml"
     quiet.write_text(_QUIET)
@@ -96,7 +97,7 @@ def configuration(
             "spark.python.unix.domain.socket.dir": str(folder),
         }
     chosen |= {**defaults, **given, **REQUIRED, "spark.master": _tolerant(master)}
-    code = _code(master, folder, warm_up)
+    code = _code(master, folder, kernels)
     chosen |= {
         **code,
         **{name: _joined(code[name], chosen.get(name), between) for name, between in _LISTS if name in code},
@@ -119,7 +120,7 @@ def _joined(ours: str, theirs: str | None, between: str) -> str:
     return between.join([ours, theirs]) if theirs else ours
 
 
-def _code(master: str, folder: Path, warm_up: Callable[[], None]) -> dict[str, str]:
+def _code(master: str, folder: Path, kernels: Callable[[], Sequence[Path]]) -> dict[str, str]:
     """How workers find adalog: as this process does, or in an archive, which is unpacked where an executor runs."""
     # The folder that has the package, with its links where it is a checkout.
     root = Path(adalog.cluster.__file__).absolute().parents[2]
@@ -127,9 +128,7 @@ def _code(master: str, folder: Path, warm_up: Callable[[], None]) -> dict[str, s
         given = os.environ.get("PYTHONPATH", "")
         paths = [str(root), *(path for path in given.split(os.pathsep) if path)]
         return {"spark.executorEnv.PYTHONPATH": os.pathsep.join(paths)}
-    # What is not compiled yet every executor would compile for itself, a minute of each core.
-    warm_up()
-    archive = write_archive(root, folder)
+    archive = write_archive(root, folder, kernels())
     return {
         "spark.archives": f"{archive.as_uri()}#{FOLDER}",
         "spark.executorEnv.PYTHONPATH": os.path.join(os.curdir, FOLDER),

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from adalog.cluster.cancellation import CancellationServer, cancellation_server
 from adalog.cluster.cluster import TASKS_PER_CORE, Cluster, forget_session
-from adalog.cluster.configuration import configuration, is_local, nothing, python_of, set_environment
+from adalog.cluster.configuration import configuration, is_local, no_kernels, python_of, set_environment
 from adalog.cluster.depot import Depot
 from adalog.cluster.failures import start_error
 from adalog.cluster.java import java_home
@@ -49,13 +49,13 @@ class Session:
         self,
         master: str,
         properties: Mapping[str, str] | None = None,
-        warm_up: Callable[[], None] = nothing,
+        kernels: Callable[[], Sequence[Path]] = no_kernels,
         segments: str | None = None,
     ) -> None:
-        """properties: Spark's, as `cluster.properties` reads them. warm_up: as of `configuration`. segments: the
+        """properties: Spark's, as `cluster.properties` reads them. kernels: as of `configuration`. segments: the
         address that segments are uploaded to for workers; None: workers see the data folder."""
         self.master = master
-        self._warm_up = warm_up
+        self._kernels = kernels
         self._properties = properties or {}
         self._depot = None if segments is None else Depot(segments)
         self._changed = threading.Condition()
@@ -149,7 +149,7 @@ class Session:
         """Starts a session, waits for its end, starts the next."""
         while not self._closing.is_set():
             try:
-                live = start_session(self.master, self._properties, self._launch, self._warm_up, self._depot)
+                live = start_session(self.master, self._properties, self._launch, self._kernels, self._depot)
             except AdalogError as error:
                 if self._process is not None:
                     end_process(self._process)
@@ -175,7 +175,7 @@ def start_session(
     master: str,
     properties: Mapping[str, str] | None = None,
     launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
-    warm_up: Callable[[], None] = nothing,
+    kernels: Callable[[], Sequence[Path]] = no_kernels,
     depot: Depot | None = None,
 ) -> Cluster:
     """Starts Java, with `launch`, and a session in it; takes seconds. Java ends with the calling thread. A failure
@@ -195,7 +195,7 @@ def start_session(
         folders.append(PrivateFolder(_FOLDERS))
         folder = folders[0].path
         java_log = folder / "spark.log"
-        chosen = configuration(master, folder, properties or {}, spark_defaults(os.environ), warm_up)
+        chosen = configuration(master, folder, properties or {}, spark_defaults(os.environ), kernels)
         folders += [PrivateFolder(_FOLDERS, Path(each)) for each in _scratch(chosen, master)]
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(chosen.items()))

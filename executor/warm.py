@@ -1,15 +1,22 @@
 """Compiles the kernels and keeps them on disk, so that no first query waits: `python -m adalog.executor.warm`.
 
-A server loads them from there with `load_kernels` before it says that it is ready, and so does a Spark worker.
+A server loads them from there with `load_kernels` before it says that it is ready, and so does a Spark worker. With
+`--background` it runs at the lowest priority, and ends at once if another process is doing the same.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
 from numba.core.event import Event, Listener, install_listener
 
+from adalog.executor.kernels import disk
 from adalog.executor.kernels.loading import load_kernels
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
@@ -17,13 +24,24 @@ from adalog.store.database import Database
 
 # Between lines of progress.
 _PAUSE_SECONDS: Final = 10.0
+_LOWEST: Final = 19
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Compiles every kernel, and sees that rules need no other."""
-    with install_listener("numba:compile", _Progress()):
+    if "--background" not in arguments:
+        with install_listener("numba:compile", _Progress()):
+            load_kernels()
+            _recursions()
+        return
+    folder = disk.writable()
+    if folder is None:
+        return
+    with (folder / "lock").open("w") as lock, suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.nice(_LOWEST)
         load_kernels()
-        _recursions()
+        disk.forget_other_editions()
 
 
 class _Progress(Listener):
@@ -61,4 +79,4 @@ def _recursions() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -92,9 +92,9 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
 def started_session(settings: Settings) -> Iterator[Session]:
     """A Spark session for the time of the block, which begins to start."""
     from adalog.cluster.session import Session
-    from adalog.executor.kernels.loading import load_kernels
+    from adalog.executor.kernels.loading import compiled_kernels
 
-    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session = Session(settings.spark_master, settings.spark_properties, compiled_kernels)
     session.start()
     try:
         yield session

@@ -18,6 +18,7 @@ from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.edn import Limits
 from adalog.datalog.values import Keyword as EngineKeyword
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.kernels.compiling import compile_in_background
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
 from adalog.executor.question.arguments import GivenArgument
@@ -51,6 +52,7 @@ class LocalBackend:
     def __init__(self, place: str, now: Callable[[], int] = now_ms) -> None:
         """Opens a folder, a server's log, or memory. now: as of `Database.open`. Raises as that."""
         self.place = place.rpartition("@")[2] if "://" in place else place
+        compile_in_background()
         self._database = Database.open(place, limits=_LIMITS, now=now)
         try:
             self._pool = Pool(self._database, PoolSettings())

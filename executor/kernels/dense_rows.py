@@ -9,9 +9,9 @@ import math
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from adalog.executor.kernels.compiling import kernel
 from adalog.executor.kernels.range_kernels import Ints
 
 # As many as a row and its place in a hash table take.
@@ -69,7 +69,7 @@ class DenseRows:
         return insert(self._bits, self._lows, self._sizes, store, count, rows)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark(bits: NDArray[np.uint64], lows: Ints, sizes: Ints, store: Ints, count: int) -> None:
     """Sets the bits of the first `count` rows."""
     for row in range(count):
@@ -79,7 +79,7 @@ def mark(bits: NDArray[np.uint64], lows: Ints, sizes: Ints, store: Ints, count: 
         bits[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(bits: NDArray[np.uint64], lows: Ints, sizes: Ints, store: Ints, count: int, rows: Ints) -> int:
     """Appends the rows whose bits are not set to `store`, which has room, and sets them; returns the new count."""
     k, n = rows.shape

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from adalog.executor.kernels.compiling import kernel
 from adalog.executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.seed import SEED
@@ -46,7 +46,7 @@ def first_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: 
     return first[:m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_rows(columns: Ints, seed: Any) -> Ints:
     """`first_rows` in one call."""
     k, n = columns.shape
@@ -61,7 +61,7 @@ def _first_rows(columns: Ints, seed: Any) -> Ints:
     return first[: _by_hash(packed, seed, table_for(n), first, 0, 0, n)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_bit(packed: Ints, values: float) -> Ints:
     first = np.empty(packed.size, np.int64)
     m = 0
@@ -76,7 +76,7 @@ def _by_bit(packed: Ints, values: float) -> Ints:
     return first[:m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_hash(packed: Ints, seed: Any, table: Ints, first: Ints, m: int, start: Any, stop: Any) -> int:
     """Adds the first of equal numbers among start to stop to the m that are known; how many are known now."""
     mask = np.uint64(table.size - 1)
@@ -99,7 +99,7 @@ def _by_hash(packed: Ints, seed: Any, table: Ints, first: Ints, m: int, start: A
     return m
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _packed(columns: Ints) -> tuple[Ints, float]:
     """Each row as a number below the second result, equal for equal rows; none where that does not fit."""
     k, n = columns.shape

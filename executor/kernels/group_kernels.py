@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.seed import SEED
 
@@ -18,7 +18,7 @@ AT_ONCE: Final = 1 << 18
 """Rows that a kernel hashes in one call: some tens of milliseconds where every row misses the caches."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def mix(h: Any, x: Any, seed: Any) -> Any:
     """A hash and one more word.
 
@@ -30,7 +30,7 @@ def mix(h: Any, x: Any, seed: Any) -> Any:
     return h ^ (h >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sorted_by(columns: Ints, k: int) -> bool:
     """Whether the rows are in order of their first k columns."""
     for i in range(1, columns.shape[1]):
@@ -42,13 +42,13 @@ def sorted_by(columns: Ints, k: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_sorted(columns: Ints) -> bool:
     """Whether the rows of int64[k, n] ascend."""
     return sorted_by(columns, columns.shape[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
     """Groups the rows without a hash where their last column's codes are dense; the number of groups, or -1."""
     k, n = columns.shape
@@ -92,7 +92,7 @@ def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def table_for(n: int) -> Ints:
     """An empty table with room for n rows."""
     size = 16
@@ -101,7 +101,7 @@ def table_for(n: int) -> Ints:
     return np.full(size, -1, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_hash(columns: Ints, seed: Any, table: Ints, group: Ints, first: Ints, m: int, start: Any, stop: Any) -> int:
     """Groups rows start to stop, with m groups known of those before; the number of groups now."""
     k = columns.shape[0]
@@ -132,7 +132,7 @@ def _by_hash(columns: Ints, seed: Any, table: Ints, group: Ints, first: Ints, m:
     return m
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grouped(columns: Ints, seed: Any) -> tuple[Ints, Ints]:
     """`group_rows` in one call."""
     n = columns.shape[1]
@@ -163,7 +163,7 @@ def group_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: 
     return group, first[:m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_by_group(group: Ints, weight: Ints, groups: int) -> Ints:
     """Sums int64 weights per group: int64[groups]."""
     total = np.zeros(groups, np.int64)
@@ -172,7 +172,7 @@ def sum_by_group(group: Ints, weight: Ints, groups: int) -> Ints:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_by_group(group: Ints, values: Ints, groups: int, sign: int) -> Ints:
     """int64[groups]: per group its least value where sign is 1, its greatest where it is -1. No group is empty."""
     best = np.empty(groups, np.int64)

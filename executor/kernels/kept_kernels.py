@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.row_kernels import hash_at
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _same(rows: Ints, places: Ints, row: Any, keys: Ints, i: Any) -> Any:
     same = True
     for j in range(places.size):
@@ -26,7 +26,7 @@ def _same(rows: Ints, places: Ints, row: Any, keys: Ints, i: Any) -> Any:
     return same
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(table: Ints, rows: Ints, places: Ints, keys: Ints, seed: Any) -> Ints:
     """int64[n]: the row of each key, -1 where there is none."""
     k, n = keys.shape
@@ -44,7 +44,7 @@ def find(table: Ints, rows: Ints, places: Ints, keys: Ints, seed: Any) -> Ints:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def marked(table: Ints, rows: Ints, places: Ints, marks: Any, mark: int, keys: Ints, seed: Any) -> Any:
     """bool[n]: for which keys there is a row that has one of some marks."""
     k, n = keys.shape
@@ -61,7 +61,7 @@ def marked(table: Ints, rows: Ints, places: Ints, marks: Any, mark: int, keys: I
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter(table: Ints, rows: Ints, count: int, keys: Ints, found: Ints, seed: Any) -> int:
     """Appends the rows that are not known, of all columns, and notes in `found` where each one is; the new
     count."""
@@ -90,7 +90,7 @@ def enter(table: Ints, rows: Ints, count: int, keys: Ints, found: Ints, seed: An
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put(table: Ints, rows: Ints, places: Ints, which: Ints, seed: Any) -> int:
     """Has each of the rows `which` stand for its key, in the place of any before it; how many keys are new."""
     mask = np.uint64(table.size - 1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from adalog.executor.kernels import (
     dense_rows,
+    disk,
     group_kernels,
     kept_kernels,
     range_kernels,
@@ -16,6 +19,12 @@ from adalog.executor.kernels.distinct_rows import first_rows
 from adalog.executor.kernels.range_kernels import Index, Ints
 from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.sum_kernels import exact_sums
+
+
+def compiled_kernels() -> list[Path]:
+    """The files of all kernels on disk, of which none is missing if any can be kept."""
+    load_kernels()
+    return disk.files()
 
 
 def load_kernels() -> None:

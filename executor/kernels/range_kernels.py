@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from adalog.executor.kernels.compiling import inlined, kernel
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
@@ -26,7 +27,7 @@ _MIN_MARKED = 8
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _searched(keys: Ints, key: Any) -> Any:
     """The index of `key` in sorted `keys`, or -1, by bisection."""
     lo = np.int64(0)
@@ -42,7 +43,7 @@ def _searched(keys: Ints, key: Any) -> Any:
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def position(keys: Ints, dense: Index, key: Any) -> Any:
     """The index of `key` in sorted `keys`, or -1."""
     if dense.size > 0:
@@ -53,7 +54,7 @@ def position(keys: Ints, dense: Index, key: Any) -> Any:
     return _searched(keys, key)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lookup(
     keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
 ) -> tuple[Bytes, Ints, Ints, int, bool]:
@@ -93,7 +94,7 @@ def lookup(
     return src, lo, hi, total, single
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _lower_bound(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
     """The first index in [lo, hi) whose value is at least x, else hi."""
     while lo < hi:
@@ -105,7 +106,7 @@ def _lower_bound(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
     return lo
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _gallop(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
     """`_lower_bound` by doubling steps from lo: O(log distance)."""
     step = 1
@@ -117,7 +118,7 @@ def _gallop(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
     return _lower_bound(values, lo, min(probe, hi), x)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_in(values: Ints, lo: Ints, hi: Ints, query: Ints) -> Ints:
     """Per row the index of query[i] in sorted values[lo[i]:hi[i]], or -1."""
     n = query.size
@@ -128,7 +129,7 @@ def find_in(values: Ints, lo: Ints, hi: Ints, query: Ints) -> Ints:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contains(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, query: Ints) -> Bools:
     """Mask of the rows whose run holds query[i]."""
     n = query.size
@@ -140,7 +141,7 @@ def contains(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, query: Ints
     return mask
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _filter_shift(filter_: Words) -> Any:
     """By how much a hash is shifted to be the number of a bit of the filter, whose size is a power of two."""
     shift = np.uint64(64)
@@ -151,7 +152,7 @@ def _filter_shift(filter_: Words) -> Any:
     return shift
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _signed_position(keys: Ints, filter_: Words, shift: Any, key: Any) -> Any:
     """The index of `key` in the keys of a level of signed pairs, or -1; most are not in the filter."""
     place = (np.uint64(key) * _MULTIPLIER) >> shift
@@ -160,7 +161,7 @@ def _signed_position(keys: Ints, filter_: Words, shift: Any, key: Any) -> Any:
     return _searched(keys, key)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_touched(keys: Ints, filter_: Words, query: Ints, touched: Bools) -> int:
     """Sets touched[i] where a level of signed pairs has the key query[i]; how many were not set before."""
     fresh = 0
@@ -172,7 +173,7 @@ def mark_touched(keys: Ints, filter_: Words, query: Ints, touched: Bools) -> int
     return fresh
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def decide(
     keys: Ints, filter_: Words, offsets: Ints, values: Ints, added: Bools, query: Ints, wanted: Ints, mask: Bools
 ) -> None:
@@ -187,7 +188,7 @@ def decide(
                 mask[i] = added[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def decide_keys(keys: Ints, filter_: Words, counts: Ints, query: Ints, mask: Bools) -> None:
     """Corrects mask[i], whether query[i] has values below a level of signed pairs, by that level."""
     shift = _filter_shift(filter_)
@@ -197,7 +198,7 @@ def decide_keys(keys: Ints, filter_: Words, counts: Ints, query: Ints, mask: Boo
             mask[i] = counts[at] > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holds_pairs(keys: Ints, dense: Index, offsets: Ints, values: Ints, query: Ints, wanted: Ints) -> Bools:
     """Mask of the pairs (query[i], wanted[i]) that a base has."""
     mask = np.zeros(query.size, np.bool_)
@@ -214,7 +215,7 @@ def holds_pairs(keys: Ints, dense: Index, offsets: Ints, values: Ints, query: In
     return mask
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contains_key(keys: Ints, dense: Index, query: Ints) -> Bools:
     """Mask of the query keys that a base has."""
     mask = np.zeros(query.size, np.bool_)
@@ -223,7 +224,7 @@ def contains_key(keys: Ints, dense: Index, query: Ints) -> Bools:
     return mask
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, total: int) -> tuple[Ints, Ints]:
     """Every value of every run: (parent, value), int64[total]."""
     parent = np.empty(total, np.int64)
@@ -238,7 +239,7 @@ def expand(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, total: int) -
     return parent, value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter(base: Ints, lo: Ints, hi: Ints, weight: Ints, total: Ints, low: int) -> None:
     """Adds each prefix's weight to every value of its run: total[value - low] += weight."""
     for i in range(lo.size):
@@ -246,7 +247,7 @@ def scatter(base: Ints, lo: Ints, hi: Ints, weight: Ints, total: Ints, low: int)
             total[base[p] - low] += weight[i]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _intersect_two(
     a: Ints,
     a_lo: Any,
@@ -298,7 +299,7 @@ def _intersect_two(
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intersect(
     arrays: tuple[Ints, ...],
     src: Bytes,

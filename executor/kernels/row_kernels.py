@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Bools, Index, Ints, position
 
@@ -17,7 +17,7 @@ from adalog.executor.kernels.range_kernels import Bools, Index, Ints, position
 _AHEAD = 64
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
     h = seed
     for j in range(k):
@@ -25,7 +25,7 @@ def hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
     return h
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -> None:
     """Enters the rows start to stop of `store` into a hash table by their first k columns.
 
@@ -39,7 +39,7 @@ def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -
         table[np.int64(at)] = row + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(table: Ints, store: Ints, count: int, rows: Ints, seed: Any) -> int:
     """Appends the rows that `store` (its first `count` rows) lacks; returns the new count.
 
@@ -81,7 +81,7 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints, seed: Any) -> int:
     return count if count >= 0 else int(ahead)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(
     table: Ints,
     store: Ints,
@@ -126,7 +126,7 @@ def improve(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(
     keys: Ints,
     dense: Index,
@@ -191,7 +191,7 @@ def walk(
     return done, count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reach(
     offsets: Ints,
     targets: Ints,

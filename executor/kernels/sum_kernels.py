@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.range_kernels import Ints
 
 Doubles = NDArray[np.float64]
@@ -26,7 +26,7 @@ _LOW = (1 << 32) - 1
 _WEIGHT_BITS = 10
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _add(limbs: Ints, magnitude: Any, place: Any, sign: Any) -> None:
     """Adds or takes away magnitude * 2^place, the magnitude below 2^63."""
     limb = place >> 5
@@ -38,7 +38,7 @@ def _add(limbs: Ints, magnitude: Any, place: Any, sign: Any) -> None:
     limbs[limb + 2] += sign * np.int64((magnitude >> np.uint64(32)) >> back)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(limbs: Ints, low: Any, stop: Any) -> tuple[int, int]:
     """Brings limbs low..stop to 32 bits each, of the magnitude; returns the sum's sign, and its top limb or -1."""
     sign = 1
@@ -60,7 +60,7 @@ def _settle(limbs: Ints, low: Any, stop: Any) -> tuple[int, int]:
     return sign, top if top >= low else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _quotient(limbs: Ints, low: Any, top: int, divisor: Any) -> float:
     """The double nearest to the settled limbs through a divisor below 2^62, ties to even: long division by bits."""
     bit = 32 * top + 31
@@ -90,7 +90,7 @@ def _quotient(limbs: Ints, low: Any, top: int, divisor: Any) -> float:
     return math.ldexp(np.float64(quotient), int(last) - _UNIT)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _by_group(numbers: Doubles, group: Ints, weight: Ints, groups: int) -> tuple[Doubles, Ints, Ints]:
     """The numbers and weights group by group, and where each group begins and the last ends."""
     begins = np.zeros(groups + 1, np.int64)
@@ -111,7 +111,7 @@ def _by_group(numbers: Doubles, group: Ints, weight: Ints, groups: int) -> tuple
     return moved, weights, begins
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exact_sums(numbers: Doubles, group: Ints, weight: Ints, groups: int, average: bool) -> Doubles:
     """float64[groups]: of each group the double nearest to the exact sum of number * weight; with `average` to that
     sum through the sum of the weights.

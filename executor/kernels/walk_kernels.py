@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Ints, position
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _found(table: Ints, rows: Ints, first: Any, second: Any, seed: Any) -> Any:
     """The number of a row of two columns, or -1."""
     mask = np.uint64(table.size - 1)
@@ -32,7 +32,7 @@ def _found(table: Ints, rows: Ints, first: Any, second: Any, seed: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _first(heads: Ints, column: Ints, node: Any, seed: Any) -> Any:
     """The row at the head of a node's chain, or -1. column: the nodes of the rows."""
     mask = np.uint64(heads.size - 1)
@@ -47,7 +47,7 @@ def _first(heads: Ints, column: Ints, node: Any, seed: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _linked(heads: Ints, column: Ints, chain: Ints, row: Any, seed: Any) -> None:
     """Puts a row at the head of its node's chain."""
     mask = np.uint64(heads.size - 1)
@@ -62,14 +62,14 @@ def _linked(heads: Ints, column: Ints, chain: Ints, row: Any, seed: Any) -> None
     heads[np.int64(at)] = row + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link(heads: Ints, column: Ints, chain: Ints, start: int, stop: int, seed: Any) -> None:
     """Puts the rows start to stop at the heads of their nodes' chains."""
     for row in range(start, stop):
         _linked(heads, column, chain, row, seed)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put(
     pairs: Ints,
     holds: Any,
@@ -105,7 +105,7 @@ def put(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def met(
     rows: Ints,
     marks: Any,
@@ -143,13 +143,13 @@ def met(
     return found[:, :m].copy()
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _is_gone(pairs: Ints, holds: Any, table: Ints, start: Any, end: Any, seed: Any) -> Any:
     row = _found(table, pairs, start, end, seed)
     return row >= 0 and holds[row] == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _supported(facts: Any, back: Any, overlay: Any, row: Any, before: Any, seed: Any) -> bool:
     """Whether a fact follows from one that holds and was derived before a time."""
     rows, times, marks, table, fixed = facts
@@ -183,7 +183,7 @@ def _supported(facts: Any, back: Any, overlay: Any, row: Any, before: Any, seed:
             return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def supported(facts: Any, back: Any, overlay: Any, which: Ints, seed: Any) -> Any:
     """bool[n]: which of some facts follow from one that holds."""
     found = np.zeros(which.size, np.bool_)
@@ -192,7 +192,7 @@ def supported(facts: Any, back: Any, overlay: Any, which: Ints, seed: Any) -> An
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lose(facts: Any, ahead: Any, back: Any, overlay: Any, queue: Ints, most: int, seed: Any) -> tuple[Ints, int]:
     """Takes away those of the facts in `queue` that follow from none derived earlier, and so on with those that
     followed from them. (the facts that went, whether there would be more than `most` of them)."""
@@ -252,7 +252,7 @@ def lose(facts: Any, ahead: Any, back: Any, overlay: Any, queue: Ints, most: int
     return gone[:n], 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gain(
     facts: Any,
     heads_of: Ints,

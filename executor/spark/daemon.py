@@ -6,18 +6,14 @@ Spark starts it by name (`spark.python.daemon.module`); `pyspark.daemon` does th
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 
 from pyspark import daemon
 
-import adalog.executor
-from adalog.cluster.archive import restore_times
 from adalog.cluster.processes import end_workers_with_us
 
 
 def main() -> None:
     """Forks workers until Spark closes our input."""
-    restore_times(Path(adalog.executor.__file__).absolute().parents[2])
     # What is imported here the workers share. It starts no thread of ours, which a fork would lose.
     import pyspark.worker
 

@@ -28,7 +28,7 @@ from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.local import JoinOutcome
-from adalog.executor.kernels.loading import load_kernels
+from adalog.executor.kernels.loading import compiled_kernels
 from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.exchange import Exchange, exchanges, remove
@@ -63,7 +63,7 @@ class SparkEngine:
         segments: str | None = None,
     ) -> None:
         """start: begin to start the session, in the background. properties, segments: as of `Session`."""
-        self.session = Session(master, properties, load_kernels, segments)
+        self.session = Session(master, properties, compiled_kernels, segments)
         if start:
             self.session.start()
 

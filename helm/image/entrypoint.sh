@@ -2,12 +2,6 @@
 # What the image runs: `adalog` with the arguments; or, as `executor`, what Spark's driver asks of a pod that it made.
 set -euo pipefail
 
-# Numba keeps compiled kernels where it may write. Those of the image are put there, so that nothing is compiled anew.
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/numba
-if [ -d "${ADALOG_IMAGE:-/opt/adalog}/kernels" ] && mkdir -p "$cache" 2>/dev/null; then
-    cp -r --update "${ADALOG_IMAGE:-/opt/adalog}/kernels/." "$cache/" || echo "no room for compiled kernels in $cache" >&2
-fi
-
 [ "${1:-}" = executor ] || exec adalog "$@"
 
 # As Spark's own image does: https://github.com/apache/spark/tree/master/resource-managers/kubernetes/docker

@@ -90,22 +90,15 @@ def entered(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
     for name in ("adalog", "java"):
         (programs / name).write_text(f'#!/bin/sh\necho {name}; for each in "$@"; do echo "$each"; done\n')
         (programs / name).chmod(0o755)
-    own = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(folder / "home"), "ADALOG_IMAGE": str(folder)}
+    own = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(folder / "home")}
     return subprocess.run(
         [ENTRY, *arguments], env={**own, **environ}, capture_output=True, text=True, check=False, cwd=folder
     )
 
 
-def test_the_entry_is_the_command_with_kernels_at_hand(tmp_path: Path) -> None:
-    kernels = tmp_path / "kernels" / "kernels_0"
-    kernels.mkdir(parents=True)
-    (kernels / "a.nbi").write_text("compiled")
+def test_the_entry_is_the_command(tmp_path: Path) -> None:
     done = entered(tmp_path, "query", "--data", "a folder", "[:find ?e]")
     assert done.stdout.splitlines() == ["adalog", "query", "--data", "a folder", "[:find ?e]"]
-    cached = tmp_path / "home" / ".cache" / "numba" / "kernels_0" / "a.nbi"
-    assert cached.read_text() == "compiled"
-    # Where nothing can be kept it works all the same.
-    assert entered(tmp_path, "serve", HOME="/dev/null").stdout.splitlines() == ["adalog", "serve"]
 
 
 def test_the_entry_is_an_executor_too(tmp_path: Path) -> None:
@@ -167,11 +160,10 @@ def test_what_the_dockerfile_says_serves_from_a_read_only_root(tmp_path: Path) -
                 (check,) = (each.value for each in last_stage() if each.name == "HEALTHCHECK")
                 command = shlex.split(check.partition(" CMD ")[2].strip("[]").replace('",', '"'))
                 subprocess.run([sys.executable, *command[1:]], env={"ADALOG_PORT": port}, check=True)
-            # No kernel was compiled anew, and nothing else lies where they are kept.
+            # No kernel was compiled anew.
             held = Path(f"/proc/{process.pid}/root")
-            image = {path.name for path in held.glob("opt/adalog/kernels/*/*")}
-            assert image
-            assert {path.name for path in held.glob("tmp/.cache/numba/*/*")} == image
+            assert any(held.glob("opt/adalog/adalog/executor/kernels/compiled/*/*"))
+            assert not any(held.glob("tmp/.cache/adalog/kernels/*/*"))
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
         finally:

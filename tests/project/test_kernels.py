@@ -14,18 +14,19 @@ from numba.core.event import install_listener
 from adalog.executor import warm
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(path for path in (ROOT / "executor").rglob("*.py") if "@njit" in path.read_text(encoding="utf-8"))
+FILES = sorted(path for path in (ROOT / "executor").rglob("*.py") if "@kernel" in path.read_text(encoding="utf-8"))
 
 _UNLOADED = """
 import importlib, sys
+from adalog.executor.kernels.compiling import Kernel
 from adalog.executor.kernels.loading import load_kernels
 
 load_kernels()
 for name in sys.argv[1:]:
     for kernel in vars(importlib.import_module(name)).values():
-        own = getattr(kernel, "__module__", "") == name and hasattr(kernel, "signatures")
-        if own and not kernel.__name__.startswith("_") and not kernel.targetoptions.get("inline"):
-            if not kernel.signatures:
+        own = isinstance(kernel, Kernel) and kernel.__module__ == name
+        if own and not kernel.__name__.startswith("_") and not kernel.targetoptions:
+            if not kernel.dispatcher.signatures:
                 print(f"{name}.{kernel.__name__}")
 """
 # Kernels that only other kernels call are compiled into those.

@@ -71,7 +71,7 @@ def test_the_wheel_holds_every_file_of_every_package(installed: Path) -> None:
     # PEP 561: without the marker, type checkers of callers read no annotation of the package.
     assert (installed / "adalog" / "py.typed").is_file()
     for link in LINKS:
-        unlisted = ("__pycache__", ".nbi", ".nbc")
+        unlisted = ("__pycache__", ".nbc")
         wanted = {
             str(Path(link.name) / path.relative_to(ROOT / _folder(link)))
             for path in (ROOT / _folder(link)).rglob("*")

@@ -23,6 +23,7 @@ PACKAGES = (
 UNPICKLING = {
     "gateway/worker.py": "settings, from the supervisor that started it, over its standard input",
     "gateway/workers/calls.py": "calls of other workers, over a socket pair that the supervisor made",
+    "executor/kernels/compiling.py": "compiled kernels, of this installation or a folder of this user alone",
     "cluster/tasks.py": "what Spark's driver and its tasks send each other",
     "cluster/shipping.py": "manifests, of the driver",
     "executor/spark/remote.py": "manifests, of another worker, over such a line",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adalog.cluster.archive import restore_times, write_archive
+from adalog.cluster.archive import write_archive
 from adalog.cluster.configuration import configuration, python_of
 from adalog.cluster.properties import parsed, properties_text, spark_defaults
 from adalog.gateway.settings.checking import checked
@@ -119,31 +119,23 @@ def test_a_file_of_properties_is_read_by_java_as_it_was_meant() -> None:
     )
 
 
-def test_the_archive_has_what_workers_import_and_the_times_of_its_sources(tmp_path: Path) -> None:
+def test_the_archive_has_what_workers_import_and_compiled_kernels(tmp_path: Path) -> None:
     root, out = tmp_path / "root", tmp_path / "out"
     out.mkdir()
-    kept = ("__init__.py", "executor/kernels/k.py", "executor/kernels/__pycache__/k.nbi", "store/s.py")
-    sources = [f"adalog/{name}" for name in kept]
-    for name in (*sources, "adalog/gateway/app.py", "adalog/executor/__pycache__/k.cpython.pyc"):
+    sources = [f"adalog/{name}" for name in ("__init__.py", "executor/kernels/k.py", "store/s.py")]
+    others = ("adalog/gateway/app.py", "adalog/executor/__pycache__/k.cpython.pyc", "cache/edition/k.nbc")
+    earlier = "adalog/executor/kernels/compiled/earlier/k.nbc"
+    for name in (*sources, *others, earlier):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
-        os.utime(root / name, ns=(123_456_789, 987_654_321_123))
-    made = write_archive(root, out)
+    made = write_archive(root, out, [root / "cache" / "edition" / "k.nbc"])
     assert [path.name for path in out.iterdir()] == [made.name]
     unpacked = tmp_path / "unpacked"
     with tarfile.open(made) as archive:
         archive.extractall(unpacked, filter="data")
-    for name in sources:
-        os.utime(unpacked / name)
-    restore_times(unpacked)
-    for name in sources:
-        assert (unpacked / name).stat().st_mtime_ns == 987_654_321_123
-    assert sorted(path.name for path in unpacked.rglob("*") if path.is_file()) == [
-        "__init__.py",
-        "k.nbi",
-        "k.py",
-        "s.py",
-        "times.json",
+    assert sorted(str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()) == [
+        "adalog/__init__.py",
+        "adalog/executor/kernels/compiled/edition/k.nbc",
+        "adalog/executor/kernels/k.py",
+        "adalog/store/s.py",
     ]
-    # A checkout is left as it is.
-    restore_times(root)

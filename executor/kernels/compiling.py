@@ -1,0 +1,118 @@
+"""`@kernel`: a function over columns that Numba compiles in its first call, or loads if it was compiled before.
+
+Numba is imported by the first call, since a program that asks for little may do without it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from adalog.executor.kernels import disk
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """A compiled function, which runs without the interpreter's lock."""
+    return cast(Callable[P, R], Kernel(function, {}))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose code becomes a part of each kernel that calls it."""
+    return cast(Callable[P, R], Kernel(function, {"inline": "always"}))
+
+
+class Kernel:
+    """A function and, from the first call on, what Numba made of it. Kernels may call each other."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, str]) -> None:
+        update_wrapper(self, function)
+        # Numba looks for these two where it inlines a call.
+        self.py_func = function
+        self.targetoptions = options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        with _IMPORTING:
+            return self.__dict__.get("dispatcher") or _compiled_lazily(self.py_func, self.targetoptions)
+
+
+_IMPORTING: Final = threading.RLock()
+
+
+def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> Any:
+    from numba import njit
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+    from numba.extending import typeof_impl
+
+    rebuild: Any = CompileResult._rebuild
+    serialized: Any = dumps
+    compiler: Any = njit
+
+    class _OnDisk:
+        """What Numba asks for compiled code before it compiles, and gives it to."""
+
+        def load_overload(self, signature: Any, target: Any) -> Any:
+            target.refresh()
+            kept = disk.read(_file_name(function, signature, target.codegen()))
+            if kept is None:
+                _BACKGROUND.begin()
+                return None
+            return rebuild(target, *pickle.loads(kept))  # noqa: S301
+
+        def save_overload(self, signature: Any, result: Any) -> None:
+            if not result.lifted and not result.library.has_dynamic_globals:
+                disk.keep(_file_name(function, signature, result.codegen), serialized(result._reduce()))
+
+    if Kernel not in typeof_impl.registry:
+        # As a global name of another kernel.
+        typeof_impl.register(Kernel, lambda value, _: value.dispatcher._numba_type_)
+    dispatcher = compiler(nogil=True, **options)(function)
+    dispatcher._cache = _OnDisk()
+    return dispatcher
+
+
+def _file_name(function: Callable[..., Any], signature: Any, code: Any) -> str:
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+    return disk.file_name(name, str(signature), repr(code.magic_tuple()))
+
+
+class _Background:
+    """A process that compiles all kernels, begun once a kernel is missing on disk, if that was asked for."""
+
+    def __init__(self) -> None:
+        self._wanted = False
+        self._lock = threading.Lock()
+
+    def ask(self) -> None:
+        self._wanted = True
+
+    def begin(self) -> None:
+        with self._lock:
+            wanted, self._wanted = self._wanted, False
+        if wanted and sys.executable and disk.writable() is not None:
+            threading.Thread(target=_compile_all, name="adalog-kernels", daemon=True).start()
+
+
+_BACKGROUND: Final = _Background()
+compile_in_background: Final = _BACKGROUND.ask
+"""Has the first kernel that is missing on disk begin a process that compiles all, at the lowest priority. It may
+outlive this one, by about a minute."""
+
+
+def _compile_all() -> None:
+    # A session of its own, so that Ctrl-C is for the program alone.
+    command = [sys.executable, "-m", "adalog.executor.warm", "--background"]
+    nowhere = subprocess.DEVNULL
+    subprocess.run(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True, check=False)

@@ -29,6 +29,7 @@ OUTSIDE: Final = {
     "clients/js/README.md": "reference/javascript-client.md",
     "examples/balancer/README.md": "project/balancer.md",
     "examples/debian/README.md": "project/debian.md",
+    "examples/fastapi/README.md": "project/fastapi.md",
     "examples/live/README.md": "project/live.md",
     "examples/shop/README.md": "project/shop.md",
     "helm/adalog/README.md": "reference/chart.md",

@@ -253,7 +253,7 @@ class ArrowAnswer:
         self._table = table
         self._warnings = warnings
         self.about = orjson.loads(table.schema.metadata[METADATA])
-        self.shown = table.select(list(range(len(self.about["types"]))))
+        self.shown = table.select(list(range(len(self.about["types"])))).replace_schema_metadata()
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -267,15 +267,11 @@ class ArrowAnswer:
                 found += _read(chunk.to_pylist(), kind, tagged is not None)
                 continue
             distinct = _read(chunk.dictionary.to_pylist(), kind, tagged is not None)
-            found += [distinct[place] for place in chunk.indices.to_pylist()]
+            found += [None if place is None else distinct[place] for place in chunk.indices.to_pylist()]
         return found
 
     def table(self) -> Any:
-        columns = []
-        for each in self.shown.columns:
-            is_dictionary = pa.types.is_dictionary(each.type)
-            columns.append(each.cast(each.type.value_type) if is_dictionary else each)
-        return pa.table(columns, names=self.shown.column_names)
+        return self.shown
 
     def warnings(self) -> list[ResultWarning]:
         return self._warnings

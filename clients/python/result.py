@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from html import escape
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
 from adalog.client.values import Keyword, column_of
@@ -110,18 +111,29 @@ class Result:
     def _table(self) -> Any:
         return self.answer.table()
 
-    def arrow(self) -> Any:
-        """A `pyarrow.Table`. Columns of several types, and pulled maps, are EDN text."""
-        return self._table
+    def arrow(self, *, dictionaries: bool = True) -> Any:
+        """A `pyarrow.Table`. Columns of several types, and pulled maps, are EDN text. dictionaries: columns of text
+        are dictionaries of their distinct values; else each row has its text.
+
+        >>> import adalog
+        >>> with adalog.connect(":memory:") as db:
+        ...     result = db.q("[:find ?x ?s :in $ [[?x ?s]] :order-by [?x]]", [(1, "a"), (2, "b"), (3, "a")])
+        >>> result.arrow()["?s"].chunk(0).dictionary.to_pylist()
+        ['a', 'b']
+        >>> str(result.arrow(dictionaries=False)["?s"].type)
+        'string'
+        """
+        if dictionaries:
+            return self._table
+        return frames().plain_texts(self._table)
 
     def pandas(self) -> Any:
-        """A `pandas.DataFrame`; pandas has to be installed."""
-        import_module("pandas")
-        return self._table.to_pandas()
+        """A `pandas.DataFrame`, with texts as `str`; pandas has to be installed."""
+        return frames().pandas_frame(self._table)
 
     def polars(self) -> Any:
-        """A `polars.DataFrame`; Polars has to be installed."""
-        return import_module("polars").from_arrow(self._table)
+        """A `polars.DataFrame`, with texts as `String`; Polars has to be installed."""
+        return import_module("polars").from_arrow(frames().text_views(self._table))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._table.__arrow_c_stream__(requested_schema)
@@ -135,6 +147,11 @@ class Result:
         left = len(self) - _SHOWN
         note = f"<p>{left:,} more rows</p>" if left > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def frames() -> ModuleType:
+    """`client.frames`, which imports Arrow."""
+    return import_module("adalog.client.frames")
 
 
 def shown_value(value: Any) -> str:

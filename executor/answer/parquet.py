@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adalog.datalog.edn import write
-from adalog.executor.answer.result import type_of
+from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column
 from adalog.store.values.codes import Scratch

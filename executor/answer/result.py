@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,20 +13,17 @@ from numpy.typing import NDArray
 
 from adalog.datalog.values import EdnMap, sort_key
 from adalog.datalog.watched import in_order
+from adalog.executor.answer.arrow_columns import arrow_column, edn_column
 from adalog.executor.answer.decoding import decoded_distinct
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.multiplicity import DroppedRows
-from adalog.store.values import layout
 from adalog.store.values.codes import Coder, Scratch
-from adalog.store.values.decimals import decimal_column
-from adalog.store.values.layout import NIL, TAG_BOOLEAN, TAG_DOUBLE, TAG_INSTANT, TAG_STRING, tag_of, tags_of
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, TAG_DOUBLE, TAG_INSTANT, TAG_STRING, tags_of
 
 if TYPE_CHECKING:
     from adalog.executor.question.question import Question
-
-_TYPES = {0: "long", **layout.TYPES}
 
 # Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
 _SORTING = 40
@@ -35,8 +31,6 @@ _SORTING = 40
 _LAST = (1 << 63) - 1
 # Of these the codes themselves are in the order of their values.
 _ORDERED_TAGS = (0, TAG_BOOLEAN, TAG_INSTANT)
-# Of these the text says all, and a column of one type needs no tags.
-_SPELT = frozenset({"uuid", "uri", "symbol", "char", "duration", "bigint"})
 # Strings that are gathered at once, and the most that are sorted without a look at the deadline.
 _TEXTS = 1 << 12
 _MOST_TEXTS = 1 << 17
@@ -117,49 +111,15 @@ class Result:
         return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
 
     def to_arrow(self) -> pa.Table:
-        """One Arrow column each; columns of several types are written as EDN text."""
-        arrays = [self._arrow_column(i) for i in range(len(self.columns))]
+        """One Arrow column each."""
+        arrays = [self.arrow_column(i) for i in range(len(self.columns))]
         return pa.table(arrays, names=[column.name for column in self.columns])
 
-    def _arrow_column(self, index: int) -> pa.Array:
+    def arrow_column(self, index: int, start: int = 0, stop: int | None = None) -> pa.Array:
+        """As of `answer.arrow_columns`; what is pulled is EDN text."""
         if index in self.pulled:
-            return edn_column(self.column(index))
-        return self.arrow_of(self.codes_of(index, 0, self.size))
-
-    def arrow_of(self, codes: Codes) -> pa.Array:
-        """The values of some codes as an Arrow column: those of a type that Arrow lacks as text, those of
-        several types as EDN text."""
-        kind = type_of(codes[codes != NIL])
-        with suppress(ValueError):
-            decimals = decimal_column(self.values.decode_many(codes)) if kind == "bigdec" else None
-            return self.values.to_arrow(codes) if decimals is None else decimals
-        values = self.values.decode_many(codes)
-        if kind in _SPELT:
-            return pa.array([None if value is None else str(value) for value in values], pa.string())
-        # Longs are of two kinds of codes.
-        arrow = {"long": pa.int64(), "float": pa.float32()}.get(kind)
-        return edn_column(values) if arrow is None else pa.array(values, arrow)
-
-
-def edn_column(values: Sequence[Any]) -> pa.Array:
-    """Values as EDN text; nil is null."""
-    from adalog.datalog.edn import write
-
-    return pa.array([None if value is None else write(value) for value in values], pa.string())
-
-
-def type_of(codes: Codes) -> str:
-    if not len(codes):
-        return "any"
-    first = tag_of(int(codes[0]))
-    if len(codes) == 1:
-        return _TYPES.get(first, "any") if codes[0] != NIL else "any"
-    tags = tags_of(codes)
-    if (tags == first).all():
-        return "any" if first == TAG_BOOLEAN and (codes == NIL).any() else _TYPES.get(first, "any")
-    if np.isin(tags, (0, layout.TAG_LONG)).all():
-        return "long"
-    return "any"
+            return edn_column(self.column(index, start, stop))
+        return arrow_column(self.codes_of(index, start, self.size if stop is None else stop), self.values)
 
 
 def sorted_rows(

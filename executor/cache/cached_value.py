@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog.values import EdnMap, EdnSet
-from adalog.executor.answer.result import Result, ResultColumn, type_of
+from adalog.executor.answer.result import Result, ResultColumn
+from adalog.executor.answer.types import type_of
 from adalog.executor.cache.codec import CacheEntry, entry_of, stored
 from adalog.store.values.codes import Codes, Scratch
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from adalog.executor.answer.result import Result, type_of
+from adalog.executor.answer.result import Result
+from adalog.executor.answer.types import type_of
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.files.packing import instant, milliseconds, pack_as_written, unpack
 from adalog.store.values.layout import tags_of

@@ -12,7 +12,8 @@ from adalog.datalog.ast import FindPull
 from adalog.datalog.errors import limit_exceeded
 from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.parquet import ParquetPart
-from adalog.executor.answer.result import Result, ResultColumn, sorted_rows, type_of
+from adalog.executor.answer.result import Result, ResultColumn, sorted_rows
+from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun

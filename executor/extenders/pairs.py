@@ -29,10 +29,13 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     # Looked at once: another thread may make them meanwhile.
     has_over = trie.has_over
     over = trie.over if has_over else EMPTY
-    found = None if has_over or len(keys) < _FEW_KEYS or not base.is_column else _in_column(base, keys)
-    src, lo, hi, total, single = found or range_kernels.lookup(
-        base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
-    )
+    if not has_over and _are_in_column(base, keys):
+        at = keys - base.keys[0]
+        src, lo, hi, total, single = np.zeros(len(keys), np.uint8), at, at + 1, len(keys), True
+    else:
+        src, lo, hi, total, single = range_kernels.lookup(
+            base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
+        )
     if trie.levels and not has_over:
         touched = _touched(trie, keys)
         if len(touched):
@@ -45,12 +48,11 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
 
 
-def _in_column(base: Csr, keys: Column) -> tuple[NDArray[np.uint8], Column, Column, int, bool] | None:
-    """What the kernel `lookup` finds in a trie that is a column; None where a key is not in it."""
-    at = keys - base.keys[0]
-    if at.min() < 0 or at.max() >= len(base.values):
-        return None
-    return np.zeros(len(keys), np.uint8), at, at + 1, len(keys), True
+def _are_in_column(base: Csr, keys: Column) -> bool:
+    """Whether a base is a column that has all of the keys, if these are many."""
+    if len(keys) < _FEW_KEYS or not base.is_column:
+        return False
+    return bool(keys.min() >= base.keys[0] and keys.max() <= base.keys[-1])
 
 
 def _row_of(trie: Trie, key: int) -> Column | Unwritten:
@@ -110,7 +112,11 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
 
 
 def keys_hold(trie: Trie, keys: Column) -> Mask:
-    mask = range_kernels.contains_key(trie.base.keys, trie.base.dense, keys)
+    base = trie.base
+    if _are_in_column(base, keys):
+        mask = np.ones(len(keys), np.bool_)
+    else:
+        mask = range_kernels.contains_key(base.keys, base.dense, keys)
     for level in reversed(trie.levels):
         range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)
     return mask

@@ -15,7 +15,8 @@ import numpy as np
 from adalog.datalog.ast import FindPull, SourceInput
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
-from adalog.executor.answer.result import PulledColumn, Result, ResultColumn, type_of
+from adalog.executor.answer.result import PulledColumn, Result, ResultColumn
+from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import Reads, reads_of, reads_of_pull, touched_attributes
 from adalog.executor.engine import QueryEngine

@@ -9,7 +9,8 @@ import numpy as np
 
 from adalog.datalog.ast import Query
 from adalog.executor.answer.columns import computed_rows
-from adalog.executor.answer.result import Result, ResultColumn, type_of
+from adalog.executor.answer.result import Result, ResultColumn
+from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.follow.answer_groups import Key, Row
 from adalog.executor.follow.view import Change

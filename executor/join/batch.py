@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import limit_exceeded
 from adalog.executor.kernels import group_kernels
-from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -105,6 +105,8 @@ class Batch:
         if not self.columns:
             return Batch(1, {}, None if weight is None else weight.sum(keepdims=True))
         if weight is None:
+            if rows_differ(self.columns.values(), check):
+                return self
             return self.take_all(first_rows(stack(self.columns.values()), check))
         group, first = group_kernels.group_rows(stack(self.columns.values()), check)
         if len(first) == self.size:

@@ -6,20 +6,60 @@ slot in a table of numbers otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from adalog.executor.kernels.compiling import kernel
 from adalog.executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
-from adalog.executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.range_kernels import Ints, Words
 from adalog.executor.kernels.seed import SEED
 
 # Bits of a set that may be cleared for each row.
 _BITS_A_ROW = 256
+# Of the set that shows that rows differ.
+_DENSE_BITS = 16
+# Rows that are hashed as soon as looked at.
+_FEW_ROWS = 1 << 12
 # Packed rows are below this.
 _MOST_PACKED = 2.0**62
+
+
+def rows_differ(columns: Iterable[Ints], check: Callable[[], None] | None = None, at_once: int = AT_ONCE) -> bool:
+    """Whether one of the columns int64[n] shows that no two rows are equal: no two of its values are, and they are
+    dense. Takes a tenth of the time of `first_rows` if so, and little if not. `check`: as there."""
+    for column in columns:
+        n = len(column)
+        # The kernel is compiled for arrays that can be written to.
+        if n < _FEW_ROWS or not (column.flags.c_contiguous and column.flags.writeable):
+            continue
+        if check is not None:
+            check()
+        low, span = int(column.min()), int(column.max()) - int(column.min())
+        if n <= span + 1 <= _DENSE_BITS * n:
+            seen = np.zeros(span // 64 + 1, np.uint64)
+            for start in range(0, n, at_once):
+                if not _mark_values(column, low, seen, start, min(start + at_once, n)):
+                    break
+                if check is not None:
+                    check()
+            else:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _mark_values(column: Ints, low: int, seen: Words, start: int, stop: int) -> bool:
+    """Sets the bits of the values from start to stop; False, at once, where one is set already."""
+    for i in range(start, stop):
+        x = column[i] - low
+        word = x >> 6
+        bit = np.uint64(1) << np.uint64(x & 63)
+        if seen[word] & bit:
+            return False
+        seen[word] |= bit
+    return True
 
 
 def first_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: int = AT_ONCE) -> Ints:

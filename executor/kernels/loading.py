@@ -15,7 +15,7 @@ from adalog.executor.kernels import (
     row_kernels,
     walk_kernels,
 )
-from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
 from adalog.executor.kernels.range_kernels import Index, Ints
 from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.sum_kernels import exact_sums
@@ -52,6 +52,7 @@ def load_kernels() -> None:
     group_kernels.best_by_group(few, few, 4, 1)
     exact_sums(few.astype(np.float64), few, ends, 4, True)
     first_rows(pairs)
+    rows_differ([np.arange(1 << 12)])
     # What is large is gone through in pieces: rows that are in order, that are not, and numbers far apart.
     for rows in (pairs, pairs[:, ::-1].copy(), np.stack((few[::-1] << 57, few)), np.stack((few[::-1] << 40, few))):
         group_kernels.group_rows(rows, _unwatched, 2)

@@ -1,18 +1,17 @@
 """A query's result as an Arrow IPC stream that loses nothing: for the Python library, over HTTP.
 
-Each column is as `Result.to_arrow` has it, where distinct values of texts are written once. A column from which
-values cannot be read back exactly has a companion with its values as TAGGED JSON. The schema's metadata says the
+Each column is as `Result.to_arrow` has it. A column from which values cannot be read back exactly has a companion
+with its values as TAGGED JSON. The schema's metadata says the
 rest."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import orjson
 import pyarrow as pa
 
-from adalog.executor.answer.result import edn_column
+from adalog.executor.answer.arrow_columns import Distinct, distinct_column, edn_column, spread
 from adalog.schema.writing.encoding import Encoding, encode_column
 
 if TYPE_CHECKING:
@@ -59,16 +58,13 @@ def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None
 
 def _coded(result: Result, index: int, start: int, stop: int) -> tuple[Any, Any]:
     """(the column, its companion)."""
-    codes, kind = result.codes_of(index, start, stop), result.columns[index].type
-    if kind in FIXED:
-        return result.arrow_of(codes), None
-    distinct, where = np.unique(codes, return_inverse=True)
-    places = pa.array(where.astype(np.int32))
-    shown = pa.DictionaryArray.from_arrays(places, result.arrow_of(distinct))
-    if kind in TEXTS:
-        return shown, None
-    texts = _tagged_texts(result.values.decode_many(distinct) if len(distinct) else [], kind)
-    return shown, pa.DictionaryArray.from_arrays(places, texts)
+    kind = result.columns[index].type
+    if kind in FIXED or kind in TEXTS:
+        return result.arrow_column(index, start, stop), None
+    values = result.values
+    distinct = Distinct.of(result.codes_of(index, start, stop))
+    texts = _tagged_texts(values.decode_many(distinct.codes), kind)
+    return spread(distinct_column(distinct.codes, values), distinct.places), spread(texts, distinct.places)
 
 
 def _pulled(result: Result, index: int, start: int, stop: int) -> tuple[Any, Any]:

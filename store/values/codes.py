@@ -40,6 +40,8 @@ _PIECE: Final = 1 << 16
 _COLON: Final = pa.scalar(":", pa.large_string())
 _NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+# The code of the first millisecond of 1970.
+_EPOCH: Final = np.int64(layout.code_of(layout.TAG_INSTANT, layout.INSTANT_BIAS))
 
 
 def _listed(array: NDArray[Any]) -> list[Any]:
@@ -153,11 +155,7 @@ class Codes:
 
     def doubles(self, codes: Int64s) -> NDArray[np.float64]:
         """float64[n]: the numbers of codes that are all doubles."""
-        keys = self._dictionaries[layout.TAG_DOUBLE].gather(codes & _PAYLOAD)
-        if len(keys) == 0:
-            return np.empty(0, np.float64)
-        heap, first = keys.buffers()[2], np.frombuffer(keys.buffers()[1], np.int64)[keys.offset]
-        return np.frombuffer(heap, "<f8", len(keys), int(first))
+        return self._dictionaries[layout.TAG_DOUBLE].gather_words(codes & _PAYLOAD).view("<f8")
 
     def decimal_texts(self, codes: Int64s) -> pa.Array:
         """The canonical texts of codes that are all bigdecs."""
@@ -165,26 +163,24 @@ class Codes:
 
     def to_arrow(self, codes: Int64s) -> pa.Array:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
-        tags = layout.tags_of(codes)
-        tag = int(tags[0]) if len(tags) else 0
-        if (codes == layout.NIL).any():
+        tag = layout.one_tag(codes) if len(codes) else 0
+        if tag in (None, layout.TAG_BOOLEAN) and (codes == layout.NIL).any():
             return _with_nulls(codes, self.to_arrow)
-        if (tags != tag).any():
+        if tag is None:
             raise ValueError("values of more than one type")
-        payloads = codes & _PAYLOAD
         match tag:
             case 0:
                 return pa.array(codes)
             case layout.TAG_DOUBLE:
                 return pa.array(self.doubles(codes))
             case layout.TAG_BOOLEAN:
-                return pa.array(payloads == 1)
+                return pa.array(codes == layout.TRUE)
             case layout.TAG_INSTANT:
-                return pa.array(payloads - layout.INSTANT_BIAS).cast(pa.timestamp("ms", "UTC"))
+                return pa.array(codes - _EPOCH).view(pa.timestamp("ms", "UTC"))
             case layout.TAG_BYTES:
-                return self._dictionaries[tag].gather(payloads)
+                return self._dictionaries[tag].gather(codes & _PAYLOAD)
             case _ if tag in TEXT_TAGS:
-                texts = self._dictionaries[tag].gather(payloads).cast(pa.large_string())
+                texts = self._dictionaries[tag].gather(codes & _PAYLOAD).cast(pa.large_string())
                 if tag == layout.TAG_KEYWORD:
                     texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
                 return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts

@@ -320,6 +320,22 @@ class Dictionary:
         back[np.concatenate(places)] = np.arange(len(numbers))
         return pa.concat_arrays(parts).take(pa.array(back))
 
+    def gather_words(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """uint64[n]: the keys of many numbers, in their order, of a dictionary whose keys have eight bytes each."""
+        state = self._state
+        if state.blocks and len(numbers) and numbers.max() < state.blocks[0].stop:
+            return state.blocks[0].arrays.heap.view("<u8")[numbers]
+        words = np.empty(len(numbers), "<u8")
+        for block in state.blocks:
+            inside = (numbers >= block.start) & (numbers < block.stop)
+            words[inside] = block.arrays.heap.view("<u8")[numbers[inside] - block.start]
+        young = numbers >= state.start
+        if young.any():
+            distinct, where = np.unique(numbers[young] - state.start, return_inverse=True)
+            keys = b"".join([state.keys[number] for number in distinct.tolist()])
+            words[young] = np.frombuffer(keys, "<u8")[where]
+        return words
+
     def folded(self) -> tuple[Block, ...]:
         """The blocks as they would be with the young keys of this moment in one; changes nothing."""
         state = self._state
@@ -428,6 +444,13 @@ class ForkedDictionary(Dictionary):
         back = np.empty(len(numbers), np.int64)
         back[np.concatenate((np.flatnonzero(~own), np.flatnonzero(own)))] = np.arange(len(numbers))
         return pa.concat_arrays(parts).take(pa.array(back))
+
+    def gather_words(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+        own = numbers >= self._length
+        words = np.empty(len(numbers), "<u8")
+        words[~own] = self._base.gather_words(numbers[~own])
+        words[own] = super().gather_words(numbers[own] - self._length)
+        return words
 
     def nbytes(self) -> int:
         return self._base.nbytes() + super().nbytes()

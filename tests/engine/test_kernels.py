@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.executor.kernels import group_kernels, range_kernels
-from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
 
 run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
 far = st.sampled_from([0, -(1 << 62), (1 << 61) + 5])
@@ -90,6 +91,30 @@ def test_first_rows_are_those_of_group_rows(rows: list[tuple[int, int, int]], wi
         shown = [row[kept] for row in rows]
         columns = np.ascontiguousarray(np.array(sorted(shown) if in_order else shown, np.int64).T)
         assert first_rows(columns).tolist() == group_kernels.group_rows(columns)[1].tolist()
+
+
+@pytest.mark.parametrize("at_once", [1 << 18, 999])
+@pytest.mark.parametrize("shift", [0, -7000, 1 << 61])
+def test_rows_differ_where_a_dense_column_repeats_nothing(at_once: int, shift: int) -> None:
+    numbers = np.random.default_rng(1).permutation(5000) + shift
+    alike = np.full(5000, 7)
+    assert rows_differ([alike, numbers], None, at_once)
+    twice = numbers.copy()
+    twice[4999] = twice[17]
+    assert not rows_differ([twice], None, at_once)
+    # What is not dense, or few, or not to be written to, is not looked at.
+    assert not rows_differ([numbers * 2 + np.arange(5000) % 2 * (1 << 40)], None, at_once)
+    assert not rows_differ([numbers[:100]], None, at_once)
+    numbers.flags.writeable = False
+    assert not rows_differ([numbers], None, at_once)
+
+
+def test_rows_differ_can_be_stopped() -> None:
+    def check() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        rows_differ([np.arange(5000)], check)
 
 
 def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:

@@ -18,7 +18,8 @@ import numpy as np
 from adalog.datalog.ast import FindPull, FindVar
 from adalog.datalog.pull import DB_ID, PullPattern, PullQuery
 from adalog.datalog.values import identity
-from adalog.executor.answer.result import Result, ResultColumn, type_of
+from adalog.executor.answer.result import Result, ResultColumn
+from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.engine import QueryEngine
 from adalog.executor.follow.presentation.kept_rows import KeptRows

@@ -353,3 +353,22 @@ def test_the_strings_of_a_scratch_are_bounded_together() -> None:
     with pytest.raises(AdalogError, match="too long together") as refused:
         scratch.intern("x")
     assert refused.value.code is Code.LIMIT_EXCEEDED
+
+
+def test_doubles_of_blocks_of_young_values_and_of_forks() -> None:
+    codes = Codes()
+    numbers = [number / 7 for number in range(40)]
+    made: list[int] = []
+    for start in range(0, 30, 10):
+        made += [codes.intern(number) for number in numbers[start : start + 10]]
+        if start < 20:
+            codes.adopt({layout.TAG_DOUBLE: codes.dictionaries()[layout.TAG_DOUBLE].folded()})
+    fork = codes.fork()
+    forked = [*made, *(fork.intern(number) for number in numbers[30:])]
+    codes.intern(99.0)
+    for own, known in ((codes, made), (fork, forked), (fork.fork(), forked)):
+        places = np.random.default_rng(1).integers(0, len(known), 200)
+        wanted = [numbers[place] for place in places.tolist()]
+        assert own.doubles(np.array(known, np.int64)[places]).tolist() == wanted
+        assert own.doubles(np.array(known[:1], np.int64)).tolist() == numbers[:1]
+        assert own.doubles(np.empty(0, np.int64)).tolist() == []

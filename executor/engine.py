@@ -24,6 +24,8 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.derivations.derivation import Reason
+from adalog.executor.derivations.why import why
 from adalog.executor.evaluation.bind import Sources, nested_call
 from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.compile import Compiler
@@ -36,6 +38,7 @@ from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
 from adalog.executor.pull.queries import EntityQuery, PullQueries, by_pattern
+from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.inputs import bind_inputs, code_given, limited, sizes_of
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
@@ -154,6 +157,12 @@ class QueryEngine:
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
+
+    def why(self, question: Question, cells: Sequence[GivenArgument], cancel: Cancel) -> Reason:
+        """Why a row is in the answer, or why it is not. `cells`: of its columns."""
+        with self.memory.lent(cancel):
+            values = Scratch(question.snapshot.codes, take=cancel.budget.take)
+            return why(question, cells, QueryRun(values, cancel, self.means.strict, self.means.threads))
 
     def _plan(self, question: Question, cancel: Cancel, *, share: bool = False) -> Plan:
         return limited(self.compiler.compile(question, share=share, cancel=cancel), question.args)

@@ -17,10 +17,12 @@ from adalog.executor.bounds.budget import MEMORY_BYTES, Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.derivations.derivation import Reason
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
 from adalog.executor.permissions.guards import Permissions
 from adalog.executor.pull.find import given_patterns, takes_patterns
+from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.question import Question, Questions
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.slow_queries import SlowQueries
@@ -242,6 +244,15 @@ class Pool:
                 name for name, each in question.databases.items() if isinstance(each, GuardedSnapshot)
             )
         return Explanation(text_of(shown), shown, diagnostics)
+
+    async def awhy(self, request: QueryRequest, cells: Sequence[GivenArgument]) -> Reason:
+        """Why a row is in the answer of a query, or why it is not. Raises what is wrong with either."""
+
+        def work(cancel: Cancel) -> Reason:
+            question = self.question(request, cancel)
+            return self.engine.why(question, cells, _sooner(cancel, question.deadline))
+
+        return await self.threaded(Cancel.after(request.timeout_ms), work)
 
     async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:
         cancel = Cancel.after(request.timeout_ms)

@@ -19,6 +19,13 @@ TEXTS: Final = {
         "The plan of a query: the order of its variables, with estimates. With `analyze` the query also runs."
     ),
     "Query.explain(analyze:)": "Run the query and add the actual counts and times. The default is false.",
+    "Query.why": (
+        "Why a row is in the answer: a derivation with one witness for each clause. If it is not, the first clause "
+        "that no row passes."
+    ),
+    "Query.why(row:)": (
+        "The cells of the row, in the order of `:find`, as `q` shows them. Of a pull its `db/id`, or the entity."
+    ),
     "Query.pull": "What the pattern shows of one entity. Null if it shows nothing or there is no such entity.",
     "Query.pull(eid:)": (
         "The entity: a number, an ident or a lookup ref, e.g. `17`, `:status/open`, `[:user/email "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -129,23 +129,30 @@ class JoinOutcome:
 def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, whole: bool = False) -> JoinOutcome:
     """Derives what the plan's rules say, then runs its join over that. `whole`: also what a limit leaves out, so
     that which rows it keeps does not depend on the plan."""
-    collector = collector_for(plan, most, run.cancel, whole=whole)
     if inputs.start is None:
+        return join_over(plan, inputs, {}, run, most=most, whole=whole)
+    if not plan.program.strata:
+        return join_over(plan, inputs, inputs.relations, run, most=most, whole=whole)
+    fixpoint = Fixpoint(plan, inputs, inputs.start, run)
+    ran = join_over(plan, inputs, fixpoint.relations_read(), run, most=most, whole=whole)
+    return replace(ran, strata=fixpoint.counts, dropped=fixpoint.dropped)
+
+
+def join_over(
+    plan: Plan, inputs: Inputs, relations: Relations, run: QueryRun, *, most: int | None, whole: bool = False
+) -> JoinOutcome:
+    """Runs a plan's join over what its rules say."""
+    collector = collector_for(plan, most, run.cancel, whole=whole)
+    join = None
+    if inputs.start is not None:
+        join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
+    if inputs.start is None or join is None:
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
-    relations: Relations = inputs.relations
-    strata: list[StratumCounts] = []
-    fallen: Mapping[str, DroppedRows] = {}
-    if plan.program.strata:
-        fixpoint = Fixpoint(plan, inputs, inputs.start, run)
-        relations, strata, fallen = fixpoint.relations_read(), fixpoint.counts, fixpoint.dropped
-    join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
-    if join is None:
-        return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels], strata, dropped=fallen)
     try:
         Driver(join, collector, run.cancel, run.threads).run(inputs.start)
     finally:
         forget_scratch()
-    return JoinOutcome(collector.rows(), join.counts, strata, dropped=fallen)
+    return JoinOutcome(collector.rows(), join.counts)
 
 
 def collector_for(plan: Plan, most: int | None, cancel: Cancel, *, whole: bool = False) -> Collector:

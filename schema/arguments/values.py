@@ -84,6 +84,15 @@ def read_arguments(
     return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))
 
 
+def read_row(database: Database, row: Sequence[Any]) -> tuple[GivenArgument, ...]:
+    """The cells of a row of an answer."""
+    cells = tuple(_read_json(database, index, value, "row") for index, value in enumerate(row))
+    for index, cell in enumerate(cells):
+        if not isinstance(cell, GivenArgument):
+            raise invalid_argument(f"row[{index}] is a basis; a row has values")
+    return cells
+
+
 def _read_edn(database: Database, place: str, text: str) -> Any:
     try:
         value = edn.read(text)
@@ -95,20 +104,21 @@ def _read_edn(database: Database, place: str, text: str) -> Any:
     return unwrapped(place, value, given)
 
 
-def _read_json(database: Database, index: int, value: Any) -> Any:
+def _read_json(database: Database, index: int, value: Any, named: str = "args") -> Any:
+    place = f"{named}[{index}]"
     if isinstance(value, dict) and value.keys() == {"#edn"} and isinstance(value["#edn"], str):
-        return _read_edn(database, f"args[{index}].#edn", value["#edn"])
+        return _read_edn(database, f"{place}.#edn", value["#edn"])
     if isinstance(value, dict) and value.keys() == {"#basis"}:
-        return moment(database, f"args[{index}].#basis", value["#basis"], None)
+        return moment(database, f"{place}.#basis", value["#basis"], None)
     try:
         decoded = decode(value)
     except TagError as error:
         code = Code.LIMIT_EXCEEDED if isinstance(error, NestingError) else Code.ARG_INVALID
-        raise AdalogError(code, f"args[{index}]: {error}") from None
+        raise AdalogError(code, f"{place}: {error}") from None
     given = GivenArgument(decoded, json=True)
     if isinstance(value, dict) and value.keys() == {"basis"}:
-        return moment(database, f"args[{index}].basis", value["basis"], given)
-    return unwrapped(f"args[{index}]", value, given)
+        return moment(database, f"{place}.basis", value["basis"], given)
+    return unwrapped(place, value, given)
 
 
 def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:

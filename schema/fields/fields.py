@@ -24,7 +24,7 @@ from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, WithArgs, cursor_on
 from adalog.schema.arguments.transactions import json_forms, transaction_data
-from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments
+from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments, read_row
 from adalog.schema.arguments.viewers import As, AsGiven, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
@@ -240,6 +240,35 @@ class QueryFields:
             plan=JSON(plan),
             warnings=types.warnings_of((*reading.told, *explanation.diagnostics)),
         )
+
+    @strawberry.field
+    async def why(
+        self,
+        info: Info,
+        query: EDN,
+        row: list[JSON | None],
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        with_args: WithArgs = None,
+        timeout_ms: int | None = None,
+        as_: As = None,
+    ) -> JSON:
+        context = info.context
+        services, visible = context.services, visible_as(context, as_)
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
+        request = QueryRequest(
+            query=query,
+            args=(await _read(services, args, args_edn, within)).arguments,
+            snapshot=await reading.snapshot(),
+            timeout_ms=within.left_ms,
+        )
+        reason = await services.pool.awhy(request, read_row(services.database, row))
+        found = await elsewhere(lambda _: types.written(reason))
+        context.budget.take(found.nbytes)
+        return JSON(found)
 
     @strawberry.field
     async def pull(

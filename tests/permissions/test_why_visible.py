@@ -32,9 +32,9 @@ def test_a_derivation_goes_down_to_claims_and_facts(opened: Gateway) -> None:
     assert found["hidden"] == []
     [policy] = found["policies"]
     assert (policy["policy"], policy["holds"]) == ("members read their projects", True)
-    [above] = policy["derivation"]["calls"]
+    [above] = [each for each in policy["derivation"]["steps"] if "rule" in each]
     assert above["rule"] == "[(member ?p) [?p :project/parent ?q] (member ?q)]"
-    [below] = above["calls"]
+    [below] = [each for each in above["steps"] if "rule" in each]
     assert below["with"]["?sub"] == '"ann"'
     assert below["with"]["?p"] == above["with"]["?q"]
 

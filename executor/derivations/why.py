@@ -1,0 +1,256 @@
+"""Why a row is in the answer of a query, or why it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.datalog import ast
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, invalid_argument
+from adalog.datalog.names import bound_by, names_in, targets
+from adalog.datalog.parsing.parser import RULES
+from adalog.datalog.values import Keyword
+from adalog.executor.answer.result import sorted_rows
+from adalog.executor.bounds.run import QueryRun
+from adalog.executor.derivations.bodies import GIVEN, Bodies
+from adalog.executor.derivations.derivation import Derivations, Reason
+from adalog.executor.derivations.heights import Heights
+from adalog.executor.derivations.tabled import table_of
+from adalog.executor.derivations.texts import Texts
+from adalog.executor.evaluation.caution import cautiously
+from adalog.executor.evaluation.fixpoint import Fixpoint
+from adalog.executor.evaluation.local import join_over, shape_result
+from adalog.executor.facts.facts import FactRows, Relations, whole
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
+from adalog.executor.question.inputs import Inputs, bind_inputs, numbered, sizes_of
+from adalog.executor.question.question import Question
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import plan_query
+from adalog.planner.scope.outline import outline_of
+from adalog.store.values.layout import NIL
+from adalog.store.values.scalars import keyword
+
+
+def why(question: Question, cells: Sequence[GivenArgument], run: QueryRun) -> Reason:
+    """A derivation of a row; if there is none, the first clause that no row passes. `cells`: what is given for the
+    elements of `:find`. Raises ARG_INVALID for another number of them, and what is wrong with the question."""
+    elements = question.query.find.elements
+    if len(cells) != len(elements):
+        raise invalid_argument(f"row has {len(cells)} cells, but :find has {len(elements)} columns")
+    asking = _Asking(question, cells, run)
+    return cautiously(Options(), asking.reason, run.cancel)
+
+
+Candidates = Mapping[str, Sequence[int]]
+"""The codes that what is given for a variable may mean, the likeliest first."""
+
+_MOST_READINGS: Final = 64
+
+
+@dataclass
+class _Asking:
+    question: Question
+    cells: Sequence[GivenArgument]
+    run: QueryRun
+
+    def reason(self, options: Options) -> Reason:
+        query = self.question.query
+        heights = Heights.of(query)
+        plan, _ = self._planned(query, {}, options)
+        row = self._row(plan)
+        bound = frozenset(plan.given).union(*map(bound_by, query.where))
+        given = {name: codes for name, codes in row.items() if name in bound and codes[0] != NIL}
+        differs = self._aggregates(given, options) if query.find.has_aggregates else None
+        names = dict.fromkeys((*given, *names_in(query.where)))
+        rows_of = _all_rows(heights.added(query), tuple(names))
+        plan, inputs = self._planned(rows_of, given, options)
+        relations: Relations = inputs.relations
+        if plan.program.strata and inputs.start is not None:
+            relations = Fixpoint(plan, inputs, inputs.start, self.run).relations_read()
+        rows = join_over(plan, inputs, relations, self.run, most=None, whole=True).rows
+        rows = _equal(rows, {name: codes for name, codes in row.items() if name not in given and name in names})
+        bodies = self._bodies(inputs)
+        if not rows.size:
+            columns = {} if inputs.start is None else dict(inputs.start.columns)
+            known = {name: int(codes[0]) for name, codes in columns.items() if name in names}
+            known |= {name: codes[0] for name, codes in given.items()}
+            failed = Derivations(bodies, self._texts).failing((*self._lists(), *query.where), known)
+            apart = {"why": "each column is there, but no row has all of them"}
+            return {"holds": False, **(failed or apart)}
+        if differs is not None:
+            return {"holds": False, "why": differs}
+        derivations = Derivations(bodies, self._texts, heights.measured, _tables(plan, relations, heights))
+        witness = self._first(rows)
+        steps = derivations.steps(query.where, witness)
+        return {"holds": True, "rows": rows.size, "with": derivations.shown(witness), "steps": steps}
+
+    def _row(self, plan: Plan) -> dict[str, list[int]]:
+        """The codes that what is given for variables of `:find` may mean: what it is as an argument, and what it is
+        by itself."""
+        elements = self.question.query.find.elements
+        given: dict[str, GivenArgument] = {}
+        for element, cell in zip(elements, self.cells, strict=True):
+            if isinstance(element, ast.FindVar):
+                given.setdefault(element.var.name, cell)
+            elif isinstance(element, ast.FindPull) and (entity := _entity_of(cell)) is not None:
+                given.setdefault(element.var.name, entity)
+        query = self.question.query
+        sources = tuple(each for each in query.inputs if isinstance(each, ast.SourceInput))
+        wanted = tuple(ast.BindingInput(ast.ScalarBinding(ast.Var(name))) for name in given)
+        others = tuple(
+            each for each in query.inputs if not isinstance(each, ast.SourceInput) and not _binds(each, given)
+        )
+        outline = outline_of(replace(query, inputs=(*sources, *others, *wanted), args=()), self.question.relations)
+        unread = [None, *[UNBOUND] * (len(sources) + len(others) - 1), *given.values()]
+        pairs = list(zip(outline.query.inputs, unread, strict=True))
+        values = settled(outline, pairs, self.question.snapshot).args[-len(given) :] if given else ()
+        asked = replace(query, inputs=(query.inputs[0], *wanted), args=())
+        bound = bind_inputs(
+            replace(plan, query=asked, constants=()), values, self.question.snapshot, self.run.values
+        )
+        assert bound.start is not None
+        codes = {name: int(column[0]) for name, column in bound.start.columns.items()}
+        return {name: list(dict.fromkeys((codes[name], *self._by_itself(cell)))) for name, cell in given.items()}
+
+    def _by_itself(self, cell: GivenArgument) -> Iterator[int]:
+        value = cell.value
+        yield self.run.values.intern(value)
+        if cell.json and isinstance(value, str) and value.startswith(":"):
+            with suppress(AdalogError):
+                yield self.run.values.intern(keyword(value))
+
+    def _aggregates(self, given: Candidates, options: Options) -> str | None:
+        """How the row of a group differs from what is given, if there is one that differs."""
+        query = numbered(self.question.query, self.question.args)
+        plan, inputs = self._planned(replace(query, order_by=(), limit=None, offset=0), given, options)
+        relations: Relations = inputs.relations
+        if plan.program.strata and inputs.start is not None:
+            relations = Fixpoint(plan, inputs, inputs.start, self.run).relations_read()
+        rows = join_over(plan, inputs, relations, self.run, most=None, whole=True).rows
+        result = shape_result(
+            plan, rows, self.run.values, self.run.cancel, t=0, engine="", started=0.0, ordered=False
+        )
+        if not len(result):
+            return "the group is left out by :having" if query.having else None
+        columns = zip(query.find.elements, self.cells, result.codes, strict=True)
+        shown = [
+            f"{element.label} is {write(value)}"
+            for element, cell, codes in columns
+            if isinstance(element, ast.FindAggregate | ast.FindExpression)
+            and not _same(value := self.run.values.decode(int(codes[0])), cell.value)
+        ]
+        return f"of this group {' and '.join(shown)}" if shown else None
+
+    def _planned(self, query: ast.Query, given: Candidates, options: Options) -> tuple[Plan, Inputs]:
+        """The plan of a query in which some variables have values, and what it reads."""
+        question = self.question
+        args: tuple[Any, ...] = question.args
+        relations = question.relations
+        if given:
+            first = ast.Pattern(ast.Source(GIVEN), tuple(map(ast.Var, given)))
+            query = replace(
+                query, inputs=(*query.inputs, ast.SourceInput(GIVEN)), where=(first, *query.where), args=()
+            )
+            args, relations = (*args, ()), relations | {GIVEN}
+        sizes = sizes_of(query, args) | ({GIVEN: 1} if given else {})
+        statistics = Statistics(question.databases, sizes, check=self.run.cancel.check)
+        plan = plan_query(query, statistics, relations, options)
+        inputs = bind_inputs(plan, args, question.snapshot, self.run.values, self.run.cancel.check)
+        inputs.databases = {**inputs.databases, **question.databases}
+        if given:
+            inputs.relations[GIVEN] = [
+                np.array(codes, np.int64) for codes in zip(*_combined(given.values()), strict=True)
+            ]
+        return plan, inputs
+
+    def _bodies(self, inputs: Inputs) -> Bodies:
+        held = {name: columns for name, columns in inputs.relations.items() if name != GIVEN}
+        return Bodies(self.question.query.rules, inputs.databases, dict(held), self.run, self.question.is_guarded)
+
+    def _lists(self) -> list[ast.Clause]:
+        """What collections and relations of `:in` say, as clauses."""
+        found: list[ast.Clause] = []
+        for place, each in enumerate(self.question.query.inputs):
+            match each.binding if isinstance(each, ast.BindingInput) else None:
+                case ast.CollectionBinding() as binding:
+                    terms: tuple[ast.Term, ...] = (binding.target,)
+                case ast.RelationBinding() as binding:
+                    terms = binding.targets
+                case _:
+                    continue
+            found.append(ast.Pattern(ast.Source(f"in {place}"), terms, position=binding.position))
+        return found
+
+    def _first(self, rows: Batch) -> dict[str, int]:
+        columns = list(rows.columns.values())
+        if not columns:
+            return {}
+        place = int(sorted_rows(columns, self.run.values, (), 1, self.run.cancel)[0])
+        return {name: int(column[place]) for name, column in rows.columns.items()}
+
+    @cached_property
+    def _texts(self) -> Texts:
+        rules = self.question.rules
+        return Texts({"": self.question.text} | ({} if rules is None else {RULES: rules}))
+
+
+def _all_rows(query: ast.Query, names: Sequence[str]) -> ast.Query:
+    """The query for all rows of its clauses."""
+    find = ast.Find(tuple(ast.FindVar(ast.Var(name)) for name in names))
+    return replace(query, find=find, with_=(), order_by=(), having=(), limit=None, offset=0)
+
+
+def _tables(plan: Plan, relations: Relations, heights: Heights) -> dict[str, FactRows]:
+    """The facts that a plan's rules derived, each with its least height."""
+    found: dict[str, list[list[Column]]] = {}
+    for each in plan.program.relations:
+        name, _, source = each.rule.partition("@")
+        if name in heights.measured and not each.magic:
+            empty = [np.empty(0, np.int64)] * each.arity
+            found.setdefault(table_of(name, source or "$"), []).append(whole(relations[each.name]) or empty)
+    return {
+        name: FactRows([np.concatenate(column) for column in zip(*parts, strict=True)])
+        for name, parts in found.items()
+    }
+
+
+def _combined(candidates: Collection[Sequence[int]]) -> list[tuple[int, ...]]:
+    """All ways to read a row, or the first one of each cell if there are too many."""
+    if math.prod(map(len, candidates)) > _MOST_READINGS:
+        return [tuple(codes[0] for codes in candidates)]
+    return list(product(*candidates))
+
+
+def _equal(rows: Batch, given: Candidates) -> Batch:
+    """The rows in which each variable has one of its codes."""
+    for name, codes in given.items():
+        rows = rows.keep(np.isin(rows.columns[name], codes))
+    return rows
+
+
+def _binds(each: ast.Input, names: Container[str]) -> bool:
+    binding = each.binding if isinstance(each, ast.BindingInput) else None
+    return binding is not None and any(isinstance(one, ast.Var) and one.name in names for one in targets(binding))
+
+
+def _entity_of(cell: GivenArgument) -> GivenArgument | None:
+    """The entity that a cell of a pull shows, if it does."""
+    if type(cell.value) is int:
+        return cell
+    get = getattr(cell.value, "get", None)
+    value = None if get is None else get("db/id", get(":db/id", get(Keyword("db/id"))))
+    return None if value is None else GivenArgument(value, json=cell.json)
+
+
+def _same(value: Any, cell: Any) -> bool:
+    return bool(value == cell) or str(value) == str(cell) or write(value) == str(cell)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from adalog.datalog import tracing
@@ -160,9 +161,14 @@ class QueryEngine:
 
     def why(self, question: Question, cells: Sequence[GivenArgument], cancel: Cancel) -> Reason:
         """Why a row is in the answer, or why it is not. `cells`: of its columns."""
+        plan = self._plan(question, cancel)
+        cancel.will_cost(self.prediction.units(_work(question.request, plan)))
         with self.memory.lent(cancel):
+            cancel.expect(plan.cost + question.arguments_cost)
             values = Scratch(question.snapshot.codes, take=cancel.budget.take)
-            return why(question, cells, QueryRun(values, cancel, self.means.strict, self.means.threads))
+            run = QueryRun(values, cancel, self.means.strict, self.means.threads)
+            part = partial(self.compiler.compile_part, question, cancel=cancel)
+            return why(question, plan, cells, run, part)
 
     def _plan(self, question: Question, cancel: Cancel, *, share: bool = False) -> Plan:
         return limited(self.compiler.compile(question, share=share, cancel=cancel), question.args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,8 +19,6 @@ from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import bind_inputs, constant_codes
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import plan_query
 from adalog.store.snapshot.snapshot import Snapshot
 
 GIVEN: Final = "$given"
@@ -28,6 +26,10 @@ GIVEN: Final = "$given"
 
 Row = Mapping[str, int]
 """The codes of variables."""
+
+
+PlanPart = Callable[[ast.Query, Mapping[str, int], Options], Plan]
+"""Plans a query over lists of these sizes."""
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Bodies:
     databases: Mapping[str, Snapshot]
     relations: dict[str, Sequence[Column] | DerivedRelation]
     run: QueryRun
+    plan: PlanPart
     ordered: bool = False
     plans: dict[Hashable, Plan] = field(default_factory=dict)
 
@@ -109,8 +112,7 @@ class Bodies:
             limit=most,
         )
         sizes = {name: _size(held) for name, held in self.relations.items()} | {GIVEN: 1}
-        statistics = Statistics(self.databases, sizes, check=self.run.cancel.check)
-        return plan_query(query, statistics, frozenset(lists), options)
+        return self.plan(query, {name: sizes[name] for name in lists}, options)
 
 
 def _size(held: Sequence[Column] | DerivedRelation) -> int:

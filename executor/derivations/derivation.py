@@ -12,10 +12,10 @@ from adalog.datalog import ast
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.names import names_in
-from adalog.datalog.values import Keyword, Value, identity
+from adalog.datalog.values import Keyword, Value
 from adalog.executor.derivations.bodies import Bodies, Row
 from adalog.executor.derivations.heights import HEIGHT, calls_in
-from adalog.executor.derivations.tabled import Tabled, table_of, with_source
+from adalog.executor.derivations.tabled import Tabled, height_of, table_of, with_source
 from adalog.executor.derivations.texts import Texts
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.planner.scope.resolve import plain_value
@@ -29,8 +29,8 @@ Call = tuple[str, str, tuple[int, ...]]
 # Rows among which one is looked for whose calls do not lead back to themselves, where facts have no heights.
 _TRIED: Final = 32
 # Calls within calls, and steps in all, that one answer shows.
-_DEPTH: Final = 32
-_STEPS: Final = 400
+_DEPTH: Final = 8
+_STEPS: Final = 200
 # Of these a group's value is that of one of its rows.
 _OF_ONE: Final = ("min", "max")
 
@@ -95,11 +95,15 @@ class Derivations:
         number = self.measured.get(name) if height is not None else None
         own = frozenset(each for each, other in self.measured.items() if other == number)
         within = Within(source, own, above | {call})
+        lowest = height is not None and self._decoded(height) == 0
         for rule in self._rules[name]:
             given = _given(rule, codes)
             if given is None:
                 continue
             if height is not None:
+                # The least height is 0 where a rule outside the recursion says so, and only there.
+                if lowest is any(each.name in own for each in calls_in(rule.clauses)):
+                    continue
                 given[HEIGHT] = height
             for row in self._rows(rule.clauses, given, within, 1 if own else _TRIED):
                 below = self.steps(rule.clauses, row, within)
@@ -160,8 +164,9 @@ class Derivations:
             for each in clause.args
         ]
         table = table_of(clause.name, source)
-        if None not in codes and table not in self.tables:
-            return (clause.name, source, _whole(codes)), None
+        height = row.get(height_of(clause))
+        if None not in codes and (height is not None or table not in self.tables):
+            return (clause.name, source, _whole(codes)), height
         names = [f"{HEIGHT} of place {number}" for number in range(len(codes))]
         given = {name: code for name, code in zip(names, codes, strict=True) if code is not None}
         places = tuple(map(ast.Var, names))
@@ -185,31 +190,21 @@ class Derivations:
         source = source if clause.source.name == "$" else clause.source.name
         database = self.bodies.databases.get(source)
         terms = (*clause.terms, *[ast.Blank()] * 5)[:5]
-        known: list[Any] = [self._value(term, row) for term in terms]
-        attribute = database.attribute(known[1]) if database is not None and isinstance(known[1], Keyword) else None
+        entity, name, value, transaction, added = (self._value(term, row) for term in terms)
+        attribute = database.attribute(name) if database is not None and isinstance(name, Keyword) else None
         if database is None or attribute is None:
             return {}
-        names = [f"{HEIGHT} of place {number}" for number in range(4)]
-        asked: list[ast.Term] = list(map(ast.Var, names))
-        given: dict[str, int] = {}
-        for place, term in enumerate(terms[:4]):
-            if isinstance(term, ast.Var) and term.name in row and place != 1:
-                given[names[place]] = row[term.name]
-            elif not isinstance(term, ast.Var | ast.Blank):
-                asked[place] = term
-        asked[1] = ast.Const(known[1], identity(known[1]))
-        added = (terms[4],) if isinstance(terms[4], ast.Const) else ()
-        found = self._over_tables.rows((ast.Pattern(ast.Source(source), (*asked, *added)),), given, 1)
-        if not found:
-            return {}
-        values = [self._decoded(found[0][name]) if name in found[0] else None for name in names]
-        entity = database.entid(known[0]) if values[0] is None else values[0]
-        value = known[2] if values[2] is None else values[2]
-        if attribute.is_ref and isinstance(value, Keyword | tuple):
-            value = database.entid(value)
-        transaction = known[3] if values[3] is None else values[3]
-        t = transaction - TX_BASE if isinstance(transaction, int) and transaction >= TX_BASE else transaction
-        return {"datom": {"e": entity, "a": write(attribute.ident), "v": write(value), "t": t}}
+        if entity is None:
+            # Whichever comes first.
+            asked = ast.Pattern(ast.Source(source), (ast.Var(HEIGHT), *terms[1:]))
+            known = {each.name: row[each.name] for each in terms if isinstance(each, ast.Var) and each.name in row}
+            (found,) = self._over_tables.rows((asked,), known, 1)
+            entity = self._decoded(found[HEIGHT])
+        components = (entity, name) if value is None else (entity, name, value)
+        for datom in database.datoms("EAVT", components):
+            if transaction in (None, datom.t, datom.t + TX_BASE) and added in (None, datom.added):
+                return {"datom": {"e": datom.e, "a": write(name), "v": write(datom.v), "t": datom.t}}
+        return {}
 
     def _value(self, term: ast.Term, row: Row) -> Any:
         if isinstance(term, ast.Var):

@@ -23,6 +23,12 @@ def table_of(name: str, source: str = "$") -> str:
     return _TABLE + (name if source == "$" else f"{name}@{source}")
 
 
+def height_of(call: ast.RuleCall) -> str:
+    """The variable of the height of a call's fact."""
+    place = call.position
+    return f"{HEIGHT} of {call.name}" if place is None else f"{HEIGHT} {place.origin} {place.line} {place.column}"
+
+
 def with_source(node: Node, source: str) -> Node:
     """Clauses in which `$` is a source."""
     return node if source == "$" else _mapped(node, source)
@@ -94,7 +100,7 @@ class Tabled:
         if terms is not None and table in self._tables:
             if call.name not in self._own:
                 return [ast.Pattern(ast.Source(table), (*terms, ast.Blank()), position=call.position)]
-            height = ast.Var(f"{HEIGHT} {len(self.given)} {id(call)}")
+            height = ast.Var(height_of(call))
             return [
                 ast.Pattern(ast.Source(table), (*terms, height), position=call.position),
                 ast.Predicate("<", (height, ast.Var(HEIGHT)), position=call.position),

@@ -20,7 +20,7 @@ from adalog.datalog.parsing.parser import RULES
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.derivations.bodies import GIVEN, Bodies
+from adalog.executor.derivations.bodies import GIVEN, Bodies, PlanPart
 from adalog.executor.derivations.derivation import Derivations, Reason
 from adalog.executor.derivations.heights import Heights
 from adalog.executor.derivations.tabled import table_of
@@ -34,20 +34,20 @@ from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.inputs import Inputs, bind_inputs, numbered, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import plan_query
 from adalog.planner.scope.outline import outline_of
 from adalog.store.values.layout import NIL
 from adalog.store.values.scalars import keyword
 
 
-def why(question: Question, cells: Sequence[GivenArgument], run: QueryRun) -> Reason:
-    """A derivation of a row; if there is none, the first clause that no row passes. `cells`: what is given for the
-    elements of `:find`. Raises ARG_INVALID for another number of them, and what is wrong with the question."""
+def why(
+    question: Question, plan: Plan, cells: Sequence[GivenArgument], run: QueryRun, plan_part: PlanPart
+) -> Reason:
+    """A derivation of a row; if there is none, the first clause that no row passes. `plan`: of the question.
+    `cells`: what is given for the elements of `:find`. Raises ARG_INVALID for another number of them."""
     elements = question.query.find.elements
     if len(cells) != len(elements):
         raise invalid_argument(f"row has {len(cells)} cells, but :find has {len(elements)} columns")
-    asking = _Asking(question, cells, run)
+    asking = _Asking(question, plan, cells, run, plan_part)
     return cautiously(Options(), asking.reason, run.cancel)
 
 
@@ -60,15 +60,16 @@ _MOST_READINGS: Final = 64
 @dataclass
 class _Asking:
     question: Question
+    plan: Plan
     cells: Sequence[GivenArgument]
     run: QueryRun
+    plan_part: PlanPart
 
     def reason(self, options: Options) -> Reason:
         query = self.question.query
         heights = Heights.of(query)
-        plan, _ = self._planned(query, {}, options)
-        row = self._row(plan)
-        bound = frozenset(plan.given).union(*map(bound_by, query.where))
+        row = self._row()
+        bound = frozenset(self.plan.given).union(*map(bound_by, query.where))
         given = {name: codes for name, codes in row.items() if name in bound and codes[0] != NIL}
         differs = self._aggregates(given, options) if query.find.has_aggregates else None
         names = dict.fromkeys((*given, *names_in(query.where)))
@@ -94,7 +95,7 @@ class _Asking:
         steps = derivations.steps(query.where, witness)
         return {"holds": True, "rows": rows.size, "with": derivations.shown(witness), "steps": steps}
 
-    def _row(self, plan: Plan) -> dict[str, list[int]]:
+    def _row(self) -> dict[str, list[int]]:
         """The codes that what is given for variables of `:find` may mean: what it is as an argument, and what it is
         by itself."""
         elements = self.question.query.find.elements
@@ -116,7 +117,7 @@ class _Asking:
         values = settled(outline, pairs, self.question.snapshot).args[-len(given) :] if given else ()
         asked = replace(query, inputs=(query.inputs[0], *wanted), args=())
         bound = bind_inputs(
-            replace(plan, query=asked, constants=()), values, self.question.snapshot, self.run.values
+            replace(self.plan, query=asked, constants=()), values, self.question.snapshot, self.run.values
         )
         assert bound.start is not None
         codes = {name: int(column[0]) for name, column in bound.start.columns.items()}
@@ -163,8 +164,7 @@ class _Asking:
             )
             args, relations = (*args, ()), relations | {GIVEN}
         sizes = sizes_of(query, args) | ({GIVEN: 1} if given else {})
-        statistics = Statistics(question.databases, sizes, check=self.run.cancel.check)
-        plan = plan_query(query, statistics, relations, options)
+        plan = self.plan_part(query, dict.fromkeys(sorted(relations), 1) | sizes, options)
         inputs = bind_inputs(plan, args, question.snapshot, self.run.values, self.run.cancel.check)
         inputs.databases = {**inputs.databases, **question.databases}
         if given:
@@ -175,7 +175,8 @@ class _Asking:
 
     def _bodies(self, inputs: Inputs) -> Bodies:
         held = {name: columns for name, columns in inputs.relations.items() if name != GIVEN}
-        return Bodies(self.question.query.rules, inputs.databases, dict(held), self.run, self.question.is_guarded)
+        rules, ordered = self.question.query.rules, self.question.is_guarded
+        return Bodies(rules, inputs.databases, dict(held), self.run, self.plan_part, ordered)
 
     def _lists(self) -> list[ast.Clause]:
         """What collections and relations of `:in` say, as clauses."""

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adalog.datalog import tracing
+from adalog.datalog import ast, tracing
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
@@ -56,6 +56,22 @@ class Compiler:
         statistics = Statistics(question.databases, sizes, check=check)
         with tracing.span("adalog.plan"), watching(check):
             plan = plan_query(question.query, statistics, question.relations, options, share=share)
+        self.plans.put(key, plan, _weight(question))
+        return plan
+
+    def compile_part(
+        self, question: Question, part: ast.Query, relations: Mapping[str, int], options: Options, *, cancel: Cancel
+    ) -> Plan:
+        """The plan of a query that is made of clauses of a question's text. `relations`: the lists that it reads,
+        with their sizes."""
+        sized, states = _sized(relations), _states(question.databases)
+        key = ("part", question.text, question.rules, part, options, sized, states)
+        known = self.plans.get(key)
+        if isinstance(known, Plan):
+            return known
+        statistics = Statistics(question.databases, relations, check=cancel.check)
+        with watching(cancel.check):
+            plan = plan_query(part, statistics, frozenset(relations), options)
         self.plans.put(key, plan, _weight(question))
         return plan
 

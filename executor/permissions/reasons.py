@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from adalog.executor.permissions.guards import Guard
 from adalog.executor.permissions.policies import Policy
 from adalog.executor.question.arguments import GivenArgument, matched, settled
 from adalog.executor.question.inputs import bind_inputs, sizes_of
-from adalog.planner.model.plan import Options
+from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import plan_query
 from adalog.planner.scope.outline import outline_of
@@ -84,11 +84,14 @@ def _derivations(policy: Policy, rules: PolicyRules, guard: Guard, cancel: Cance
     given = [GivenArgument(claim_rows(each, guard.viewer.claims), json=True) for each in rules.claims]
     args = settled(outline_of(query, frozenset(names)), matched(query, given), state).args
     run = QueryRun(Scratch(state.codes, take=cancel.budget.take), cancel)
-    statistics = Statistics({"$": state}, sizes_of(query, args), check=cancel.check)
-    inputs = bind_inputs(
-        plan_query(query, statistics, frozenset(names), Options()), args, state, run.values, cancel.check
-    )
-    bodies = Bodies(rules.rules, inputs.databases, dict(inputs.relations), run)
+
+    def plan(part: ast.Query, relations: Mapping[str, int], options: Options) -> Plan:
+        statistics = Statistics({"$": state}, relations, check=cancel.check)
+        return plan_query(part, statistics, frozenset(relations), options)
+
+    planned = plan(query, sizes_of(query, args), Options())
+    inputs = bind_inputs(planned, args, state, run.values, cancel.check)
+    bodies = Bodies(rules.rules, inputs.databases, dict(inputs.relations), run, plan)
     return Derivations(bodies, Texts({ORIGIN: policy.text or ""}))
 
 

@@ -61,9 +61,12 @@ def check(pool: Pool, asked: Asked, datoms: set[Any], rng: Random) -> None:
                 if "datom" in step and PAST not in asked.args:
                     datom = step["datom"]
                     assert (datom["e"], datom["a"], datom["v"], datom["t"]) in datoms, shown
-    for _ in range(2 if len(rows) > 1 else 0):
+    # Rows beyond a window are rows, too.
+    whole = ":limit" not in asked.text and ":offset" not in asked.text
+    for _ in range(2 if whole and len(rows) > 1 else 0):
         row = [rng.choice(rows)[place] for place in range(len(rows[0]))]
-        if key(row) not in known:
+        # Of an aggregate 2 is as good as 2.0.
+        if key(row) not in known and row not in rows:
             reason = why(pool, request, row)
             assert reason is None or not reason["holds"], (asked.text, args, row, reason)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,17 +69,17 @@ class _Asking:
         query = self.question.query
         heights = Heights.of(query)
         row = self._row()
-        bound = frozenset(self.plan.given).union(*map(bound_by, query.where))
+        bound = _given_by(query.inputs).union(self.plan.given, *map(bound_by, query.where))
         given = {name: codes for name, codes in row.items() if name in bound and codes[0] != NIL}
         differs = self._aggregates(given, options) if query.find.has_aggregates else None
-        names = dict.fromkeys((*given, *names_in(query.where)))
+        names = dict.fromkeys((*row, *names_in(query.where)))
         rows_of = _all_rows(heights.added(query), tuple(names))
         plan, inputs = self._planned(rows_of, given, options)
         relations: Relations = inputs.relations
         if plan.program.strata and inputs.start is not None:
             relations = Fixpoint(plan, inputs, inputs.start, self.run).relations_read()
         rows = join_over(plan, inputs, relations, self.run, most=None, whole=True).rows
-        rows = _equal(rows, {name: codes for name, codes in row.items() if name not in given and name in names})
+        rows = _equal(rows, {name: codes for name, codes in row.items() if name not in given})
         bodies = self._bodies(inputs)
         if not rows.size:
             columns = {} if inputs.start is None else dict(inputs.start.columns)
@@ -237,6 +237,11 @@ def _equal(rows: Batch, given: Candidates) -> Batch:
     for name, codes in given.items():
         rows = rows.keep(np.isin(rows.columns[name], codes))
     return rows
+
+
+def _given_by(inputs: Iterable[ast.Input]) -> frozenset[str]:
+    bindings = (each.binding for each in inputs if isinstance(each, ast.BindingInput))
+    return frozenset(each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var))
 
 
 def _binds(each: ast.Input, names: Container[str]) -> bool:

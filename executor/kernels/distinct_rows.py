@@ -49,7 +49,7 @@ def rows_differ(columns: Iterable[Ints], check: Callable[[], None] | None = None
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark_values(column: Ints, low: int, seen: Words, start: int, stop: int) -> bool:
     """Sets the bits of the values from start to stop; False, at once, where one is set already."""
     for i in range(start, stop):

@@ -66,7 +66,9 @@ class Asker:
     def filter(self) -> str:
         """A clause that tests or adds to rows with ?e and ?v."""
         a = self.attribute()
-        kind = self.rng.randrange(16)
+        kind = self.rng.randrange(18)
+        if kind >= 16:
+            return self.nested(a)
         if kind == 0:
             return f"(not [?e {a}])"
         if kind == 1:
@@ -102,6 +104,22 @@ class Asker:
             return f"[?e {self.one(*REFS)}{self.one('+', '*')} ?f]"
         return self.pattern("?e", self.one("?v", "?w", "_", "?f"))
 
+    def nested(self, a: str) -> str:
+        """A query within, with an aggregate or a window."""
+        kind = self.rng.randrange(5)
+        count = self.one("count", "count-distinct", "min", "max", "distinct")
+        if kind == 0:
+            return f"[(q [:find ?g ({count} ?i) :where [?g {a} ?i]] $) [[?e ?x]]]"
+        if kind == 1:
+            return f"[(q [:find ({count} ?i) . :in $ ?e :where [?i {self.one(*REFS)} ?e] [?i {a}]] $ ?e) ?x]"
+        if kind == 2:
+            having = f":having [(> (count ?i) {self.one('0', '1', '2')})]"
+            return f"[(q [:find ?g (count ?i) :with ?j :where [?g {a} ?i] [?g ?j] {having}] $) [[?e ?x]]]"
+        if kind == 3:
+            window = f":order-by [?i {self.one(':asc', ':desc')}] :limit {self.one('1', '2', '3')}"
+            return f"[(q [:find ?i :where [?i {a}] {window} :offset {self.one('0', '1')}] $) [[?e]]]"
+        return f"[(q [:find [?i ...] :where [?i {a} ?j] (not [?i {self.attribute()} ?j])] $) [?e ...]]"
+
     # Queries
 
     def query(self) -> str:
@@ -112,7 +130,15 @@ class Asker:
         text = " ".join(self.rng.sample(clauses, len(clauses)))
         names = [each for each in ("?e", "?v", "?f", "?a", "?tx", "?op", "?x", "?w") if f"{each}" in text]
         rules = f" :rules [{self.one(*RULES)}]" if "(up " in text else ""
-        return f"[:find {self.find(names)} :where {text}{rules}]"
+        return f"[:find {self.find(names)} :where {text}{rules}{self.having(names)}]"
+
+    def having(self, names: list[str]) -> str:
+        """Mostly nothing. Its variables stand in :with."""
+        if self.rng.random() < 0.9:
+            return ""
+        name = self.rng.choice(names)
+        kind = self.one("count", "count-distinct")
+        return f" :with {name} :having [({self.one('<', '=', '>=')} ({kind} {name}) {self.one('1', '2')})]"
 
     def find(self, names: list[str]) -> str:
         chosen = self.rng.sample(names, self.rng.randint(1, min(3, len(names))))

@@ -83,6 +83,16 @@ def declarations() -> list[str]:
     return [f"[{' '.join(DECLARED)}]", f"[{users} {plain}]"]
 
 
+def typed(rng: Random) -> str:
+    """Declarations of types, of which some are left out."""
+    forms = (
+        *(f"[:db/add {a} :graphql/type :doc]" for a in (":doc/parent", ":doc/part", ":tag/on")),
+        *("[:db/add :doc/owner :graphql/type :user]", "[:db/add :group/members :graphql/type :user]"),
+        *("[:db/add :group/parent :graphql/type :group]", '[:db/add :doc/rank :graphql/name "order"]'),
+    )
+    return f"[{' '.join(each for each in forms if rng.random() < 0.8)}]"
+
+
 def history(rng: Random, changes: int = 4) -> tuple[list[str], list[RandomPolicy]]:
     """Texts of transactions, the policies' among them, and these policies."""
     made = declarations()

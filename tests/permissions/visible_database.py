@@ -21,6 +21,7 @@ from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
+from adalog.store.values.datom import Datom
 from adalog.store.values.schema import Schema
 from tests.permissions.conditions import RandomPolicy, State, ValueRule
 
@@ -47,6 +48,18 @@ class VisibleDatabase:
         if id(snapshot) not in self._states:
             self._states[id(snapshot)] = State.made(snapshot.datoms("EAVT"), self.claims)
         return self._states[id(snapshot)]
+
+    def is_forgotten(self, name: Keyword) -> bool:
+        """Whether the log alone has the past of an attribute."""
+        attribute = self.now.attribute(name)
+        return attribute is not None and attribute.kind.no_history
+
+    def is_granted_now(self, datom: Datom) -> bool:
+        """Whether a datom of the log is visible by policies."""
+        attribute, datoms = self.now.attribute(datom.a), _VisibleDatoms(self, self.now)
+        if attribute is None or not datoms.is_there(attribute):
+            return False
+        return datoms.is_granted(attribute, datom.e, self.now.value_code(attribute, datom.v))
 
     def deciding(self, attribute: Attribute) -> list[RandomPolicy]:
         name = self.now.schema.get(attribute.id)

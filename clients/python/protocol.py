@@ -14,6 +14,8 @@ from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
 
 GRAPHQL_JSON = "application/graphql-response+json"
 EVENT_STREAM = "text/event-stream"
+ARROW = "application/vnd.apache.arrow.stream"
+ARROW_BYTES = "Adalog-Arrow-Bytes"
 Answer = dict[str, Any]
 
 

@@ -19,6 +19,8 @@ import pyarrow as pa
 from adalog.client.database import Moment, TransactionText
 from adalog.client.errors import refusing
 from adalog.client.protocol import (
+    ARROW,
+    ARROW_BYTES,
     EVENT_STREAM,
     GRAPHQL_JSON,
     Answer,
@@ -103,8 +105,10 @@ class RemoteBackend:
 
     def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result:
         variables = {"query": query, "args": _arguments(args), **_moment(moment), "timeoutMs": timeout_ms}
-        found = self._ask(_Q, variables)["q"]
-        answer = ArrowAnswer(base64.b64decode(found["arrow"]), _warnings(found["warnings"]))
+        data, stream = self._ask_for_rows(_Q, variables)
+        found = data["q"]
+        stream = base64.b64decode(found["arrow"]) if stream is None else stream
+        answer = ArrowAnswer(stream, _warnings(found["warnings"]))
         about, t = answer.about, self._saw(int(found["basisT"]))
         names = answer.shown.column_names
         columns = tuple(Column(name, kind) for name, kind in zip(names, about["types"], strict=True))
@@ -182,11 +186,23 @@ class RemoteBackend:
 
     def _ask(self, document: str, variables: Mapping[str, Any], *, writes: bool = False) -> Answer:
         """What an answer says. Raises AdalogError for the first of its errors."""
+        response = self._sent(document, variables, GRAPHQL_JSON, writes=writes)
+        return data_of(self._answer(response, response.content))
+
+    def _ask_for_rows(self, document: str, variables: Mapping[str, Any]) -> tuple[Answer, bytes | None]:
+        """The same, and the Arrow stream that came before the JSON."""
+        response = self._sent(document, variables, f"{ARROW}, {GRAPHQL_JSON}")
+        content = response.content
+        length = int(response.headers.get(ARROW_BYTES, 0))
+        return data_of(self._answer(response, content[length:])), content if length else None
+
+    def _sent(
+        self, document: str, variables: Mapping[str, Any], accept: str, *, writes: bool = False
+    ) -> httpx.Response:
         extensions = None if writes or not self._seen else {"minBasisT": self._seen}
         with self.sending():
             body = request_body(document, variables, extensions)
-            response = self._http.post(self._url, content=body, headers={"Accept": GRAPHQL_JSON})
-        return data_of(self._answer(response))
+            return self._http.post(self._url, content=body, headers={"Accept": accept})
 
     def events(self, variables: Mapping[str, Any]) -> Iterator[httpx.Response | Answer]:
         """The response of a live query, then its events. Raises what the server refuses, and BACKEND_UNAVAILABLE
@@ -204,7 +220,7 @@ class RemoteBackend:
             try:
                 if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
                     response.read()
-                    data_of(self._answer(response))
+                    data_of(self._answer(response, response.content))
                 yield response
                 for kind, data in events_of(response.iter_lines()):
                     if kind == "complete":
@@ -227,9 +243,9 @@ class RemoteBackend:
                 raise
             raise unavailable(f"the connection is closed: {error}", retryable=False) from None
 
-    def _answer(self, response: httpx.Response) -> Answer:
+    def _answer(self, response: httpx.Response, body: bytes) -> Answer:
         try:
-            answer = orjson.loads(response.content)
+            answer = orjson.loads(body)
         except orjson.JSONDecodeError:
             answer = None
         if not is_graphql(answer):

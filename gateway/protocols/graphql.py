@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -31,6 +31,7 @@ from adalog.gateway.protocols.answering import (
     retry_after,
 )
 from adalog.gateway.protocols.negotiation import (
+    ARROW,
     EVENTS,
     GRAPHQL_JSON,
     PARTS,
@@ -43,6 +44,7 @@ from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.attachment import Attachment
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.errors import describe, internal
 
@@ -55,6 +57,8 @@ _NO_EVENTS = (
 _NO_SUBSCRIPTION = (
     "an array that is answered with events has subscriptions only; send queries and mutations in another request"
 )
+# The header with the length of the Arrow stream that comes before the JSON.
+ARROW_BYTES: Final = "Adalog-Arrow-Bytes"
 # What graphql-sse sends first with `singleConnection: true`.
 _NO_RESERVATION = (
     ". Streams are not reserved, as the next request may reach another server: call graphql-sse's createClient "
@@ -121,6 +125,8 @@ class GraphQLEndpoint:
             status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
             if accepted.events_first:
                 media = EVENTS
+            if ARROW_BYTES in extra:
+                media = ARROW
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
         except RefusedError as refused:
@@ -155,12 +161,17 @@ class GraphQLEndpoint:
         """(the status, the body in chunks, headers)."""
         context = self.answering.context(asked)
         sending.callback(context.budget.close)
+        context.attachment = Attachment() if accepted.arrow and not accepted.events_first else None
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
             return 200, events.whole(body, again=events.worth_repeating(errors)), {}
         media = accepted.json or negotiation.JSON
+        if context.attachment is not None and context.attachment.chunks:
+            # Readers of Arrow stop at the end of the stream.
+            attached = context.attachment.chunks
+            return _status(answer, media), [*attached, *body], {ARROW_BYTES: str(sum(map(len, attached)))}
         if answer.executed and not errors and scope["method"] == "GET":
             return 200, body, await _validated(media, body)
         return _status(answer, media), body, retry_header(retry_after(errors))

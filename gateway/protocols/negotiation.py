@@ -24,6 +24,7 @@ GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
 EVENTS = "text/event-stream"
 PARTS = "multipart/mixed;subscriptionSpec=1.0"
+ARROW = "application/vnd.apache.arrow.stream"
 _RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
 _PARAMETERS = (
@@ -73,11 +74,13 @@ class OperationBatch:
 @dataclass(frozen=True, slots=True)
 class AcceptedTypes:
     """What a client takes. `json`: the media type of an answer, None where neither will do. `stream`: that of a
-    subscription, EVENTS or PARTS; `events_first`: whether it would rather have events than JSON."""
+    subscription, EVENTS or PARTS; `events_first`: whether it would rather have events than JSON; `arrow`: whether
+    the rows of a query may come as an Arrow stream before the JSON."""
 
     json: str | None
     stream: str | None = None
     events_first: bool = False
+    arrow: bool = False
 
     def __bool__(self) -> bool:
         return self.json is not None or self.stream is not None
@@ -89,7 +92,7 @@ def accepted(header: str) -> AcceptedTypes:
     application/json, as graphql-http's audits want it, and no stream: it would wait for its end."""
     if not header or header == "*/*":
         return AcceptedTypes(JSON)
-    best, best_quality, events, parts = None, 0.0, 0.0, 0.0
+    best, best_quality, events, parts, arrow = None, 0.0, 0.0, 0.0, 0.0
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
@@ -100,8 +103,13 @@ def accepted(header: str) -> AcceptedTypes:
             events = max(events, quality)
         elif media == "multipart/mixed" and _is_subscription_spec(parameters):
             parts = max(parts, quality)
+        elif media == ARROW:
+            arrow = max(arrow, quality)
     stream = PARTS if parts > events else EVENTS if events > 0 else None
-    return AcceptedTypes(best, stream, events > max(best_quality, parts))
+    if arrow > 0 and best is None:
+        # Errors are JSON.
+        best = GRAPHQL_JSON
+    return AcceptedTypes(best, stream, events > max(best_quality, parts, arrow), arrow > 0)
 
 
 def _is_subscription_spec(parameters: list[str]) -> bool:

@@ -192,7 +192,15 @@ class QueryFields:
             end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
-            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
+            page=Page(
+                result,
+                start,
+                max(start, stop),
+                encoding or Encoding.PLAIN,
+                context.budget,
+                services.pool,
+                attachment=context.attachment,
+            ),
             told=reading.told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(

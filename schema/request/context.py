@@ -12,6 +12,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.permissions.guards import ADMIN
 from adalog.executor.permissions.viewers import viewer_asking
+from adalog.schema.request.attachment import Attachment
 from adalog.schema.request.budget import ResponseBudget, Responses
 from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.limits import RequestLimits
@@ -64,6 +65,8 @@ class Context:
     budget: ResponseBudget = field(init=False)
     visible: VisibleDatabase = field(init=False)
     reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
+    # None where the client takes nothing but JSON.
+    attachment: Attachment | None = None
 
     _present: Snapshot | None = None
 

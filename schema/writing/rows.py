@@ -14,6 +14,7 @@ import orjson
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
+from adalog.schema.request.attachment import Attachment
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.writing.arrow import ipc_stream
 from adalog.schema.writing.encoding import Encoding, encode_column, encode_maps, encode_rows
@@ -40,7 +41,8 @@ _Columns = list[Sequence[Any]]
 @dataclass(frozen=True)
 class Page:
     """Rows start..stop of a result, to be written in one encoding. `pool`: writes long ones; `take`: is told of
-    bytes instead of the budget, where work may be begun more than once."""
+    bytes instead of the budget, where work may be begun more than once. `attachment`: of the response, if it may
+    have one."""
 
     result: Result
     start: int
@@ -49,6 +51,7 @@ class Page:
     budget: ResponseBudget
     pool: Pool
     take: Callable[[int], None] | None = None
+    attachment: Attachment | None = None
 
     async def rows(self) -> JsonChunks | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
@@ -59,17 +62,25 @@ class Page:
         return await self._make(Page._value)
 
     async def arrow(self) -> JsonChunks:
-        """The rows as an Arrow IPC stream, base64 in a JSON string."""
+        """The rows as an Arrow IPC stream: the response's attachment, and null here, or base64 in a JSON string."""
+        attachment = self.attachment
+        apart = attachment is not None and attachment.claim()
 
         def written(page: Page, take: Callable[[int], None]) -> JsonChunks:
             stream = ipc_stream(page.result, page.start, page.stop, page.budget.estimate().take)
-            text = base64.b64encode(stream)
-            take(len(text))
-            return JsonChunks((b'"' + text + b'"',))
+            if not apart:
+                stream = b'"' + base64.b64encode(stream) + b'"'
+            take(len(stream))
+            return JsonChunks((stream,))
 
         if (self.stop - self.start) * len(self.result.columns) > _ARROW_CELLS or self.result.pulled:
-            return await self._threaded(lambda page, _: written(page, page.take or page.budget.take))
-        return written(self, self.budget.take)
+            made = await self._threaded(lambda page, _: written(page, page.take or page.budget.take))
+        else:
+            made = written(self, self.budget.take)
+        if attachment is None or not apart:
+            return made
+        attachment.chunks = made.chunks
+        return JsonChunks((b"null",))
 
     async def _make(self, build: Callable[[Page, Iterator[_Columns]], JsonChunks]) -> JsonChunks | orjson.Fragment:
         width = len(self.result.columns)

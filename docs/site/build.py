@@ -89,9 +89,15 @@ def _relinked(path: Path, pages: dict[Path, str], folder: Path) -> str:
     return "".join([*parts, _LINK.sub(link, text[at:])])
 
 
+def config() -> str:
+    """Zensical's settings, with all decisions in the menu."""
+    decisions = sorted(place for place in places().values() if place.startswith("adr/0"))
+    return CONFIG.read_text(encoding="utf-8").replace('"adr/0*.md"', ", ".join(f'"{each}"' for each in decisions))
+
+
 def render(folder: Path) -> Path:
     """The folder of the HTML that Zensical makes of `folder`/pages. Ends the program if a link leads nowhere."""
-    shutil.copyfile(CONFIG, folder / CONFIG.name)
+    folder.joinpath(CONFIG.name).write_text(config(), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", CONFIG.name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -157,8 +157,8 @@ TEXTS: Final = {
         "The result in the shape of its find spec: relation, collection, tuple, scalar, or maps for `:keys`."
     ),
     "QueryResult.arrow": (
-        "The rows as an Arrow IPC stream, base64; null where the stream comes before the JSON. Columns that Arrow has "
-        "no exact type for have companions with TAGGED JSON, which the schema's metadata names."
+        "The rows as an Arrow IPC stream, base64; null where the stream comes before the JSON. Columns that Arrow "
+        "has no exact type for have companions with TAGGED JSON, which the schema's metadata names."
     ),
     "QueryResult.basisT": "The transaction number of the snapshot that was read.",
     "QueryResult.pageInfo": "Whether more rows follow this page, and from where.",

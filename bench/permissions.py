@@ -60,7 +60,7 @@ LIST: Final = """[:find ?i ?t :in $ ?p
   :where [?i :issue/project ?p] [?i :issue/title ?t] :order-by [[?i :desc]] :limit 50]"""
 CHECK: Final = "[:find ?n :in $ ?f :where [?f :folder/name ?n]]"
 ALL: Final = "[:find (count ?f) . :where [?f :folder/name]]"
-
+BELOW: Final = "[:find (count ?f) . :in $ ?top :where [?f :folder/parent+ ?top]]"
 
 LIVE: Final = "[:find ?i ?t :where [?i :issue/status 1] [?i :issue/title ?t]]"
 # As many answers without policies: each client asks about another project.
@@ -77,6 +77,7 @@ _LINES: Final = (
     ("check, asked before", "", 2.0),
     ("check, another identity", "", 2.0),
     ("all, another identity", "", 100.0),
+    ("all below one, asked before", "all below one, bare", 1.5),
     ("live, one identity", "live bare, one", 1.5),
     ("live, 100 identities", "live bare, 100", 1.5),
     ("live, 1,000 identities", "live bare, 1,000", 1.5),
@@ -240,6 +241,9 @@ def measured(quick: bool, say: Callable[[str], None]) -> dict[str, tuple[float, 
             "all bare": lambda _: ask(ALL, bare),
             "all, asked before": lambda _: ask(ALL, _view(database, pool, 75)),
             "all, another identity": lambda n: ask(ALL, _view(database, pool, 100 + n)),
+            # The tree that this identity sees.
+            "all below one, bare": lambda _: ask(BELOW, bare, _FIRST + 7),
+            "all below one, asked before": lambda _: ask(BELOW, _view(database, pool, 75), _FIRST + 7),
         }
         view = _view(database, pool, 75)
         say(f"visible: {pool.run(QueryRequest(ALL, snapshot=view)).rows()}")

@@ -118,12 +118,15 @@ class Patterns:
     def _visible_pair(
         self, snapshot: GuardedSnapshot, attribute: Attribute, first: str | int | None, second: str | int | None
     ) -> Bound:
-        """The pair without what is hidden. Where entities decide, only those that the join meets are looked at."""
+        """The pair without what is hidden. Where entities decide, only those that the join meets are looked at,
+        unless the visible pairs are at hand."""
         visible = snapshot.visible
         if isinstance(first, int):
             e, v = snapshot.pairs_of(attribute, np.array([first], np.int64), inverse=False)
             return rows_extender((first, second), (e, v), self.rank)
         if first is None or visible.shows_all(attribute.id) or not visible.is_by_entity(attribute.id):
+            return self._pair(attribute, first, second)
+        if snapshot.has_trie(attribute.id):
             return self._pair(attribute, first, second)
         pair = replace(self, snapshot=snapshot.raw)._pair(attribute, first, second)
         if isinstance(pair, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -21,7 +21,7 @@ from adalog.executor.permissions.claims import claim_rows
 from adalog.executor.permissions.evaluation import GuardedWork, PolicyAnswers, PolicyPlans
 from adalog.executor.permissions.policies import Policies, Policy, durable, touched
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.trie import distinct
+from adalog.store.tries.trie import Trie, distinct
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.schema import Schema
 
@@ -29,6 +29,7 @@ from adalog.store.values.schema import Schema
 _ANSWER_BYTES: Final = 64 << 20
 _READS_BYTES: Final = 4 << 20
 _SCHEMA_BYTES: Final = 16 << 20
+_TRIE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class PolicyMemory:
         self._answers: LruCache[Any, PolicyAnswers] = LruCache(_ANSWER_BYTES)
         self._reads: LruCache[str, Reads] = LruCache(_READS_BYTES)
         self.schemas: LruCache[Any, Schema] = LruCache(_SCHEMA_BYTES)
+        self.tries: LruCache[Hashable, Trie] = LruCache(_TRIE_BYTES, _TRIE_BYTES // 2)
+        self._touched = 0
 
     def allowed(self, policy: Policy, claims: Mapping[str, Any], state: Snapshot) -> PolicyAnswers:
         """What a policy allows at a state; its rules can be read."""
@@ -79,6 +82,27 @@ class PolicyMemory:
             self._reads.put(policy.key, found, 1_000)
         return found
 
+    def reads_of(self, policies: Iterable[Policy]) -> Reads:
+        """What the rules of some policies read together."""
+        reads = Reads()
+        for each in policies:
+            if each.rules is not None:
+                own = self.reads(each)
+                reads.named |= own.named
+                reads.unique |= own.unique
+                reads.whole |= own.whole
+        return reads
+
+    def keep_trie(self, key: Hashable, trie: Trie, touched: int) -> None:
+        """Keeps a trie of visible datoms. `touched`: the last transaction that changed policies; tries of those
+        before are dropped."""
+        if touched > self._touched:
+            self._touched = touched
+            self.tries.clear()
+        base = trie.base
+        # The index that it may get counts, too.
+        self.tries.put(key, trie, base.nbytes() + 2 * base.keys.nbytes + len(repr(key)))
+
 
 @dataclass(eq=False)
 class Grants:
@@ -102,11 +126,15 @@ class Grants:
     @cached_property
     def key(self) -> str:
         """Equal for guards whose policies are the same and read the same claims."""
+        return hashlib.blake2b(self.said_by(self.reading).encode(), digest_size=16).hexdigest()
+
+    def said_by(self, policies: Iterable[Policy]) -> str:
+        """Equal for policies that are the same, and claims of viewers in which these read the same."""
         said = []
-        for each in self.reading:
+        for each in policies:
             sources = () if each.rules is None else each.rules.claims
             said.append((each.key, [claim_rows(source, self.viewer.claims) for source in sources]))
-        return hashlib.blake2b(repr(sorted(said, key=repr)).encode(), digest_size=16).hexdigest()
+        return repr(sorted(said, key=repr))
 
     @cached_property
     def policies_key(self) -> str:
@@ -116,14 +144,7 @@ class Grants:
     @cached_property
     def reads(self) -> Reads:
         """What its policies read of the database, besides the policies."""
-        reads = Reads()
-        for each in self.reading:
-            if each.rules is not None:
-                own = self.memory.reads(each)
-                reads.named |= own.named
-                reads.unique |= own.unique
-                reads.whole |= own.whole
-        return reads
+        return self.memory.reads_of(self.reading)
 
     @property
     def touched(self) -> int:

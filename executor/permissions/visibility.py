@@ -14,12 +14,12 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog.values import Keyword
-from adalog.executor.cache.reads import Token, token_of
+from adalog.executor.cache.reads import Reads, Token, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.grants import Grants
 from adalog.executor.permissions.policies import READ, Policy
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.trie import distinct
+from adalog.store.tries.trie import Trie, distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.schema import Schema
@@ -63,6 +63,7 @@ class VisibleDatoms:
     guard: Grants
     snapshot: Snapshot
     _access: dict[int, _Access] = field(default_factory=dict)
+    _trie_keys: dict[int, tuple[Hashable, ...] | None] = field(default_factory=dict)
 
     @cached_property
     def _tokens(self) -> tuple[Token, ...]:
@@ -213,6 +214,36 @@ class VisibleDatoms:
             shown &= there | self.shows_all(part.id)
             shown[there] &= self.datoms(part.id, e[there], held[there])
         return shown
+
+    # Tries
+
+    def kept_trie(self, attribute: int, *, inverse: bool) -> Trie | None:
+        key = self._trie_key(attribute)
+        return None if key is None else self.guard.memory.tries.get((*key, inverse))
+
+    def keep_trie(self, attribute: int, trie: Trie, *, inverse: bool) -> None:
+        key = self._trie_key(attribute)
+        # What was denied for want of time or memory may be visible the next time.
+        if key is not None and self.is_certain:
+            self.guard.memory.keep_trie((*key, inverse), trie, self.guard.touched)
+
+    def _trie_key(self, attribute: int) -> tuple[Hashable, ...] | None:
+        """Equal for filters that show the same of an attribute of equal snapshots; None where that is not known: of
+        what is tried, of what other attributes decide, and of parts of composites."""
+        if attribute not in self._trie_keys:
+            found = self._attribute(attribute)
+            states = (self.snapshot, *self.states)
+            special = found is None or _is_special(found) or found.kind.tuple_attrs
+            unknown = special or any(each.origin.applied for each in states)
+            self._trie_keys[attribute] = None if found is None or unknown else self._read_trie_key(found)
+        return self._trie_keys[attribute]
+
+    def _read_trie_key(self, attribute: Attribute) -> tuple[Hashable, ...]:
+        access, guard = self.access_of(attribute), self.guard
+        reads = guard.memory.reads_of((*access.grants, *access.requires))
+        said = guard.said_by(access.grants), guard.said_by(access.requires)
+        own = token_of(self.snapshot, Reads(named={attribute.id})).text
+        return attribute.id, said, own, *(token_of(each, reads).text for each in self.states)
 
     # What is built in
 

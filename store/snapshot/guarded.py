@@ -1,7 +1,8 @@
 """A snapshot of which only some datoms are visible: the database that an identity may see, as a value.
 
 It is a `Snapshot`, so that whatever reads one reads no more than is visible. Look-ups cost what they read; whole
-tries and columns of an attribute whose datoms are visible in part are made when first asked for.
+tries and columns of an attribute whose datoms are visible in part are made when first asked for. Such tries are
+kept for other snapshots of which the same is visible.
 """
 
 from __future__ import annotations
@@ -66,6 +67,13 @@ class Visibility(Protocol):
     def datoms(self, attribute: int, e: CodeColumn, v: CodeColumn) -> Bools:
         """Which datoms of an attribute are visible."""
 
+    def kept_trie(self, attribute: int, *, inverse: bool) -> Trie | None:
+        """The trie of what is visible of the attribute, if an earlier filter kept it that shows the same."""
+
+    def keep_trie(self, attribute: int, trie: Trie, *, inverse: bool) -> None:
+        """Keeps a trie for later filters. None of its entities are transactions, of which other attributes decide
+        what is visible."""
+
 
 class GuardedSnapshot(Snapshot):
     """The visible datoms of the snapshot `raw`."""
@@ -126,8 +134,30 @@ class GuardedSnapshot(Snapshot):
     def _make_trie(self, attribute: int, *, inverse: bool) -> Trie:
         if self.visible.shows_all(attribute):
             return self.raw.trie(attribute, inverse=inverse)
+        visible = self.visible
+        kept = visible.kept_trie(attribute, inverse=inverse)
+        if kept is None:
+            kept = Trie(Csr.from_pairs(*self._trie_pairs(attribute, inverse=inverse)))
+            whole = self.raw.columns_of(attribute).e
+            if len(whole) and whole[-1] < TX_BASE:
+                visible.keep_trie(attribute, kept, inverse=inverse)
+        return kept
+
+    def _trie_pairs(self, attribute: int, *, inverse: bool) -> tuple[CodeColumn, CodeColumn]:
+        """(keys, values) of what is visible of an attribute, in any order."""
+        other = self._tries.get((attribute, not inverse)) or self.visible.kept_trie(attribute, inverse=not inverse)
+        if other is not None:
+            values, keys = other.merged.pairs()
+            return keys, values
         rows = self.columns_of(attribute)
-        return Trie(Csr.from_pairs(rows.v, rows.e) if inverse else Csr.from_pairs(rows.e, rows.v))
+        return (rows.v, rows.e) if inverse else (rows.e, rows.v)
+
+    def has_trie(self, attribute: int) -> bool:
+        """Whether a trie of what is visible of an attribute is at hand."""
+        return any(
+            (attribute, inverse) in self._tries or self.visible.kept_trie(attribute, inverse=inverse) is not None
+            for inverse in (False, True)
+        )
 
     def _make_columns(self, attribute: int) -> Columns:
         return self._shown(attribute, self.raw.columns_of(attribute))

@@ -99,7 +99,7 @@ class StoredQueries:
         guard = self.guard(viewer, now)
         if guard is None:
             return report
-        return visible_report(guard, report, now) or replace(report, tempids={}, datoms=())
+        return visible_report(guard.view(now.plain.history()), report) or replace(report, tempids={}, datoms=())
 
     def is_admin(self, viewer: object) -> bool:
         return isinstance(viewer, Viewer) and ADMIN in viewer.roles

@@ -22,7 +22,8 @@ from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
 from adalog.executor.follow.undated import UndatedQuestion, argument_key, question_of_rows
 from adalog.executor.follow.view import LiveView
 from adalog.executor.permissions.policies import Policy
-from adalog.executor.permissions.rewriting import NotRewritableError, allowed_by
+from adalog.executor.permissions.rewriting import allowed_by
+from adalog.executor.permissions.viewer_rules import NotRewritableError
 from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from adalog.planner.scope.outline import Outline, outline_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
+
+Made = TypeVar("Made")
 
 _SUBJECTS: Final = "$subjects"
 _ENTITY, _ATTRIBUTE, _VALUE = ast.Var("?e"), ast.Var("?a"), ast.Var("?v")
@@ -75,6 +77,32 @@ class GuardedWork:
             each.check_flag(now)
 
 
+class GuardCancel(Cancel):
+    """The flag of an evaluation, with those of the work that it is for. It waits for no turn: work that has one may
+    wait for what it finds."""
+
+    def __init__(self, deadline: float, work: GuardedWork) -> None:
+        super().__init__(deadline)
+        self._work = work
+
+    def check_flag(self, now: float) -> None:
+        self._work.check(now)
+        super().check_flag(now)
+
+
+class RuleQuery(Protocol):
+    """A query that calls the rules of a policy. `key`: what tells it from others of that policy."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    @property
+    def query(self) -> ast.Query: ...
+
+    @property
+    def outline(self) -> Outline: ...
+
+
 @dataclass(frozen=True)
 class PolicyQuestion:
     """The rules of a policy as a query. `subjects`: it asks about given ones, else for all that are allowed.
@@ -85,6 +113,10 @@ class PolicyQuestion:
     attribute: Keyword | None
     query: ast.Query
     outline: Outline
+
+    @property
+    def key(self) -> Hashable:
+        return self.attribute, self.subjects
 
     @staticmethod
     def of(rules: PolicyRules, attribute: Keyword | None, *, subjects: bool) -> PolicyQuestion:
@@ -118,28 +150,34 @@ def _argument(source: ClaimSource, claims: Mapping[str, Any]) -> GivenArgument:
     return GivenArgument(claim_rows(source, claims), json=True)
 
 
-class PolicyPlans:
-    """Plans of the rules of policies, which identities and states share. Thread-safe."""
+class RuleRunner:
+    """Runs queries that call the rules of policies; identities and states share their plans. Thread-safe."""
 
-    def __init__(self, nbytes: int = _PLAN_BYTES) -> None:
-        self._questions: LruCache[Any, PolicyQuestion] = LruCache(nbytes // 4)
+    def __init__(self, memory: Memory, nbytes: int = _PLAN_BYTES) -> None:
+        self._memory = memory
+        self._questions: LruCache[Hashable, Any] = LruCache(nbytes // 4)
         self._plans: LruCache[Any, Plan] = LruCache(nbytes)
 
     def question(
         self, policy: str, rules: PolicyRules, attribute: Keyword | None, *, subjects: bool
     ) -> PolicyQuestion:
         """`policy`: equal for policies with equal rules."""
-        key = (policy, attribute, subjects)
-        found = self._questions.get(key)
+        return self.made(
+            (policy, attribute, subjects), lambda: PolicyQuestion.of(rules, attribute, subjects=subjects)
+        )
+
+    def made(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is made of the rules of a policy, once."""
+        found: Made | None = self._questions.get(key)
         if found is None:
-            found = PolicyQuestion.of(rules, attribute, subjects=subjects)
+            found = make()
             self._questions.put(key, found, _PLANNED_BYTES // 4)
         return found
 
-    def plan(
+    def _plan(
         self,
         policy: str,
-        asked: PolicyQuestion,
+        asked: RuleQuery,
         sizes: Mapping[str, int],
         state: Snapshot,
         options: Options,
@@ -148,7 +186,7 @@ class PolicyPlans:
         """For relations of about these sizes, and states of about this one's size. Planning calls `check`."""
         magnitudes = tuple((name, size.bit_length()) for name, size in sizes.items())
         known_by = (state.schema.key, state.statistics_epoch)
-        key = (policy, asked.attribute, asked.subjects, magnitudes, known_by, options)
+        key = (policy, asked.key, magnitudes, known_by, options)
         found = self._plans.get(key)
         if found is None:
             statistics = Statistics({"$": state}, sizes, check=check)
@@ -156,6 +194,30 @@ class PolicyPlans:
                 found = plan_query(asked.query, statistics, asked.outline.relations, options)
             self._plans.put(key, found, _PLANNED_BYTES)
         return found
+
+    def rows(
+        self,
+        policy: str,
+        asked: RuleQuery,
+        args: Sequence[Any],
+        given: Mapping[str, Sequence[Column]],
+        state: Snapshot,
+        cancel: GuardCancel,
+    ) -> Batch:
+        """The rows of a query. `given`: relations as columns of codes, in place of arguments."""
+        sizes = {**sizes_of(asked.query, args), **{name: len(columns[0]) for name, columns in given.items()}}
+
+        def rows(options: Options) -> Batch:
+            cancel.check()
+            plan = self._plan(policy, asked, sizes, state, options, cancel.check)
+            values = Scratch(state.codes, take=cancel.budget.take)
+            inputs = bind_inputs(plan, args, state, values, cancel.check)
+            for name, columns in given.items():
+                inputs.relations[name] = list(columns)
+            return run_join(plan, inputs, QueryRun(values, cancel), most=None).rows
+
+        with self._memory.lent(cancel):
+            return cautiously(Options(), rows, cancel)
 
 
 @dataclass
@@ -166,8 +228,7 @@ class PolicyAnswers:
     policy: str
     rules: PolicyRules
     claims: Mapping[str, Any]
-    memory: Memory
-    plans: PolicyPlans
+    runner: RuleRunner
     _all: _Entities | None = None
     _enumerable: bool = field(init=False)
     _known: Column = field(default_factory=lambda: np.empty(0, np.int64))
@@ -240,19 +301,6 @@ class PolicyAnswers:
         return found
 
 
-class _GuardCancel(Cancel):
-    """The flag of an evaluation, with those of the work that it is for. It waits for no turn: work that has one may
-    wait for what it finds."""
-
-    def __init__(self, deadline: float, work: GuardedWork) -> None:
-        super().__init__(deadline)
-        self._work = work
-
-    def check_flag(self, now: float) -> None:
-        self._work.check(now)
-        super().check_flag(now)
-
-
 class _Entities:
     """Entities, sorted and distinct; with a table of all between the first and the last where it is not large."""
 
@@ -320,25 +368,11 @@ class _Check:
 
     def rows(self, subjects: Sequence[Column] | None) -> Batch:
         """What it allows of the subjects, or all that it allows."""
-        answers, state = self.answers, self.state
-        asked = answers.plans.question(answers.policy, answers.rules, self.attribute, subjects=subjects is not None)
-        args = answers.arguments(asked, state)
-        sizes = sizes_of(asked.query, args)
-        if subjects is not None:
-            sizes = {**sizes, _SUBJECTS: len(subjects[0])}
-        cancel = _GuardCancel(self._until, self.work)
-
-        def rows(options: Options) -> Batch:
-            cancel.check()
-            plan = answers.plans.plan(answers.policy, asked, sizes, state, options, cancel.check)
-            values = Scratch(state.codes, take=cancel.budget.take)
-            inputs = bind_inputs(plan, args, state, values, cancel.check)
-            if subjects is not None:
-                inputs.relations[_SUBJECTS] = list(subjects)
-            return run_join(plan, inputs, QueryRun(values, cancel), most=None).rows
-
-        with answers.memory.lent(cancel):
-            return cautiously(Options(), rows, cancel)
+        answers, state, runner = self.answers, self.state, self.answers.runner
+        asked = runner.question(answers.policy, answers.rules, self.attribute, subjects=subjects is not None)
+        given = {} if subjects is None else {_SUBJECTS: subjects}
+        cancel = GuardCancel(self._until, self.work)
+        return runner.rows(answers.policy, asked, answers.arguments(asked, state), given, state, cancel)
 
 
 def _among(values: Column, known: Column) -> Mask:

@@ -18,7 +18,7 @@ from adalog.executor.bounds.running import RUNNING, Flag
 from adalog.executor.cache.reads import Reads, reads_of, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.claims import claim_rows
-from adalog.executor.permissions.evaluation import GuardedWork, PolicyAnswers, PolicyPlans
+from adalog.executor.permissions.evaluation import GuardedWork, PolicyAnswers, RuleRunner
 from adalog.executor.permissions.policies import Policies, Policy, durable, touched
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import Trie, distinct
@@ -48,8 +48,7 @@ class PolicyMemory:
     """What policies allow, and how that is found, remembered. Thread-safe."""
 
     def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._plans = PolicyPlans()
+        self.runner = RuleRunner(memory)
         self._answers: LruCache[Any, PolicyAnswers] = LruCache(_ANSWER_BYTES)
         self._reads: LruCache[str, Reads] = LruCache(_READS_BYTES)
         self.schemas: LruCache[Any, Schema] = LruCache(_SCHEMA_BYTES)
@@ -62,10 +61,10 @@ class PolicyMemory:
         assert rules is not None
         token = token_of(state, self.reads(policy))
         if token.newest > durable(state):
-            return PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
+            return PolicyAnswers(policy.key, rules, claims, self.runner)
         given = repr([claim_rows(each, claims) for each in rules.claims])
         key = (policy.key, given, token.text)
-        found = self._answers.get(key) or PolicyAnswers(policy.key, rules, claims, self._memory, self._plans)
+        found = self._answers.get(key) or PolicyAnswers(policy.key, rules, claims, self.runner)
         # It may have grown since.
         self._answers.put(key, found, found.nbytes + len(given))
         return found
@@ -75,7 +74,7 @@ class PolicyMemory:
         assert policy.rules is not None
         found = self._reads.get(policy.key)
         if found is None:
-            asked = self._plans.question(policy.key, policy.rules, None, subjects=True)
+            asked = self.runner.question(policy.key, policy.rules, None, subjects=True)
             found = reads_of(asked.query).sources.get("$", Reads())
             # Pulls of queries within rules.
             found.whole |= bool(found.pulls)
@@ -161,13 +160,14 @@ class Grants:
         granted = np.zeros(len(e), np.bool_)
         for each in named:
             if not each.required and not granted.all():
-                granted = granted | self._allowed(each, attribute, e, v, state)
+                granted = granted | self.allowed(each, attribute, e, v, state)
         for each in named:
             if each.required and granted.any():
-                granted &= self._allowed(each, attribute, e, v, state)
+                granted &= self.allowed(each, attribute, e, v, state)
         return granted
 
-    def _allowed(self, policy: Policy, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
+    def allowed(self, policy: Policy, attribute: Attribute, e: Column, v: Column, state: Snapshot) -> Mask:
+        """bool[n]: of which datoms one policy holds at a raw plain state."""
         if policy.broken:
             return np.zeros(len(e), np.bool_)
         if policy.rules is None:

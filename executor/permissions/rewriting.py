@@ -15,11 +15,12 @@ from typing import Any, Final
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.names import names_in
-from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource, with_calls
+from adalog.datalog.parsing.policy_rules import ALLOW, ClaimSource
 from adalog.datalog.pull import PullPattern, PullQuery
 from adalog.datalog.values import Keyword, identity
 from adalog.executor.permissions.claims import claim_rows
 from adalog.executor.permissions.policies import Policy
+from adalog.executor.permissions.viewer_rules import VIEWER, NotRewritableError, joined_by_viewer, of_viewers
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.question import Question
@@ -32,13 +33,8 @@ from adalog.store.values.attribute import Attribute
 
 _NOTHING: Final = "$nothing of it"
 _HIDDEN: Final = "$hidden idents"
-_VIEWER: Final = ast.Var("?viewer of it")
 _ENTITY: Final = ast.Var("?e")
 _VALUE: Final = ast.Var("?v")
-
-
-class NotRewritableError(Exception):
-    """The question is to be answered from a guarded snapshot."""
 
 
 def rewritten(question: Question, viewer: int | None = None) -> Question | None:
@@ -130,23 +126,23 @@ class _Rewriter:
         inputs: list[ast.Input] = [ast.SourceInput(name, of_guards=True) for name in (_NOTHING, _HIDDEN)]
         given: list[Any] = [(), tuple((e,) for e in self.visible.hidden_idents.tolist())]
         if self.shared and self._claims:
-            inputs.append(ast.BindingInput(ast.ScalarBinding(_VIEWER)))
+            inputs.append(ast.BindingInput(ast.ScalarBinding(VIEWER)))
             given.append(viewer)
         claims, own = self.visible.guard.viewer.claims, (viewer,) if self.shared else ()
         for name, source in self._claims.items():
             rows = tuple((*own, *row) for row in claim_rows(source, claims))
             width = len(own) + (2 if source.claim is None else 1)
-            owner = _VIEWER if self.shared else None
+            owner = VIEWER if self.shared else None
             inputs.append(ast.SourceInput(name, of_guards=True, owner=owner, width=width))
             given.append(GivenArgument(rows, json=True))
         return inputs, given
 
     def query(self, query: ast.Query) -> ast.Query:
         where, rules = self._clauses(query.where), self._own_rules(query.rules)
-        if self.shared and any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in rules):
+        if self.shared and any(VIEWER.name in names_in(each.clauses, inside_not=True) for each in rules):
             self._passes_viewer = True
             where, rules = self._clauses(query.where), self._own_rules(query.rules)
-            rules = tuple(replace(each, required=(_VIEWER, *each.required)) for each in rules)
+            rules = tuple(replace(each, required=(VIEWER, *each.required)) for each in rules)
         find = query.find
         if self.shared:
             find = replace(find, elements=tuple(map(self._element, find.elements)))
@@ -205,23 +201,23 @@ class _Rewriter:
                     raise NotRewritableError
                 for each in clause.args:
                     self._check_constant(each)
-                return [replace(clause, args=(_VIEWER, *clause.args)) if self._passes_viewer else clause]
+                return [replace(clause, args=(VIEWER, *clause.args)) if self._passes_viewer else clause]
             case ast.And():
                 return [replace(clause, clauses=self._clauses(clause.clauses))]
             case ast.Not() | ast.NotJoin():
                 clauses = self._clauses(clause.clauses)
                 if isinstance(clause, ast.NotJoin):
-                    return [_joined(replace(clause, clauses=clauses))]
+                    return [joined_by_viewer(replace(clause, clauses=clauses))]
                 if not names_in(clause.clauses, inside_not=True):
                     # It may mention variables of guards now, which are its own.
-                    return [_joined(ast.NotJoin((), clauses, position=clause.position))]
+                    return [joined_by_viewer(ast.NotJoin((), clauses, position=clause.position))]
                 return [replace(clause, clauses=clauses)]
             case ast.Or() | ast.OrJoin():
                 branches = tuple(replace(each, clauses=self._clauses(each.clauses)) for each in clause.branches)
                 if isinstance(clause, ast.Or):
                     shared = tuple(map(ast.Var, names_in([clause])))
-                    return [_joined(ast.OrJoin((), shared, branches, position=clause.position))]
-                return [_joined(replace(clause, branches=branches))]
+                    return [joined_by_viewer(ast.OrJoin((), shared, branches, position=clause.position))]
+                return [joined_by_viewer(replace(clause, branches=branches))]
 
     def _check_call(self, call: ast.Predicate | ast.Function | ast.Expression) -> None:
         if isinstance(call, ast.Function) and call.query is not None:
@@ -303,7 +299,7 @@ class _Rewriter:
     def _viewer_of(self, *policies: Sequence[Policy]) -> tuple[ast.Var, ...]:
         """The first argument of rules that read claims."""
         reads = any(each.rules is not None and each.rules.claims for some in policies for each in some)
-        return (_VIEWER,) if self.shared and reads else ()
+        return (VIEWER,) if self.shared and reads else ()
 
     def _guard(self, attribute: Attribute | None, grants: Sequence[Policy], requires: Sequence[Policy]) -> str:
         """The name of the rule `(guard ?e)`, or `(guard ?e ?v)` of one attribute."""
@@ -341,7 +337,7 @@ class _Rewriter:
         if prefix not in self._rules:
             sources = {each.source: f"{each.source} {policy.key}" for each in rules.claims}
             self._claims |= {sources[each.source]: each for each in rules.claims}
-            self._rules[prefix] = tuple(_renamed(rule, prefix, sources, own) for rule in rules.rules)
+            self._rules[prefix] = of_viewers(rules.rules, prefix, sources, own)
         args: tuple[ast.Term, ...] = (_ENTITY,)
         if rules.places == 3:
             assert attribute is not None
@@ -349,63 +345,5 @@ class _Rewriter:
         return ast.RuleCall(f"{prefix} {ALLOW}", (*own, *args), ast.Source())
 
 
-def _joined(clause: ast.NotJoin | ast.OrJoin) -> ast.NotJoin | ast.OrJoin:
-    """The clause with the viewer among the variables that it shares, if something in it reads claims."""
-    if isinstance(clause, ast.NotJoin):
-        mentions = _VIEWER.name in names_in(clause.clauses, inside_not=True)
-        return replace(clause, variables=(*clause.variables, _VIEWER)) if mentions else clause
-    mentions = any(_VIEWER.name in names_in(each.clauses, inside_not=True) for each in clause.branches)
-    return replace(clause, required=(*clause.required, _VIEWER)) if mentions else clause
-
-
 def _enumerates(policy: Policy) -> bool:
     return policy.rules is not None and policy.rules.enumerable and policy.rules.places == 1
-
-
-def _renamed(rule: ast.Rule, prefix: str, sources: dict[str, str], own: tuple[ast.Var, ...]) -> ast.Rule:
-    """A policy's rule under a name of its own, calling the others by theirs. `own`: the first arguments of all."""
-
-    def called(call: ast.RuleCall) -> ast.Clause:
-        return replace(call, name=f"{prefix} {call.name}", args=(*own, *call.args))
-
-    clauses = tuple(_with_sources(with_calls(each, called), sources, own) for each in rule.clauses)
-    return replace(rule, name=f"{prefix} {rule.name}", required=(*own, *rule.required), clauses=clauses)
-
-
-def _with_sources(clause: ast.Clause, sources: dict[str, str], own: tuple[ast.Var, ...]) -> ast.Clause:
-    def each_with(clauses: tuple[ast.Clause, ...]) -> tuple[ast.Clause, ...]:
-        return tuple(_with_sources(each, sources, own) for each in clauses)
-
-    match clause:
-        case ast.Pattern(source=source):
-            found = sources.get(source.name)
-            return (
-                clause if found is None else replace(clause, source=ast.Source(found), terms=(*own, *clause.terms))
-            )
-        case ast.Predicate() | ast.Function():
-            if _can_fail(clause):
-                raise NotRewritableError
-            return clause
-        case ast.And() | ast.Not():
-            return replace(clause, clauses=each_with(clause.clauses))
-        case ast.NotJoin():
-            return _joined(replace(clause, clauses=each_with(clause.clauses)))
-        case ast.Or():
-            branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
-            if not own:
-                return replace(clause, branches=branches)
-            shared = tuple(map(ast.Var, names_in([clause])))
-            return _joined(ast.OrJoin((), shared, branches, position=clause.position))
-        case ast.OrJoin():
-            branches = tuple(replace(each, clauses=each_with(each.clauses)) for each in clause.branches)
-            return _joined(replace(clause, branches=branches))
-        case ast.RuleCall():
-            return clause
-
-
-def _can_fail(call: ast.Predicate | ast.Function | ast.Expression) -> bool:
-    """Whether an error of a call could end the query."""
-    known = BUILTINS.get(call.name)
-    if known is None or not known.is_total or known.needs_database:
-        return True
-    return any(_can_fail(each) for each in call.args if isinstance(each, ast.Expression))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.cache.reads import touched_attributes
@@ -36,7 +37,7 @@ class VisibleMoments:
             return None
         return VisibleMoments(permissions, viewer)
 
-    @property
+    @cached_property
     def key(self) -> Hashable:
         """Equal for viewers who see the same whatever policies there will be."""
         claims = json.dumps(self.viewer.claims, sort_keys=True, default=repr)

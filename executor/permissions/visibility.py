@@ -30,7 +30,7 @@ _NOWHERE: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class _Access:
+class Access:
     """Which policies decide on an attribute: one of `grants` and all of `requires`. `all`: nothing depends on
     entities; `by_entity`: nothing depends on values."""
 
@@ -38,11 +38,11 @@ class _Access:
     requires: tuple[Policy, ...]
 
     @staticmethod
-    def of(policies: tuple[Policy, ...], attribute: Attribute) -> _Access:
+    def of(policies: tuple[Policy, ...], attribute: Attribute) -> Access:
         named = [each for each in policies if each.names(attribute)]
         grants = tuple(each for each in named if not each.required)
         requires = tuple(each for each in named if each.required and each.is_conditional)
-        return _Access(grants, requires)
+        return Access(grants, requires)
 
     @property
     def shows_all(self) -> bool:
@@ -53,7 +53,7 @@ class _Access:
         return all(each.rules is None or each.rules.places == 1 for each in (*self.grants, *self.requires))
 
 
-_NO_ACCESS: Final = _Access((), ())
+_NO_ACCESS: Final = Access((), ())
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class VisibleDatoms:
 
     guard: Grants
     snapshot: Snapshot
-    _access: dict[int, _Access] = field(default_factory=dict)
+    _access: dict[int, Access] = field(default_factory=dict)
     _trie_keys: dict[int, tuple[Hashable, ...] | None] = field(default_factory=dict)
 
     @cached_property
@@ -89,6 +89,9 @@ class VisibleDatoms:
         """The raw states at which something must be granted: the upper bound of what is read, and now if that is
         another one."""
         at, now = self.snapshot.plain, self.guard.now
+        if at.key == now.key and at.origin.t == now.origin.t:
+            # One object, of which what was touched is remembered.
+            return (now,)
         # The outcome of a transaction that is tried on the present is the present of what follows.
         if at is now or at.t > now.t or (at.t == now.t and not at.origin.applied):
             return (at,)
@@ -126,12 +129,12 @@ class VisibleDatoms:
     def _attribute(self, attribute: int) -> Attribute | None:
         return self.schema.get(attribute)
 
-    def access_of(self, attribute: Attribute) -> _Access:
+    def access_of(self, attribute: Attribute) -> Access:
         found = self._access.get(attribute.id)
         if found is None:
             # Policies mean what they name by what it is called now, whatever it was called when it was written.
             known = self.states[-1].attribute(attribute.id)
-            found = _NO_ACCESS if known is None else _Access.of(self.guard.reading, known)
+            found = _NO_ACCESS if known is None else Access.of(self.guard.reading, known)
             self._access[attribute.id] = found
         return found
 
@@ -150,6 +153,17 @@ class VisibleDatoms:
         if found.kind.tuple_attrs:
             return all(self.is_by_entity(each.id) for each in self._parts(found))
         return self.access_of(found).is_by_entity
+
+    def access_by_entity(self, attribute: Attribute, e: Column) -> Access | None:
+        """Which policies decide on these entities' datoms of an attribute; None where something else does, too:
+        values, what describes an attribute, other datoms of a transaction."""
+        found = self._attribute(attribute.id)
+        if found is None:
+            return _NO_ACCESS
+        if _is_special(found) or found.kind.tuple_attrs or (e >= TX_BASE).any():
+            return None
+        access = self.access_of(found)
+        return access if access.is_by_entity else None
 
     def decision(self, attribute: int) -> Hashable:
         found = self._attribute(attribute)

@@ -21,7 +21,7 @@ from adalog.executor.live.hub.views import LiveQuestion
 from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm
 from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import Subscription
-from adalog.executor.permissions.reports import visible_report
+from adalog.executor.permissions.reports import VisibleReports
 from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -39,11 +39,14 @@ if TYPE_CHECKING:
     from adalog.executor.live.hub.hub import Hub
     from adalog.schema.request.context import Services
     from adalog.store.snapshot.snapshot import Snapshot
+    from adalog.store.values.datom import TxReport
 
 # Cells that are written between two looks at the flag.
 _SLICE: Final = 20_000
 # Values that are read in no time.
 _INLINE_VALUES: Final = 500
+# Datoms, counted once for each viewer, of which it is found at once what is visible.
+_SHARED_DATOMS: Final = 1 << 20
 _NULL: Final = b"null"
 
 
@@ -198,15 +201,24 @@ class LogForm:
     def message(self, event: Event, cancel: Cancel) -> Message:
         report = event.report
         assert report is not None, "an event of the log"
-        if self.visible is not None:
-            if cancel.is_brief:
-                # Rules of policies may take long.
-                raise StartAgain
-            now = self.now()
-            guard = self.visible.guard(now)
-            report = report if guard is None else visible_report(guard, report, now)
-            if report is None:
-                return Message(event.kind, event.position, None, 0, str(event.t + 1))
+        if self.visible is None:
+            return self._written(event, report, cancel)
+        if cancel.is_brief:
+            # Rules of policies may take long.
+            raise StartAgain
+        reports = event.reports or VisibleReports(report, self.now(), _viewers(event) or [self.visible])
+        if len(reports.viewers) > 1:
+            event.reports = reports
+        seen = reports.of(self.visible)
+        if seen is None:
+            return Message(event.kind, event.position, None, 0, str(event.t + 1))
+        key = self.alias, self.encoding, self.shape, id(seen)
+        found: Message | None = reports.written.get(key)
+        if found is None:
+            found = reports.written[key] = self._written(event, seen, cancel)
+        return found
+
+    def _written(self, event: Event, report: TxReport, cancel: Cancel) -> Message:
         taken = 0
 
         def take(nbytes: int) -> None:
@@ -220,6 +232,15 @@ class LogForm:
         written = b"".join(ColumnarWriter(take, cancel).written(one, self.shape).chunks)[1:-1]
         payload = b'{"data":{' + orjson.dumps(self.alias) + b":" + written + b"}}"
         return Message(event.kind, event.position, payload, len(payload), str(report.t + 1))
+
+
+def _viewers(event: Event) -> list[VisibleMoments]:
+    """Those for whom a transaction is being written, unless it is so large that one is seen to after the other."""
+    assert event.report is not None, "an event of the log"
+    if len(event.report.datoms) * len(event.forms) > _SHARED_DATOMS:
+        return []
+    logs = (each for each in event.forms if isinstance(each, LogForm))
+    return [each.visible for each in logs if each.visible is not None]
 
 
 class Followed(Protocol):

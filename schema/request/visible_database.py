@@ -141,13 +141,13 @@ class VisibleDatabase:
         if guard is None:
             yield from self.raw.transactions(start, stop, limit, take)
             return
-        found = 0
+        found, past = 0, guard.view(guard.now.plain.history())
         start, stop = max(start, 1), min(stop, guard.now.t + 1)
         while found < limit and start < stop:
             last = start
             for report in self.raw.transactions(start, stop, _AT_ONCE, take):
                 last = report.t + 1
-                shown = visible_report(guard, report, guard.now)
+                shown = visible_report(past, report)
                 if shown is not None:
                     yield shown
                     found += 1

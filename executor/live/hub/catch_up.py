@@ -297,10 +297,11 @@ class LogCatchUp:
                 since + 1, now + 1, self.parts.settings.mailbox_events, take
             )
             for report in told:
-                event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
+                event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report, forms=forms)
                 for form in forms:
                     message = event.outcome(form, cancel)
                     nbytes += 0 if isinstance(message, AdalogError) else message.nbytes
+                event.forms, event.reports = (), None
                 events.append(event)
                 if nbytes >= self.parts.settings.mailbox_bytes:
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +14,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.follow.view import Change
+from adalog.executor.permissions.reports import VisibleReports
 from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
@@ -43,7 +44,8 @@ class Event:
     """One event of one answer. `position`: that of a stream once it has this event.
 
     SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change`. RESET: `reason`.
-    TRANSACTION: `report`. `written`: by the key of a form the message, made once, or why there is none.
+    TRANSACTION: `report`. `written`: by the key of a form the message, made once, or why there is none. `forms`:
+    those that it is being written in; `reports`: what their viewers see of the report, found for all of them.
     `kept_bytes`: what is counted for it while it is among the recent events.
     """
 
@@ -57,6 +59,8 @@ class Event:
     reason: str | None = None
     report: TxReport | None = None
     written: dict[Hashable, Message | AdalogError] = field(default_factory=dict)
+    forms: Sequence[MessageForm] = ()
+    reports: VisibleReports | None = None
     kept_bytes: int = 0
 
     @property

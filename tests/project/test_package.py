@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-LINKS = sorted(path for path in (ROOT / "src" / "adalog").iterdir() if path.is_symlink())
-BUILD = "from setuptools import build_meta; build_meta.build_wheel('..')"
+from tests.wheel import LINKS, OTHER_NAMES, ROOT, built, folder_of
+
 REFUSED = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -23,15 +21,6 @@ for name in sys.argv[1:]:
         continue
     print(name)
 """
-
-
-# The clients of other languages stand beside the Python one, and are no packages.
-OTHER_NAMES = {"client": "clients/python"}
-
-
-def _folder(link: Path) -> str:
-    """The folder that a package is a link to."""
-    return OTHER_NAMES.get(link.name, link.name)
 
 
 def _run(*words: str | Path, cwd: Path, **environ: str) -> str:
@@ -47,20 +36,12 @@ def _run(*words: str | Path, cwd: Path, **environ: str) -> str:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The content of a wheel that was built from a copy of the sources."""
     folder = tmp_path_factory.mktemp("package")
-    sources = folder / "sources"
-    unbuilt = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("src", *map(_folder, LINKS)):
-        shutil.copytree(ROOT / name, sources / name, symlinks=True, ignore=unbuilt)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, sources)
-    _run("-W", "ignore", "-c", BUILD, cwd=sources)
-    (wheel,) = folder.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "installed")
+    zipfile.ZipFile(built(folder)).extractall(folder / "installed")
     return folder / "installed"
 
 
 def test_each_link_leads_to_the_folder_of_its_name_beside_src() -> None:
-    assert [str(link.readlink()) for link in LINKS] == [f"../../{_folder(link)}" for link in LINKS]
+    assert [str(link.readlink()) for link in LINKS] == [f"../../{folder_of(link)}" for link in LINKS]
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench", "helm"}
     assert packages == {link.name for link in LINKS} - OTHER_NAMES.keys()
 
@@ -73,8 +54,8 @@ def test_the_wheel_holds_every_file_of_every_package(installed: Path) -> None:
     for link in LINKS:
         unlisted = ("__pycache__", ".nbc")
         wanted = {
-            str(Path(link.name) / path.relative_to(ROOT / _folder(link)))
-            for path in (ROOT / _folder(link)).rglob("*")
+            str(Path(link.name) / path.relative_to(ROOT / folder_of(link)))
+            for path in (ROOT / folder_of(link)).rglob("*")
             if path.is_file() and not any(part in str(path) for part in unlisted)
         }
         there = {

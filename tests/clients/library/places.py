@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import adalog
-from tests.gateway.support import gateway, served
-from tests.postgres_servers import PostgresServer
+
+if TYPE_CHECKING:
+    from tests.postgres_servers import PostgresServer
 
 Opened = Iterator[adalog.Connection]
 
@@ -35,8 +36,17 @@ def on_postgres(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
 
 
 @contextmanager
+def _served() -> Iterator[str]:
+    # The library alone, as a wheel, runs the others.
+    from tests.gateway.support import gateway, served
+
+    with gateway() as opened, served(opened.app) as url:
+        yield url
+
+
+@contextmanager
 def over_http(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
-    with gateway() as opened, served(opened.app) as url, adalog.connect(url) as db:
+    with _served() as url, adalog.connect(url) as db:
         yield db
 
 
@@ -107,7 +117,7 @@ def async_in_memory(folder: Path, server: Callable[[], PostgresServer]) -> Opene
 
 @contextmanager
 def async_over_http(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
-    with gateway() as opened, served(opened.app) as url, _awaited(url) as db:
+    with _served() as url, _awaited(url) as db:
         yield db
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.datalog.values import EdnMap, sort_key
@@ -196,5 +195,7 @@ def _text_ranks(codes: Codes, values: Coder, cancel: Cancel, held: Held) -> NDAr
         cancel.check()
         pieces.append(values.to_arrow(codes[start : start + _TEXTS]).cast(pa.large_string()))
         held.grow(2 * pieces[-1].nbytes)
+    import pyarrow.compute as pc
+
     ranked: NDArray[np.int64] = pc.rank(pa.chunked_array(pieces)).to_numpy().astype(np.int64)
     return ranked

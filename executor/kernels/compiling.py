@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
+import numpy as np
+
 from adalog.executor.kernels import disk
 
 P = ParamSpec("P")
@@ -26,7 +28,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose code becomes a part of each kernel that calls it."""
-    return cast(Callable[P, R], Kernel(function, {"inline": "always"}))
+    return cast(Callable[P, R], Inlined(function, {"inline": "always"}))
+
+
+def python_if_few(function: Callable[P, R]) -> Callable[P, R]:
+    """As `kernel`. A process' first calls with few keys, the last argument, are run by Python: a program that asks
+    for little needs no Numba, which takes a third of a second. The function must mean the same there."""
+    return cast(Callable[P, R], PythonIfFew(function, {}))
 
 
 class Kernel:
@@ -45,6 +53,28 @@ class Kernel:
     def dispatcher(self) -> Any:
         with _IMPORTING:
             return self.__dict__.get("dispatcher") or _compiled_lazily(self.py_func, self.targetoptions)
+
+
+class Inlined(Kernel):
+    """One whose code becomes a part of others; called by Python it is a function of Python's."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+class PythonIfFew(Kernel):
+    """As of `python_if_few`."""
+
+    calls_left = 64
+    _FEW: Final = 16
+
+    def __call__(self, *arguments: Any) -> Any:
+        if "dispatcher" in self.__dict__ or not PythonIfFew.calls_left or len(arguments[-1]) > self._FEW:
+            return self.dispatcher(*arguments)
+        PythonIfFew.calls_left -= 1
+        # Integers wrap around, as compiled ones do.
+        with np.errstate(over="ignore"):
+            return self.py_func(*arguments)
 
 
 _IMPORTING: Final = threading.RLock()

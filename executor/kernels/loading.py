@@ -15,6 +15,7 @@ from adalog.executor.kernels import (
     row_kernels,
     walk_kernels,
 )
+from adalog.executor.kernels.compiling import PythonIfFew
 from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
 from adalog.executor.kernels.range_kernels import Index, Ints
 from adalog.executor.kernels.seed import SEED
@@ -29,6 +30,7 @@ def compiled_kernels() -> list[Path]:
 
 def load_kernels() -> None:
     """Calls every kernel once, with the types it is called with."""
+    PythonIfFew.calls_left = 0
     few = np.arange(4, dtype=np.int64)
     ends = few + 1
     none = np.empty(0, np.int64)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.kernels.compiling import inlined, kernel
+from adalog.executor.kernels.compiling import inlined, kernel, python_if_few
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
@@ -54,7 +54,7 @@ def position(keys: Ints, dense: Index, key: Any) -> Any:
     return _searched(keys, key)
 
 
-@kernel
+@python_if_few
 def lookup(
     keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
 ) -> tuple[Bytes, Ints, Ints, int, bool]:
@@ -73,7 +73,7 @@ def lookup(
         key = query[i]
         if i > 0 and key == query[i - 1]:
             src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
-            total += hi[i] - lo[i]
+            total += int(hi[i] - lo[i])
             continue
         if over_keys.size > 0:
             at = position(over_keys, no_index, key)
@@ -81,7 +81,7 @@ def lookup(
                 src[i] = 1
                 lo[i] = over_offsets[at]
                 hi[i] = over_offsets[at + 1]
-                total += hi[i] - lo[i]
+                total += int(hi[i] - lo[i])
                 single = False
                 continue
         if keys.size > 0:
@@ -89,8 +89,8 @@ def lookup(
             if at >= 0:
                 lo[i] = offsets[at]
                 hi[i] = offsets[at + 1]
-        total += hi[i] - lo[i]
-        single = single and hi[i] - lo[i] == 1
+        total += int(hi[i] - lo[i])
+        single = single and bool(hi[i] - lo[i] == 1)
     return src, lo, hi, total, single
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.files.folder import FolderLayout
@@ -30,6 +29,8 @@ def note_backup(log: Log, folder: Path | None, made: int) -> None:
     try:
         if log.is_on_server:
             value = made.to_bytes(_MILLISECONDS, "big")
+            from sqlalchemy.dialects import postgresql
+
             note = postgresql.insert(SECRETS).values(name=_NAME, value=value)
             note = note.on_conflict_do_update(index_elements=["name"], set_={"value": value})
             with log.engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from adalog.store.log.tables import CHECKPOINTS, LEASES
 
@@ -62,6 +61,8 @@ class Publication:
     def lease(self) -> int | None:
         """The token of the lease, which is taken if it is free; None if another gateway has it. Raises
         sqlalchemy.exc.SQLAlchemyError where the server does not answer."""
+        from sqlalchemy.dialects import postgresql
+
         insert = postgresql.insert(LEASES).values(name=_NAME, holder=self._holder, token=1, until=_UNTIL)
         old = LEASES.c
         is_ours = sa.and_(old.holder == self._holder, old.until > _NOW)
@@ -97,6 +98,8 @@ class Publication:
         with self._transactional.begin() as connection:
             if connection.execute(held.with_for_update()).scalar() is None:
                 return False
+            from sqlalchemy.dialects import postgresql
+
             fresh = postgresql.insert(CHECKPOINTS).values(t=published.t, token=published.token)
             connection.execute(fresh.on_conflict_do_nothing())
             old = _NEWEST.offset(keep).subquery()

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from adalog.store.files.formats import LOG, RELEASE, check_format
@@ -221,9 +221,13 @@ def identity_in(connection: sa.Connection) -> str:
 
 def secret_in(connection: sa.Connection, name: str) -> bytes:
     """The secret of that name that the processes on one log share: made once."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    fresh = insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
-    connection.execute(fresh.on_conflict_do_nothing())
+    values = {"name": name, "value": secrets.token_bytes(_SECRET_BYTES)}
+    if connection.dialect.name == "sqlite":
+        connection.execute(sqlite.insert(SECRETS).values(values).on_conflict_do_nothing())
+    else:
+        from sqlalchemy.dialects import postgresql
+
+        connection.execute(postgresql.insert(SECRETS).values(values).on_conflict_do_nothing())
     return bytes(connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one())
 
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, Final, Protocol
 
 import numpy as np
-import pyarrow.compute as pc
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
@@ -272,6 +271,8 @@ def _ranks(v: CodeColumn, codes: Codes) -> RowColumn:
         return v
     known, where = np.unique(v, return_inverse=True)
     if len(tags) == 1 and tags <= _ARROW_ORDERED:
+        import pyarrow.compute as pc
+
         order = pc.sort_indices(codes.to_arrow(known)).to_numpy()
     else:
         keys = list(map(sort_key, codes.decode_many(known)))

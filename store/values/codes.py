@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.datalog.errors import limit_exceeded
@@ -182,6 +181,8 @@ class Codes:
             case _ if tag in TEXT_TAGS:
                 texts = self._dictionaries[tag].gather(codes & _PAYLOAD).cast(pa.large_string())
                 if tag == layout.TAG_KEYWORD:
+                    import pyarrow.compute as pc
+
                     texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
                 return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
         raise ValueError(f"no Arrow type for values with tag {tag}")

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adalog.store.files.packing import canonical_decimal
 
@@ -37,6 +36,8 @@ class DecimalDigits(NamedTuple):
 
 def digits_of(texts: pa.Array) -> DecimalDigits:
     """Of texts of decimals in their canonical form, as dictionaries have them."""
+    import pyarrow.compute as pc
+
     small = pc.match_substring(texts, "E")
     plain = texts.filter(pc.invert(small))
     found = digits_among(map(Decimal, texts.filter(small).to_pylist()))

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.store.files.segment import Segment
@@ -101,6 +100,8 @@ class Block:
         own, order = self.arrays.hashes, self.arrays.order
         if not len(own):
             return found
+        import pyarrow.compute as pc
+
         # Equal hashes lie side by side: each round looks at the next one of each key that is not found yet.
         left, at, held = np.arange(len(keys)), own.searchsorted(hashes), self.arrow()
         while len(left):

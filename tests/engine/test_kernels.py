@@ -146,3 +146,27 @@ def test_a_prefix_whose_last_range_is_empty_tells_nothing_of_the_next() -> None:
     )
     assert counts.tolist() == [0, 1, 1]
     assert list(zip(parent[:2].tolist(), value[:2].tolist(), strict=True)) == [(1, 1), (2, 1)]
+
+
+@given(st.data())
+def test_few_keys_are_looked_up_by_python_as_by_compiled_code(data: st.DataObject) -> None:
+    """With all kinds of keys: an index of dense ones, an overlay, repeated and missing ones, ones far apart."""
+    numbers = st.integers(-(1 << 62), 1 << 62) if data.draw(st.booleans()) else st.integers(0, 12)
+    keys = np.array(sorted(data.draw(st.sets(numbers, max_size=8))), np.int64)
+    over = np.array(sorted(data.draw(st.sets(numbers, max_size=4))), np.int64)
+    dense = np.empty(0, np.int32)
+    if keys.size and keys[-1] - keys[0] < 20:
+        dense = np.full(keys[-1] - keys[0] + 1, -1, np.int32)
+        dense[keys - keys[0]] = np.arange(keys.size)
+    lengths = st.lists(st.integers(1, 3), min_size=keys.size, max_size=keys.size)
+    offsets = np.cumsum([0, *data.draw(lengths)])
+    query = np.array(data.draw(st.lists(numbers | st.sampled_from([*keys.tolist(), 0]), max_size=8)), np.int64)
+    arguments = keys, dense, offsets, over, np.arange(over.size + 1), query
+    kernel: Any = range_kernels.lookup
+    with np.errstate(over="ignore"):
+        by_python = kernel.py_func(*arguments)
+    compiled = kernel.dispatcher(*arguments)
+    for one, other in zip(by_python, compiled, strict=True):
+        assert type(one) is type(other)
+        assert np.array_equal(one, other)
+        assert getattr(one, "dtype", None) == getattr(other, "dtype", None)

@@ -7,7 +7,7 @@ import ipaddress
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -16,6 +16,7 @@ import httpx
 import orjson
 import pyarrow as pa
 
+from adalog.client.cancellable import cancellable_request, watch_connections
 from adalog.client.database import Moment, TransactionText
 from adalog.client.errors import refusing
 from adalog.client.protocol import (
@@ -93,6 +94,7 @@ class RemoteBackend:
             # Compression would take longer than the way.
             headers["Accept-Encoding"] = "identity"
         self._http = httpx.Client(headers=headers, timeout=httpx.Timeout(10, read=None))
+        watch_connections(self._http)
         self._seen = 0
 
     def close(self) -> None:
@@ -200,7 +202,8 @@ class RemoteBackend:
         self, document: str, variables: Mapping[str, Any], accept: str, *, writes: bool = False
     ) -> httpx.Response:
         extensions = None if writes or not self._seen else {"minBasisT": self._seen}
-        with self.sending():
+        # What is written may be on its way to the disk.
+        with self.sending(), nullcontext() if writes else cancellable_request():
             body = request_body(document, variables, extensions)
             return self._http.post(self._url, content=body, headers={"Accept": accept})
 

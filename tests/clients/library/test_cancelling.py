@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
+from typing import Any
 
 import pytest
 
 import adalog
+from adalog.executor.pool import Pool
 from tests.gateway.support import gateway, served
 
 LONG = """[:find (count ?e) . :with ?a ?b ?c ?d :in $ [?a ...] [?b ...] [?c ...] [?d ...]
            :where [(+ ?a ?b ?c ?d) ?e]]"""
 NUMBERS = list(range(300))
+# The query cannot end by itself: whenever the signal comes after it has begun, it is interrupted.
+INTERRUPTED = f"""
+import os, signal, sys, threading
+import adalog
+with adalog.connect(sys.argv[1]) as db:
+    assert db.q("[:find ?x . :in $ ?x]", 1).value == 1
+    numbers = list(range(300))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        db.q({LONG!r}, numbers, numbers, numbers, numbers)
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(db.q("[:find ?x . :in $ ?x]", 1).value)
+"""
 
 
 def test_a_cancelled_task_ends_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +60,49 @@ def test_a_cancelled_task_ends_its_query(monkeypatch: pytest.MonkeyPatch) -> Non
             assert (await db.q("[:find ?x . :in $ ?x]", 1)).value == 1
 
     asyncio.run(main())
+
+
+def test_a_cancelled_task_ends_its_query_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+    own = Pool.arun
+
+    async def watched(*args: Any, **more: Any) -> Any:
+        begun.set()
+        try:
+            return await own(*args, **more)
+        except asyncio.CancelledError:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(Pool, "arun", watched)
+
+    async def main(url: str) -> None:
+        async with adalog.aconnect(url) as db:
+            # Once the connection is another call's, cancelling this one does not concern it.
+            done = asyncio.create_task(db.attributes())
+            await done
+            task = asyncio.create_task(db.q(LONG, NUMBERS, NUMBERS, NUMBERS, NUMBERS))
+            await asyncio.to_thread(begun.wait, 30)
+            done.cancel()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await asyncio.to_thread(ended.wait, 30)
+            assert (await db.q("[:find ?x . :in $ ?x]", 1)).value == 1
+
+    with gateway() as opened, served(opened.app) as url:
+        asyncio.run(main(url))
+
+
+@pytest.mark.parametrize("kind", ["memory", "http"])
+def test_ctrl_c_ends_a_query_and_not_the_connection(kind: str) -> None:
+    """The program is interrupted while its query runs, and asks again."""
+    with gateway() as opened, served(opened.app) as url:
+        place = ":memory:" if kind == "memory" else url
+        done = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED, place], capture_output=True, text=True, check=False, timeout=120
+        )
+        assert (done.stdout, done.returncode) == ("interrupted\n1\n", 0), done.stderr
 
 
 @pytest.mark.parametrize("kind", ["memory", "http"])

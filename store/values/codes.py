@@ -36,8 +36,6 @@ _OF_COLLECTION: Final = 8
 _AT_ONCE: Final = 4096
 # Bytes that are taken at once.
 _PIECE: Final = 1 << 16
-_COLON: Final = pa.scalar(":", pa.large_string())
-_NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
 # The code of the first millisecond of 1970.
 _EPOCH: Final = np.int64(layout.code_of(layout.TAG_INSTANT, layout.INSTANT_BIAS))
@@ -183,7 +181,9 @@ class Codes:
                 if tag == layout.TAG_KEYWORD:
                     import pyarrow.compute as pc
 
-                    texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
+                    # The first scalar has PyArrow import pandas, where there is one.
+                    colon, nothing = (pa.scalar(text, pa.large_string()) for text in (":", ""))
+                    texts = pc.binary_join_element_wise(colon, texts, nothing)
                 return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
         raise ValueError(f"no Arrow type for values with tag {tag}")
 

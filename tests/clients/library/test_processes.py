@@ -46,7 +46,7 @@ def _run(program: str) -> str:
 def test_only_what_is_needed_is_imported() -> None:
     first, then = json.loads(_run(IMPORTS))
     assert not {"numpy", "pyarrow", "numba", "adalog.store", "adalog.client", *HEAVY} & set(first)
-    assert not {*HEAVY, "numba", "sqlalchemy.dialects.postgresql"} & set(then)
+    assert not {*HEAVY, "numba", "pandas", "pyarrow.compute", "sqlalchemy.dialects.postgresql"} & set(then)
 
 
 def test_a_child_process_is_told_to_connect_anew() -> None:

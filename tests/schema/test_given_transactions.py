@@ -51,6 +51,16 @@ def test_forms_of_json(items: Gateway) -> None:
     assert items.data(JSON_TRANSACT, tx=tx, k="once")["transactJson"]["t"] == report["t"]
 
 
+def test_texts_for_built_in_attributes_that_nothing_had_before(items: Gateway) -> None:
+    policy = {"policy/name": "p", "policy/roles": ["*"], "policy/ops": ["read"], "policy/on": [":i"]}
+    typed = {"graphql/namespace": "i", "graphql/name": "Item"}
+    report = items.data(JSON_TRANSACT, tx=[policy, typed])["transactJson"]
+    assert {
+        *((":policy/roles", ":*"), (":policy/ops", ":read"), (":policy/on", ":i")),
+        *((":graphql/namespace", ":i"), (":graphql/name", "Item")),
+    } <= _values({"datoms": [each for each in report["datoms"] if isinstance(each["v"], str)]})
+
+
 @pytest.mark.parametrize(
     ("document", "variables", "code", "place"),
     [

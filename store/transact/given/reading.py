@@ -17,7 +17,7 @@ from adalog.datalog.values import EdnMap, EdnSet, Keyword, Symbol
 from adalog.store.transact.functions import OPERATIONS
 from adalog.store.values.attribute import VALUE_TYPES, Attribute, AttributeKind
 from adalog.store.values.scalars import from_json, keyword, keyword_named
-from adalog.store.values.schema import Schema, item_types
+from adalog.store.values.schema import UNDECLARED, Schema, item_types
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")
@@ -82,7 +82,7 @@ class FormReader:
     def _attribute(self, ident: Any) -> Attribute | None:
         if not isinstance(ident, Keyword):
             return None
-        return self._declared.get(ident) or self._schema.by_ident.get(ident)
+        return self._declared.get(ident) or self._schema.by_ident.get(ident) or UNDECLARED.get(ident)
 
     def _map(self, form: EdnMap, given: bool) -> EdnMap:
         entries: dict[Any, Any] = {}

@@ -35,12 +35,21 @@ def visible_report(past: GuardedSnapshot, report: TxReport) -> TxReport | None:
 
 @dataclass(frozen=True)
 class _AttributeDatoms:
-    """The datoms of one attribute in a report, by their places there. e, v: int64 codes."""
+    """The datoms of one attribute in a report, by their places there. is_own: of the transaction's own entity.
+    e, v: int64 codes."""
 
     attribute: Attribute
+    is_own: bool
     places: Sequence[int]
     e: Column
     v: Column
+
+    def visible(self, view: GuardedSnapshot) -> Mask:
+        visible = view.visible
+        assert isinstance(visible, VisibleDatoms)
+        # What else is visible of the transaction would be looked for in all of the history.
+        ask = visible.by_themselves if self.is_own else visible.datoms
+        return ask(self.attribute.id, self.e, self.v)
 
 
 @dataclass(frozen=True)
@@ -56,29 +65,34 @@ class _ReportDatoms:
     @staticmethod
     def of(report: TxReport, raw: Snapshot) -> _ReportDatoms:
         own, names = TX_BASE + report.t, raw.plain
-        groups: dict[Attribute, list[tuple[int, int, int]]] = {}
+        groups: dict[tuple[Attribute, bool], list[tuple[int, int, int]]] = {}
         described: list[int] = []
         for place, datom in enumerate(report.datoms):
             attribute = raw.attribute(datom.a)
             # What was built in later is declared by whoever is the first to need it, visible or not.
             if attribute is None or datom.e in bootstrap.LATER:
                 continue
-            if datom.e == own:
+            is_own = datom.e == own
+            if is_own:
                 described.append(place)
-            elif (code := _code(names, attribute, datom)) is not None:
-                groups.setdefault(attribute, []).append((place, datom.e, code))
+                if attribute.id in bootstrap.OF_TRANSACTIONS:
+                    continue
+            if (code := _code(names, attribute, datom)) is not None:
+                groups.setdefault((attribute, is_own), []).append((place, datom.e, code))
         by_attribute = []
-        for attribute, rows in groups.items():
-            places, e, v = zip(*rows, strict=True)
-            by_attribute.append(_AttributeDatoms(attribute, places, np.array(e, np.int64), np.array(v, np.int64)))
+        for (attribute, is_own), rows in groups.items():
+            places, *codes = zip(*rows, strict=True)
+            e, v = (np.array(each, np.int64) for each in codes)
+            by_attribute.append(_AttributeDatoms(attribute, is_own, places, e, v))
         return _ReportDatoms(report, raw, by_attribute, described)
 
     def visible(self, past: GuardedSnapshot) -> tuple[int, ...]:
-        """The places of what is visible. Datoms of the transaction's own entity are if another one is."""
+        """The places of what is visible. All that a transaction says of itself is if a part of it is, or of the
+        rest."""
         shown: list[int] = []
         for each in self.by_attribute:
             if past.attribute(each.attribute.ident) is not None:
-                mask = past.visible.datoms(each.attribute.id, each.e, each.v).tolist()
+                mask = each.visible(past).tolist()
                 shown += (place for place, visible in zip(each.places, mask, strict=True) if visible)
         return self.with_described(shown, past)
 
@@ -87,7 +101,7 @@ class _ReportDatoms:
         if not shown:
             return _UNSEEN
         described = (place for place in self.described if past.attribute(self.whole.datoms[place].a) is not None)
-        return tuple(sorted((*shown, *described)))
+        return tuple(sorted({*shown, *described}))
 
     def report(self, places: Sequence[int]) -> TxReport | None:
         if not places:
@@ -183,7 +197,7 @@ class _SharedVisibility:
         shown = self._together(rows)
         if shown is None:
             views = map(self._view, range(len(self.viewers)))
-            shown = np.stack([each.visible.datoms(rows.attribute.id, rows.e, rows.v) for each in views])
+            shown = np.stack([rows.visible(each) for each in views])
         return np.broadcast_to(shown, (len(self.viewers), len(rows.e)))
 
     def _together(self, rows: _AttributeDatoms) -> Mask | None:
@@ -191,8 +205,8 @@ class _SharedVisibility:
         None where each is asked by itself."""
         visible = self._view(0).visible
         assert isinstance(visible, VisibleDatoms)
-        access = visible.access_by_entity(rows.attribute, rows.e)
-        if access is None:
+        access = visible.access_by_entity(rows.attribute)
+        if access is None or (not rows.is_own and (rows.e >= TX_BASE).any()):
             return None
         shown = np.zeros((1, len(rows.e)), np.bool_)
         for policies, some in ((access.grants, np.logical_or), (access.requires, np.logical_and)):

@@ -154,13 +154,13 @@ class VisibleDatoms:
             return all(self.is_by_entity(each.id) for each in self._parts(found))
         return self.access_of(found).is_by_entity
 
-    def access_by_entity(self, attribute: Attribute, e: Column) -> Access | None:
-        """Which policies decide on these entities' datoms of an attribute; None where something else does, too:
-        values, what describes an attribute, other datoms of a transaction."""
+    def access_by_entity(self, attribute: Attribute) -> Access | None:
+        """Which policies decide on an attribute's datoms by themselves; None where something else does, too:
+        values, and what describes an attribute."""
         found = self._attribute(attribute.id)
         if found is None:
             return _NO_ACCESS
-        if _is_special(found) or found.kind.tuple_attrs or (e >= TX_BASE).any():
+        if _is_special(found) or found.kind.tuple_attrs:
             return None
         access = self.access_of(found)
         return access if access.is_by_entity else None
@@ -184,6 +184,11 @@ class VisibleDatoms:
         if of_transactions.any():
             shown[of_transactions] |= self._transactions(e[of_transactions])
         return shown
+
+    def by_themselves(self, attribute: int, e: Column, v: Column) -> Mask:
+        """Which datoms are visible without regard to the others of a transaction of which they say something."""
+        found = self._attribute(attribute)
+        return np.zeros(len(e), np.bool_) if found is None else self._own(found, e, v)
 
     def _own(self, attribute: Attribute, e: Column, v: Column) -> Mask:
         """What is visible by itself, and not as a part of what a transaction says of itself."""
@@ -263,7 +268,7 @@ class VisibleDatoms:
 
     def _built_in(self, attribute: Attribute, e: Column) -> Mask:
         """What describes visible attributes, and idents."""
-        if attribute.id in _OF_TRANSACTIONS or attribute.ident.namespace == "policy":
+        if attribute.id in bootstrap.OF_TRANSACTIONS or attribute.ident.namespace == "policy":
             return np.zeros(len(e), np.bool_)
         is_attribute = np.isin(e, self._all_attributes)
         if attribute.id == bootstrap.IDENT:
@@ -317,7 +322,7 @@ class VisibleDatoms:
         past = self.snapshot.plain.history()
         found = []
         for attribute in self.schema.all():
-            if attribute.id not in _OF_TRANSACTIONS:
+            if attribute.id not in bootstrap.OF_TRANSACTIONS:
                 rows = past.columns_of(attribute.id)
                 if attribute.kind.tuple_attrs:
                     # Of a transaction's own entity its parts say as much.
@@ -325,9 +330,6 @@ class VisibleDatoms:
                 shown = rows.t if self.shows_all(attribute.id) else rows.t[self._own(attribute, rows.e, rows.v)]
                 found.append(distinct(shown))
         return distinct(np.concatenate(found)) if found else _NOWHERE
-
-
-_OF_TRANSACTIONS: Final = (bootstrap.TX_INSTANT, bootstrap.PRINCIPAL)
 
 
 def _is_special(attribute: Attribute) -> bool:

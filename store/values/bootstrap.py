@@ -43,6 +43,8 @@ FN: Final = _IDS["db/fn"]
 ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
 ENTITY_PREDS: Final = _IDS["db.entity/preds"]
 PRINCIPAL: Final = _IDS["db/principal"]
+OF_TRANSACTIONS: Final = (TX_INSTANT, PRINCIPAL)
+"""What every transaction says of itself."""
 PRINCIPAL_IDENT: Final = Keyword("db/principal")
 DURATION: Final = _IDS["db.type/duration"]
 DURATION_IDENT: Final = Keyword("db.type/duration")

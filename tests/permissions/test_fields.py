@@ -129,6 +129,18 @@ def test_transactions(opened: Gateway) -> None:
     assert {each["a"] for each in first["datoms"]} == {":db/txInstant", ":user/name"}
 
 
+def test_a_transaction_of_which_only_what_it_says_of_itself_is_visible(opened: Gateway) -> None:
+    opened.database.transact("[{:db/ident :tx/why :db/valueType :db.type/string}]")
+    why = '[:db/add "datomic.tx" :tx/why "hidden so far"]'
+    opened.database.transact(f'[{{:issue/title "four" :issue/project [:project/name "secret"]}} {why}]')
+    listed = "{ transactions(from: 5) { t datoms { a } } }"
+    assert data(opened, "nobody", listed)["transactions"] == []
+    opened.database.transact('[{:policy/name "why" :policy/roles :* :policy/ops :read :policy/on :tx/why}]')
+    shown = {"t": 5, "datoms": [{"a": ":db/txInstant"}, {"a": ":tx/why"}]}
+    assert data(opened, "nobody", listed)["transactions"] == [shown]
+    assert rows(opened, "nobody", "[:find ?t :where [?tx :tx/why] [(tx->t ?tx) ?t]]") == [[5]]
+
+
 def test_explain(opened: Gateway) -> None:
     plain = "query($q: EDN!) { explain(query: $q) { text } }"
     analyzed = "query($q: EDN!) { explain(query: $q, analyze: true) { text } }"

@@ -14,7 +14,7 @@ from adalog.planner.delta.rules import named
 from adalog.planner.delta.rules import refusal as refusal_of_rules
 from adalog.planner.delta.versions import Moves, is_derived, moving_database, with_derived
 from adalog.planner.feeds import FEED, FedBody, fed
-from adalog.planner.model.logical import AndNode, RelationAtom, everything
+from adalog.planner.model.logical import AndNode, RelationAtom, everything, without_single_branches
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import Program
@@ -107,6 +107,8 @@ def maintenance_of(
             return NotMaintainable(why)
         made = replace(made, body=named(stratified.body, is_derived))
         moves = with_derived(moves)
+    else:
+        made = replace(made, body=without_single_branches(made.body))
     aggregates = query.find.has_aggregates
     # Only aggregates see what :with keeps apart.
     shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.columns))

@@ -505,6 +505,26 @@ def in_body(body: AndNode, change: Callable[[Leaf], Node]) -> AndNode:
     return AndNode(tuple(rewritten(item, change) for item in body.items))
 
 
+def without_single_branches(body: AndNode) -> AndNode:
+    """The same with the items of each `or` of one branch in its place, such as a call of a rule that requires
+    arguments. Right once what it requires is known to be bound: then any order may begin within it."""
+    return AndNode(tuple(made for item in body.items for made in _without_single_branches(item)))
+
+
+def _without_single_branches(item: Node) -> tuple[Node, ...]:
+    match item:
+        case OrNode(branches=(branch,)):
+            return without_single_branches(branch).items
+        case OrNode():
+            return (replace(item, branches=tuple(map(without_single_branches, item.branches))),)
+        case AndNode():
+            return (without_single_branches(item),)
+        case NotNode():
+            return (replace(item, items=without_single_branches(AndNode(item.items)).items),)
+        case _:
+            return (item,)
+
+
 def everything(node: Node) -> Iterator[Leaf]:
     """The leaves below a node, those inside a `not` included."""
     for leaf in leaves(node):

@@ -41,7 +41,8 @@ def _of(node: Node, statistics: Statistics) -> Iterator[FunctionalDependency]:
     match node:
         case AndNode():
             yield from dependencies_of(node, statistics)
-        case DatomAtom(version=Version.ALL):
+        case DatomAtom(version=Version.ALL | Version.OLD | Version.NEW):
+            # Between two moments with the same schema each of them has what it says.
             yield from _of_pattern(node, statistics)
         case FunctionAtom(subquery=None):
             # The output may be one of the arguments, and is no less free then.

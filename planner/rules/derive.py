@@ -13,7 +13,17 @@ from adalog.datalog.aggregates import IDEMPOTENT
 from adalog.datalog.errors import AdalogError, Code
 from adalog.planner.delta.bodies import before_change, delta_bodies, reads_delta
 from adalog.planner.delta.versions import LATTICE_ROUND, ROUND, Split
-from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, NotNode, RelationAtom, leaves, variables
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    Leaf,
+    Node,
+    NotNode,
+    RelationAtom,
+    leaves,
+    variables,
+    without_single_branches,
+)
 from adalog.planner.model.plan import Options
 from adalog.planner.model.program import Branch, Program, RulePlan, RuleRelation, Stratum
 from adalog.planner.order.duplicates import multiplicity, summed_places
@@ -37,13 +47,15 @@ Rules = Mapping[str, Sequence[Branch]]
 def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[AndNode, Program, dict[str, int]]:
     """(the query's body over derived relations, the program for them, the sizes they are taken to have)."""
     if not tree.predicates:
-        return tree.body, Program(), {}
+        return without_single_branches(tree.body), Program(), {}
     made, found = _adorned(tree, statistics, options)
     rules: dict[str, Sequence[Branch]] = {**dict.fromkeys(made.relations, ()), **made.all_rules}
     relations = made.relations
     if options.magic:
         relations, rules = from_seeds(relations, rules, made, found)
-    reached = _reached(made.body, rules)
+    rules = {name: list(map(_without_single_branches, branches)) for name, branches in rules.items()}
+    body = without_single_branches(made.body)
+    reached = _reached(body, rules)
     order = components(reached, list(_dependencies(relations, {name: rules[name] for name in reached})))
     sizes = {name: _RESTRICTED if each.magic or each.bound else _WHOLE for name, each in relations.items()}
     statistics = replace(statistics, relation_domains=_domains(relations, rules, statistics))
@@ -55,7 +67,11 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
         strata.append(stratum)
         sizes |= rows
         cost += spent
-    return made.body, Program(tuple(strata), options.semi_naive, cost), sizes
+    return body, Program(tuple(strata), options.semi_naive, cost), sizes
+
+
+def _without_single_branches(rule: Branch) -> Branch:
+    return replace(rule, body=without_single_branches(rule.body))
 
 
 def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[AdornedProgram, list[tuple[str, ...]]]:

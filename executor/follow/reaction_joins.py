@@ -22,7 +22,7 @@ from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
-from adalog.executor.join.batch import Batch
+from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.shortcuts.intersection import forget_scratch
@@ -36,6 +36,7 @@ from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
 from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import among, distinct
 from adalog.store.values.codes import Scratch
 
 # Sizes up to which any plan is as good as another.
@@ -162,8 +163,12 @@ class ReactionJoins:
             databases = self._databases(tick.old)
             self._derivation.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
         fixed: dict[str, int] | None = None
+        covered = _Covered()
         for place, reaction in enumerate(self.maintenance.reactions):
             batch = self._changed(reaction.changed, tick, run.strict)
+            if not batch.size:
+                continue
+            batch = covered.left(reaction, batch)
             if not batch.size:
                 continue
             if fixed is None:
@@ -173,7 +178,7 @@ class ReactionJoins:
             batch = with_columns(batch, fixed)
             if not batch.size:
                 continue
-            key = place, _is_sure(reaction, tick)
+            key = place, self._is_sure(reaction, batch, tick, run.strict)
             plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
                 batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
@@ -195,6 +200,17 @@ class ReactionJoins:
             return tick.rows(atom, strict, atom.version)
         assert self._derivation is not None
         return fact_rows(atom, self._derivation.changed(atom))
+
+    def _is_sure(self, reaction: Reaction, batch: Batch, tick: Moments, strict: bool) -> bool:
+        """Whether changed rows need no check. The plan may have been made for another moment."""
+        if reaction.sure is None:
+            return False
+        if reaction.alone is None:
+            return not any(tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still)
+        assert isinstance(reaction.changed, DatomAtom)
+        others = tick.rows(reaction.changed, strict, Version.WENT if reaction.enters else Version.CAME)
+        name = reaction.alone
+        return not others.size or not among(batch.columns[name], distinct(others.columns[name])).any()
 
     def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
         return constant_codes(self._plan, at, values)
@@ -282,11 +298,23 @@ class ReactionJoins:
         return self._group_plan
 
 
-def _is_sure(reaction: Reaction, tick: Moments) -> bool:
-    """Whether a step needs no check. The plan may have been made for another moment."""
-    return reaction.sure is not None and not any(
-        tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still
-    )
+class _Covered:
+    """The entities of a step of which other reactions find everything that enters, or leaves, already."""
+
+    def __init__(self) -> None:
+        self._entities: dict[tuple[bool, str], list[Column]] = {}
+
+    def left(self, reaction: Reaction, batch: Batch) -> Batch:
+        """The changed rows that a reaction has to follow. It covers their entities from then on."""
+        if reaction.is_positive:
+            for (enters, name), entities in self._entities.items():
+                if enters is reaction.enters and name in batch.columns:
+                    for each in entities:
+                        batch = batch.keep(~among(batch.columns[name], each))
+        if reaction.covers is not None and batch.size:
+            key = reaction.enters, reaction.covers
+            self._entities.setdefault(key, []).append(distinct(batch.columns[reaction.covers]))
+        return batch
 
 
 def _are_alike(one: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> bool:

@@ -36,7 +36,7 @@ from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import plan_query
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.trie import distinct
+from adalog.store.tries.trie import among, distinct
 from adalog.store.values.codes import Scratch
 
 Made = TypeVar("Made")
@@ -251,12 +251,12 @@ class PolicyAnswers:
                 self._find_all(state, work)
             if self._all is not None:
                 return self._all.have(asked)
-            new = asked[~_among(asked, self._known)]
+            new = asked[~among(asked, self._known)]
             if len(new):
                 check = _Check(self, state, None, work)
                 allowed = check.allowed([new])
                 if check.ran_out:
-                    known = _among(asked, self._known)
+                    known = among(asked, self._known)
                     found = np.zeros(len(asked), np.bool_)
                     found[known] = self._allowed[np.searchsorted(self._known, asked[known])]
                     found[~known] = allowed
@@ -320,7 +320,7 @@ class _Entities:
 
     def have(self, asked: Column) -> Mask:
         if self._table is None:
-            return _among(asked, self._ids)
+            return among(asked, self._ids)
         found = np.empty(len(asked), np.bool_)
         # In slices, whose columns stay in the processor's cache.
         for start in range(0, len(asked), _SLICE):
@@ -363,7 +363,7 @@ class _Check:
             return np.concatenate([self.allowed(each) for each in halves])
         own = found.columns[_ENTITY.name]
         if len(columns) == 1:
-            return _among(columns[0], distinct(own))
+            return among(columns[0], distinct(own))
         return _pairs_among(columns, [own, found.columns[_VALUE.name]])
 
     def rows(self, subjects: Sequence[Column] | None) -> Batch:
@@ -373,15 +373,6 @@ class _Check:
         given = {} if subjects is None else {_SUBJECTS: subjects}
         cancel = GuardCancel(self._until, self.work)
         return runner.rows(answers.policy, asked, answers.arguments(asked, state), given, state, cancel)
-
-
-def _among(values: Column, known: Column) -> Mask:
-    """Which values are among the known ones, which are sorted and distinct."""
-    if not len(known):
-        return np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    mask: Mask = known[at] == values
-    return mask
 
 
 def _pairs_among(rows: Sequence[Column], found: Sequence[Column]) -> Mask:

@@ -19,7 +19,7 @@ from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, PullLevel, enter, too_deep, too_large
 from adalog.executor.pull.steps import PullNode, PullStep, Row
-from adalog.store.tries.trie import distinct
+from adalog.store.tries.trie import among, distinct
 
 _CHECK_EVERY = 1024
 # A map that leads to more entities on cycles than these is laid out anew for every path.
@@ -121,7 +121,7 @@ class Paths:
                 places, children = self._reader.values(step, frontier)
                 pairs.append((frontier[places], children))
             reached = distinct(np.concatenate([pairs[-1][1] for pairs in found]))
-            frontier = reached[~_among(reached, known)]
+            frontier = reached[~among(reached, known)]
             known = distinct(np.concatenate((known, frontier)))
         return known, [self._placed(known, pairs) for pairs in found]
 
@@ -214,13 +214,6 @@ def _enter_loop(row: Row, step: PullStep, values: list[Value]) -> None:
         enter(row, step, step.transformed(tuple(values) if step.many else values[0]))
     elif step.asked.default is not None:
         enter(row, step, step.asked.default.value)
-
-
-def _among(ids: Ids, known: Ids) -> NDArray[np.bool_]:
-    """Which of the ids are known; both are sorted."""
-    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-    found: NDArray[np.bool_] = known[at] == ids
-    return found
 
 
 def _maybe_cyclic(count: int, edges: Sequence[tuple[Ids, Ids]]) -> list[bool]:

@@ -10,6 +10,9 @@ around it), outside an `or`: another derivation of the head at the other moment 
 that very `not` to hold. The schema adds dependencies as long as the rows stay as they are: an entity has one value
 of an attribute of cardinality one, and a value of a unique attribute one entity. So a reaction may have a body
 without the check, for the steps in which those attributes were not written.
+
+A transaction that makes an entity changes several atoms of it. Where an entity has one row of an atom at most, and
+that row changed, the reaction of that atom finds whatever holds of the entity; other reactions leave it out.
 """
 
 from __future__ import annotations
@@ -32,13 +35,20 @@ from adalog.store.values.attribute import Attribute
 class Reaction:
     """`changed`: the atom whose rows came or went, by its version. `enters`: whether the heads may enter or may
     leave. `body`: what those rows are joined with, the check included. `sure`: the same without the check, for
-    steps that leave the rows of all of `still` as they are; None where there is a check always, or none."""
+    steps that leave the rows of all of `still` as they are, and where `alone` is a variable, for changed rows whose
+    entity, its value, had no row of the atom at the other moment; None where there is a check always, or none.
+
+    `covers`: the variable of the changed rows' entities, where it finds all heads of any solution with these.
+    `is_positive`: its atom stands in no `not` and no call, so it need not find what other reactions cover."""
 
     changed: Atom
     enters: bool
     body: AndNode
     sure: AndNode | None = None
     still: frozenset[Attribute] = frozenset()
+    covers: str | None = None
+    is_positive: bool = False
+    alone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +76,35 @@ def reactions(
         for each in delta_bodies(body, _all(moves, split), _all(moves, other)):
             unchecked = AndNode((*each.rest, *_at_other_moment(each.part, other)))
             still = None if each.optional else _determining(each, known, dependencies)
-            checked = AndNode((*each.rest, check))
-            if still is None:
-                yield Reaction(each.changed, split is APPEARS, checked)
-            elif still:
-                yield Reaction(each.changed, split is APPEARS, checked, unchecked, still)
-            else:
-                yield Reaction(each.changed, split is APPEARS, unchecked)
+            entity = _covered(each, dependencies)
+            # Another derivation of the head at the other moment would need a row of the same entity.
+            alone = entity if still is None and entity in known else None
+            is_sure = still is not None and not still
+            yield Reaction(
+                each.changed,
+                split is APPEARS,
+                unchecked if is_sure else AndNode((*each.rest, check)),
+                unchecked if still or alone is not None else None,
+                still or frozenset(),
+                entity,
+                is_positive=isinstance(each.part, Atom),
+                alone=alone,
+            )
+
+
+def _covered(found: DeltaBody, dependencies: Sequence[LastingDependency]) -> str | None:
+    """The variable of an atom's entity, where a solution has one row of the atom for it at most, and always one."""
+    atom = found.atom
+    if found.optional or found.part is not atom or not isinstance(atom, DatomAtom):
+        return None
+    entity, name, value = atom.terms[:3]
+    if not isinstance(entity, str) or not isinstance(name, Const) or value is None or atom.tx or atom.added:
+        return None
+    # A blank stands for any value: a changed row need not be new.
+    one = FunctionalDependency(frozenset((entity,)), str(value), variables(atom))
+    by = (each.by for each in dependencies if each.dependency == one)
+    is_one = any(each is not None and name.value in (each.ident, each.id) for each in by)
+    return entity if is_one or not isinstance(value, str) else None
 
 
 def _all(moves: Moves, split: Split) -> Splits:

@@ -27,7 +27,6 @@ from adalog.executor.follow.recomputed import changed, with_order
 from adalog.executor.follow.undated import GuardedPulling, UndatedQuestion, values_given
 from adalog.executor.follow.view import Change, Interest, LiveView
 from adalog.executor.join.batch import Column
-from adalog.executor.permissions.policies import touched
 from adalog.executor.permissions.rewriting import rewritten
 from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.permissions.visibility import VisibleDatoms
@@ -284,7 +283,7 @@ class GuardedView:
 
     def _is_decided_anew(self, tick: Moments, cancel: Cancel) -> bool:
         new = tick.new
-        if not self._feeds or max(touched(new), new.schema_touched) <= tick.old.t:
+        if not self._feeds or max(new.policies_touched, new.schema_touched) <= tick.old.t:
             return False
         if self.allowed is None:
             return decided_by(self.visible, None, new) != self.decided

@@ -76,6 +76,8 @@ class MaintainedProgram:
             kind = ClosureStratum if walked else MaintainedStratum
             self._strata.append(kind(stratum, moving, self._kept, self._joins))
             below = below.union(each.name for each in stratum.relations)
+        atoms = (atom for each in self._strata for atom in each.below)
+        self._patterns = [atom for atom in atoms if isinstance(atom, DatomAtom)]
 
     # What it shows
 
@@ -170,6 +172,11 @@ class MaintainedProgram:
             if len(rows[0]):
                 self._kept[name].add(rows)
         moved = dict(constants) != self._constants
+        if not (moved or came or went) and all(
+            self._joins.is_still(atom, moments[atom.source], run.strict) for atom in self._patterns
+        ):
+            self._values = run.values
+            return
         step = self._step(moments, run, constants)
         changed = ChangedAtoms(step, self._kept, self._joins)
         for each in self._strata:

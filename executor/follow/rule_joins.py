@@ -108,6 +108,11 @@ class RuleJoins:
             known = self._attributes[id(atom)] = key, sides[0][0].id if sides else None
         return known[1]
 
+    def is_still(self, atom: DatomAtom, moments: Moments, strict: bool) -> bool:
+        """Whether it is known at once that a pattern has the same rows at both moments."""
+        attribute = self.attribute_of(atom, moments, strict)
+        return attribute is not None and not moments.touches(attribute)
+
     def rows(self, joined: BodyJoin, batch: Batch) -> list[Column]:
         """The heads that a body has from a first batch; repeats are possible."""
         found: list[list[Column]] = []

@@ -19,7 +19,7 @@ from adalog.executor.cache.reads import Reads, reads_of, token_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.claims import claim_rows
 from adalog.executor.permissions.evaluation import GuardedWork, PolicyAnswers, RuleRunner
-from adalog.executor.permissions.policies import Policies, Policy, durable, touched
+from adalog.executor.permissions.policies import Policies, Policy, durable
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import Trie, distinct
 from adalog.store.values.attribute import Attribute
@@ -148,7 +148,7 @@ class Grants:
     @property
     def touched(self) -> int:
         """The last transaction that changed policies."""
-        return touched(self.now)
+        return self.now.policies_touched
 
     def names(self, op: Keyword, attribute: Attribute) -> bool:
         """Whether a policy grants the operation on the attribute, for some entities at least."""

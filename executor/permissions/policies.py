@@ -18,7 +18,6 @@ from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.permissions.evaluation import PolicyQuestion
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
-from adalog.store.values.bootstrap import POLICY_ATTRIBUTES
 from adalog.store.values.codes import Codes
 from adalog.store.values.layout import FALSE
 
@@ -94,7 +93,7 @@ def policies_of(snapshot: Snapshot) -> Policies:
     name = snapshot.attribute(_NAME)
     if name is None or not _ever_asserted(snapshot, name):
         return _NONE
-    last = touched(snapshot)
+    last = snapshot.policies_touched
     if last > durable(snapshot):
         tried = _TRIED.get(snapshot)
         if tried is None:
@@ -114,11 +113,6 @@ def durable(snapshot: Snapshot) -> int:
 
 def _ever_asserted(snapshot: Snapshot, name: Attribute) -> bool:
     return snapshot.data_of(name.id).last_touched(snapshot.t) > 0
-
-
-def touched(snapshot: Snapshot) -> int:
-    """The last transaction that changed policies."""
-    return max(snapshot.data_of(each).last_touched(snapshot.t) for each in POLICY_ATTRIBUTES)
 
 
 def _read(snapshot: Snapshot, name: Attribute) -> Policies:

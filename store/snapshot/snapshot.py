@@ -140,11 +140,16 @@ class Snapshot:
         instants = self.plain.columns_of(bootstrap.TX_INSTANT).v
         return not len(instants) or _instant_code(moment) > int(instants[-1])
 
-    @property
+    @cached_property
     def schema_touched(self) -> int:
         """The last transaction that declared or named something; until then the schema may have been another one
         and have become the same again."""
         return max(self.data_of(id_).last_touched(self.t) for id_ in bootstrap.SCHEMA_ATTRIBUTES)
+
+    @cached_property
+    def policies_touched(self) -> int:
+        """The last transaction that changed policies."""
+        return max(self.data_of(id_).last_touched(self.t) for id_ in bootstrap.POLICY_ATTRIBUTES)
 
     def _read_schema(self) -> Schema:
         declaring = (bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE, bootstrap.IS_COMPONENT)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from adalog import edn as edn
+    from adalog import spark as spark
+    from adalog import testing as testing
     from adalog.client.asynchronous import AsyncConnection as AsyncConnection
     from adalog.client.asynchronous import AsyncDatabase as AsyncDatabase
     from adalog.client.asynchronous import aconnect as aconnect
@@ -44,13 +46,15 @@ _PLACES: Final = {
 _MODULES: Final = ("edn", "spark", "testing")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"adalog.{name}")
-    if name not in _PLACES:
-        raise AttributeError(f"module 'adalog' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"adalog.{_PLACES[name]}"), name)
-    return found
+if not TYPE_CHECKING:
+    # Checkers know all names, and refuse others.
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"adalog.{name}")
+        if name not in _PLACES:
+            raise AttributeError(f"module 'adalog' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"adalog.{_PLACES[name]}"), name)
+        return found
 
 
 def __dir__() -> list[str]:

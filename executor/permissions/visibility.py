@@ -19,7 +19,7 @@ from adalog.executor.join.batch import Column, Mask
 from adalog.executor.permissions.grants import Grants
 from adalog.executor.permissions.policies import READ, Policy
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.trie import Trie, distinct
+from adalog.store.tries.trie import Trie, among, distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.schema import Schema
@@ -64,6 +64,8 @@ class VisibleDatoms:
     snapshot: Snapshot
     _access: dict[int, Access] = field(default_factory=dict)
     _trie_keys: dict[int, tuple[Hashable, ...] | None] = field(default_factory=dict)
+    # By decision, sorted: entities that need no evaluation.
+    _known: dict[Hashable, Column] = field(default_factory=dict)
 
     @cached_property
     def _tokens(self) -> tuple[Token, ...]:
@@ -190,6 +192,18 @@ class VisibleDatoms:
         found = self._attribute(attribute)
         return np.zeros(len(e), np.bool_) if found is None else self._own(found, e, v)
 
+    def learn(self, attribute: int, entities: Column) -> None:
+        """Takes it from an answer at this very state, for this viewer, that an attribute of entities is visible: a
+        row of the answer has each of them in the place of the entity in a pattern of the attribute."""
+        found = self._attribute(attribute)
+        if found is None or _is_special(found) or found.kind.tuple_attrs or not self.access_of(found).is_by_entity:
+            return
+        if self.states == (self.snapshot,):
+            decision = self.decision(attribute)
+            # Those of transactions may be visible for another reason.
+            known = (self._known.get(decision, _NOWHERE), entities[entities < TX_BASE])
+            self._known[decision] = distinct(np.concatenate(known))
+
     def _own(self, attribute: Attribute, e: Column, v: Column) -> Mask:
         """What is visible by itself, and not as a part of what a transaction says of itself."""
         if attribute.kind.tuple_attrs:
@@ -204,6 +218,16 @@ class VisibleDatoms:
         named = self.states[-1].attribute(attribute.id)
         if not access.grants or named is None:
             return np.zeros(len(e), np.bool_)
+        known = self._known.get(self.decision(attribute.id)) if self._known and access.is_by_entity else None
+        if known is None:
+            return self._evaluated(named, e, v)
+        shown = among(e, known)
+        rows = np.flatnonzero(~shown)
+        if len(rows):
+            shown[rows] = self._evaluated(named, e[rows], v[rows])
+        return shown
+
+    def _evaluated(self, named: Attribute, e: Column, v: Column) -> Mask:
         first, *others = self.states
         shown = self.guard.allows(READ, named, e, v, first)
         for state in others:

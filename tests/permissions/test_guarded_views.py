@@ -17,6 +17,7 @@ from adalog.executor.follow.presentation.kept_rows_view import KeptRowsView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import MAINTAINED, live_of, view_of
+from adalog.executor.permissions.evaluation import PolicyAnswers
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.question.request import QueryRequest
@@ -156,6 +157,61 @@ def test_a_step_that_is_made_again_knows_what_guards_decided(
         assert isinstance(change, Change)
         before, after = (_rows(undated.answer(engine, each, Cancel())) for each in (tick.old, tick.new))
         assert _rows(change.added) == after - before
+
+
+_NOTES = """[{:db/ident :note/title :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
+  {:db/ident :note/body :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
+  {:db/ident :note/owner :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}
+  {:db/ident :note/public :db/valueType :db.type/boolean :db/cardinality :db.cardinality/one}
+  {:policy/name "titles" :policy/roles [:member] :policy/ops [:read] :policy/on [:note/title]
+   :policy/rules "[[(allow ?n) (claim :sub ?s) [?u :user/auth-id ?s] [?n :note/owner ?u] [?n :note/body]]]"}
+  {:policy/name "bodies" :policy/roles [:member] :policy/ops [:read] :policy/on [:note/body]
+   :policy/rules "[[(allow ?n) [?n :note/public true]]]"}]"""
+
+
+def test_a_pull_shows_no_more_of_an_entity_than_its_own_guards_allow(tracker: World) -> None:
+    tracker.tx(_NOTES)
+    query = "[:find (pull ?n [*]) ?title :where [?n :note/title ?title]]"
+    at, bob, engine = tracker.database.snapshot(), _viewer(tracker, "bob"), tracker.pool.engine
+    question = tracker.pool.question(QueryRequest(query, snapshot=bob.of(at)))
+    view, undated = view_of(question, engine, bob), UndatedQuestion.of(question, bob)
+    view.add(1, undated, at, Cancel())
+    shown: Counter[str] = Counter()
+    for text, keys in (
+        (
+            '[{:db/id 900 :note/title "a" :note/body "b" :note/owner [:user/auth-id "bob"]}]',
+            {"db/id", "note/title"},
+        ),
+        ("[[:db/add 900 :note/public true]]", {"db/id", "note/title", "note/body"}),
+        ("[[:db/add 900 :note/public false]]", {"db/id", "note/title"}),
+        ('[[:db/add 900 :note/title "c"] [:db/add 900 :note/body "d"]]', {"db/id", "note/title"}),
+        ('[[:db/add 900 :note/owner [:user/auth-id "ada"]] [:db/add 900 :note/public true]]', None),
+    ):
+        tracker.tx(text)
+        tick = Moments(at, tracker.database.snapshot())
+        at = tick.new
+        change = view.step(tick, Cancel())[1]
+        assert isinstance(change, Change)
+        shown = shown - _rows(change.removed) + _rows(change.added)
+        assert shown == _rows(undated.answer(engine, at, Cancel()))
+        pulled = [{str(key)[1:] for key in row[0]} for row in change.added.rows()]
+        assert pulled == ([] if keys is None else [keys])
+
+
+def test_what_a_row_shows_to_be_visible_is_pulled_without_its_guard(
+    tracker: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "[:find (pull ?i [:issue/title :issue/project]) :where [?i :issue/title]]"
+    at, bob, engine = tracker.database.snapshot(), _viewer(tracker, "bob"), tracker.pool.engine
+    question = tracker.pool.question(QueryRequest(query, snapshot=bob.of(at)))
+    view = view_of(question, engine, bob)
+    view.add(1, UndatedQuestion.of(question, bob), at, Cancel())
+    monkeypatch.setattr(PolicyAnswers, "entities", _start_again)
+    tracker.tx('[{:issue/title "new" :issue/project [:project/name "mail"]}]')
+    change = view.step(Moments(at, tracker.database.snapshot()), Cancel())[1]
+    assert isinstance(change, Change)
+    ((pulled,),) = change.added.rows()
+    assert {str(key) for key in pulled} == {":issue/title", ":issue/project"}
 
 
 def _start_again(*_: object) -> None:

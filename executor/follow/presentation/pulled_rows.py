@@ -9,15 +9,15 @@ searched for among the others, by a value that they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from adalog.datalog.ast import FindPull, FindVar
+from adalog.datalog.ast import Clause, Const, FindPull, FindVar, Pattern, Var
 from adalog.datalog.pull import DB_ID, PullPattern, PullQuery
-from adalog.datalog.values import identity
+from adalog.datalog.values import Keyword, identity
 from adalog.executor.answer.result import Result, ResultColumn
 from adalog.executor.answer.types import type_of
 from adalog.executor.bounds.cancel import Cancel
@@ -29,11 +29,13 @@ from adalog.executor.follow.recomputed import rows_of
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.join.batch import Column, Mask
+from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.pull.find import pattern_of
 from adalog.executor.pull.steps import PullNode
 from adalog.executor.question.question import Question
 from adalog.planner.model.logical import AndNode, DatomAtom, conjuncts
 from adalog.planner.windows import columns_in_rows
+from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import NIL, tags_of
@@ -66,6 +68,7 @@ class PulledRows:
         self.feeds: set[int] = set()
         self.queries = PulledQueries(question, engine, source)
         self._engine = engine
+        self._source = source
         self._columns = columns_in_rows(question.outline)
         elements = enumerate(self.query.find.elements)
         # Of the pulls from the database that moves the numbers of their elements.
@@ -141,8 +144,21 @@ class PulledRows:
         result = Result(named, codes, values, len(codes[0]), shape, find.keys, at.t, "LOCAL", 0.0)
         if len(result) and any(isinstance(element, FindPull) for element in find.elements):
             asked = question if question.pulling is None else question.pulling.question
-            result.pulled = self._engine.pulls(asked.at(at, cancel.check), result, cancel)
+            pulling = asked.at(at, cancel.check)
+            self._learn(pulling, result)
+            result.pulled = self._engine.pulls(pulling, result, cancel)
         return result
+
+    def _learn(self, pulling: Question, result: Result) -> None:
+        """Spares the guards of what the rows show to be visible, as they are of the answer at the same moment."""
+        shown = pulling.snapshot.visible if isinstance(pulling.snapshot, GuardedSnapshot) else None
+        if not isinstance(shown, VisibleDatoms):
+            return
+        for number in self._pulls:
+            for name in _attributes_of(self._pull(number).var, pulling.query.where, ("$", self._source)):
+                attribute = pulling.snapshot.attribute(name)
+                if attribute is not None:
+                    shown.learn(attribute.id, result.codes[number])
 
     # Entities that look alike
 
@@ -256,6 +272,15 @@ class StepPulls:
             return None
         changes = self._changes if any(pattern.all_queries()) else self._plain
         return changes.entities(self.node(pattern))
+
+
+def _attributes_of(entity: Var, clauses: Iterable[Clause], sources: Container[str]) -> Iterator[Keyword | int]:
+    """The attributes that an entity has in every row, by patterns outside an `or` or `not`."""
+    for clause in clauses:
+        if isinstance(clause, Pattern) and clause.source.name in sources and clause.terms[0] == entity:
+            name = clause.terms[1] if len(clause.terms) > 1 else None
+            if isinstance(name, Const) and isinstance(name.value, Keyword | int):
+                yield name.value
 
 
 def _distinct(result: Result) -> dict[Shown, int]:

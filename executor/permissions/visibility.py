@@ -231,8 +231,8 @@ class VisibleDatoms:
         first, *others = self.states
         shown = self.guard.allows(READ, named, e, v, first)
         for state in others:
-            # What is hidden already is not asked about again.
-            rows = np.flatnonzero(shown)
+            # What is hidden already is not asked about again; what was made to try something is nowhere else.
+            rows = np.flatnonzero(shown & ~_are_made(first, e))
             shown[rows] = self.guard.allows(READ, named, e[rows], v[rows], state)
         return shown
 
@@ -354,6 +354,14 @@ class VisibleDatoms:
                 shown = rows.t if self.shows_all(attribute.id) else rows.t[self._own(attribute, rows.e, rows.v)]
                 found.append(distinct(shown))
         return distinct(np.concatenate(found)) if found else _NOWHERE
+
+
+def _are_made(state: Snapshot, e: Column) -> Mask:
+    """Which entities were made by what was tried to get a state."""
+    start = state.origin.start
+    if start is None:
+        return np.zeros(len(e), np.bool_)
+    return (e >= start.next_entity) & (e <= start.last_entity)
 
 
 def _is_special(attribute: Attribute) -> bool:

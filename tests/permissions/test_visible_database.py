@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -44,6 +45,26 @@ def test_what_a_transaction_was_tried_on_decides_as_now(number: int) -> None:
         for view in (after, after.history(), after.as_of(after.t - 2)):
             views = guard.view(view), visible.at(view)
             about = f"tried {number} {roles} {claims} {view.key}"
+            Comparison((own, other), views, about).check_all(rng, 6)
+
+
+@pytest.mark.parametrize("number", numbers(share=4))
+def test_what_a_transaction_was_tried_on_in_the_past_is_decided_now_too(number: int) -> None:
+    rng = Random(f"tried on the past {number}")
+    texts, policies = history(rng)
+    # What keeps no history is of the past as it was found there, which the oracle cannot tell.
+    texts = [re.sub(r"\[:db/\w+ \d+ :num/brief \d+\]", "", each) for each in texts]
+    with opened(texts) as (database, own, other):
+        now = database.snapshot()
+        try:
+            after, _ = database.speculate(now.as_of(rng.randint(3, now.t - 2)), transaction(rng))
+        except AdalogError as error:
+            pytest.skip(f"refused: {error}")
+        roles, claims = rng.choice(CLAIMS)
+        guard, visible = guard_of(own, now, roles, claims), VisibleDatabase(now, policies, roles, claims)
+        for view in (after, after.history()):
+            views = guard.view(view), visible.at(view)
+            about = f"tried on the past {number} {roles} {claims} {view.key}"
             Comparison((own, other), views, about).check_all(rng, 6)
 
 

@@ -76,9 +76,11 @@ def test_a_key_from_before_there_were_policies_is_of_its_user(issues: Tracker) -
 # Tried ones
 
 
-def titles(issues: Tracker, who: str, tx: str) -> object:
-    document = 'query($tx: EDN) { q(query: "[:find [?t ...] :where [_ :issue/title ?t]]", with: $tx) { rows } }'
-    answer = issues.post(who, document, tx=tx)
+def titles(issues: Tracker, who: str, tx: str, t: int | None = None) -> object:
+    """What is there once a transaction was tried, at a past basis if there is one."""
+    document = """query($tx: EDN, $basis: BasisInput) {
+        q(query: "[:find [?t ...] :where [_ :issue/title ?t]]", with: $tx, basis: $basis) { rows } }"""
+    answer = issues.post(who, document, tx=tx, basis=t and {"t": str(t)})
     if "errors" in answer:
         return answer["errors"][0]["extensions"]["code"]
     return sorted(row[0] for row in answer["data"]["q"]["rows"])
@@ -138,3 +140,26 @@ def test_typed_mutations_go_the_same_way(issues: Tracker) -> None:
     issues.transact("root", "[[:db/add 21 :issue/votes 1] [:db/retract 77 :issue/votes]]")
     assert issues.post("ada", bulk)["data"]["updateIssues"]["issues"] == [{"id": "11"}]
     assert issues.values(":issue/votes", 21) == [1]
+
+
+def test_what_is_tried_on_the_past_has_to_be_granted_now_too(issues: Tracker) -> None:
+    t = issues.server.database.snapshot().t
+    issues.transact("root", '[[:db/add 12 :issue/title "Later"] [:db/add 20 :project/members 1]]')
+    # Ada sees the other project now, and did not then.
+    assert titles(issues, "ada", "[]", t) == ["Also ours", "Ours"]
+    assert titles(issues, "ada", '[[:db/add 11 :issue/title "New"]]', t) == ["Also ours", "New"]
+    assert titles(issues, "ada", '[{:issue/title "Made" :issue/project 10}]', t) == ["Also ours", "Made", "Ours"]
+    assert titles(issues, "ada", '[[:db/add 21 :issue/title "Not theirs"]]', t) == "FORBIDDEN"
+    assert titles(issues, "ada", "[[:db/add 20 :project/members 1]]", t) == "FORBIDDEN"
+    t = issues.server.database.snapshot().t
+    issues.transact("root", "[[:db/retract 10 :project/members 1]]")
+    # Nor what she saw then, and does not see now, whatever she tries there.
+    assert titles(issues, "ada", "[]", t) == ["Theirs"]
+    for tx in (
+        '[[:db/add 11 :issue/title "New"]]',
+        '[{:issue/title "Made" :issue/project 10}]',
+        '[{:issue/title "Made" :issue/project [:project/key "OURS"]}]',
+        "[[:db/add 21 :issue/project 10]]",
+    ):
+        assert titles(issues, "ada", tx, t) in ("FORBIDDEN", "TX_INVALID")
+    assert titles(issues, "ada", '[{:issue/title "Made" :issue/project 20}]', t) == ["Made", "Theirs"]

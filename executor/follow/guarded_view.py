@@ -20,6 +20,7 @@ from adalog.datalog.ast import FindPull, Var
 from adalog.datalog.errors import AdalogError, unavailable
 from adalog.datalog.pull import PullPattern
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache.reads import reads_of, touched_attributes
 from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView, may_name
@@ -27,7 +28,7 @@ from adalog.executor.follow.recomputed import changed, with_order
 from adalog.executor.follow.undated import GuardedPulling, UndatedQuestion, values_given
 from adalog.executor.follow.view import Change, Interest, LiveView
 from adalog.executor.join.batch import Column
-from adalog.executor.permissions.rewriting import rewritten
+from adalog.executor.permissions.rewriting import rewritten, says_of_transactions
 from adalog.executor.permissions.viewers import VisibleMoments
 from adalog.executor.permissions.visibility import VisibleDatoms
 from adalog.executor.question.question import Question
@@ -180,6 +181,8 @@ class GuardedView:
     decided: Decided
     _unbroken: bool = True
     _feeds: dict[int, UndatedQuestion] = field(default_factory=dict)
+    # The attributes that the questions read.
+    _named: set[int] = field(default_factory=set)
     # What was decided of each text.
     _texts: dict[str, Decided] = field(default_factory=dict)
     # By the keys of their guards.
@@ -216,7 +219,7 @@ class GuardedView:
         self.decided = self._decided_by(question, at, cancel)
         self.visible, asked = question.visible, question.at(at, cancel.check)
         self.view, self.allowed = self.make(asked, self.visible, cancel)
-        self._texts, self._viewers, self._viewing = {}, {}, {}
+        self._named, self._texts, self._viewers, self._viewing = set(), {}, {}, {}
 
     def _decided_by(self, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> Decided:
         assert question.visible is not None
@@ -230,10 +233,13 @@ class GuardedView:
                 raise unavailable("other policies hold by now; ask again", retryable=True)
             viewer = self._viewer_of(feed, guard.key, self.allowed)
             viewer.begin(visible, at, cancel)
-            made = followed_with_guards(question.at(at, cancel.check), viewer.number)
+            asked = question.at(at, cancel.check)
+            made = followed_with_guards(asked, viewer.number)
             if made is None:
                 raise unavailable("the query cannot be followed with others any more; ask again", retryable=True)
             self._texts.setdefault(question.request.query, decided_by(visible, made, at))
+            for reads in reads_of(question.query).sources.values():
+                self._named |= touched_attributes(at, reads) or set()
             question = replace(UndatedQuestion.of(made), pulling=GuardedPulling(question, viewer))
         self.view.add(feed, question, at, cancel)
 
@@ -282,8 +288,11 @@ class GuardedView:
         return changes
 
     def _is_decided_anew(self, tick: Moments, cancel: Cancel) -> bool:
-        new = tick.new
-        if not self._feeds or max(new.policies_touched, new.schema_touched) <= tick.old.t:
+        new, old = tick.new, tick.old
+        if not self._feeds:
+            return False
+        first = any(says_of_transactions(new, each) and not says_of_transactions(old, each) for each in self._named)
+        if not first and max(new.policies_touched, new.schema_touched) <= old.t:
             return False
         if self.allowed is None:
             return decided_by(self.visible, None, new) != self.decided

@@ -28,8 +28,9 @@ from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import path_in
 from adalog.planner.scope.outline import outline_of
 from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
-from adalog.store.values.attribute import Attribute
+from adalog.store.values.attribute import TX_BASE, Attribute
 
 _NOTHING: Final = "$nothing of it"
 _HIDDEN: Final = "$hidden idents"
@@ -79,6 +80,13 @@ def rewritten(question: Question, viewer: int | None = None) -> Question | None:
         snapshot=database.raw,
         guarded=True,
     )
+
+
+def says_of_transactions(snapshot: Snapshot, attribute: int) -> bool:
+    """Whether an attribute says something of a transaction itself, or once did."""
+    trie = snapshot.plain.trie(attribute, inverse=False)
+    keys = (trie.base.keys, *(each.keys for each in trie.levels))
+    return any(len(each) > 0 and each[-1] >= TX_BASE for each in keys)
 
 
 def allowed_by(policy: Policy, view: GuardedSnapshot, viewer: int) -> tuple[ast.Query, list[Any], frozenset[str]]:
@@ -279,6 +287,9 @@ class _Rewriter:
         access = self.visible.access_of(attribute)
         if access.shows_all:
             return None
+        if says_of_transactions(self.database.raw, attribute.id):
+            # Of a transaction it is visible with any other part of it.
+            raise NotRewritableError
         if isinstance(entity, ast.Blank):
             entity = self._variable()
         by_value = not access.is_by_entity

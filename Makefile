@@ -14,7 +14,7 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check in
 LOCKED := $(PIP) --require-hashes
 
 # The links are followed one by one: compileall passes over links that it meets.
-PACKAGES := $(wildcard src/adalog/*)
+PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 
 SITE := gateway/documentation/site.zip
 PAGES := $(shell find docs -type f) $(wildcard *.md examples/*/README.md clients/js/README.md helm/adalog/README.md)

@@ -17,7 +17,6 @@ from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
-from adalog.executor.source.data_source import AdalogSource
 from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.cli import main
 from adalog.gateway.settings.config import Settings
@@ -30,6 +29,7 @@ from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.pipeline.importing.write.streaming import Streaming
 from adalog.spark import register
 from adalog.store.database import Database
+from pyspark_adalog import DefaultSource
 from tests.gateway.support import Gateway, served
 from tests.pipeline.exports_in_process import held, in_edn, in_parquet, said
 from tests.pipeline.test_importing import SCHEMA, facts
@@ -267,7 +267,7 @@ def test_other_programs_read_data_frames(database: Database, session: Session, t
     # As any program's session; the engine's own has a task for each row.
     spark = session.live().spark.newSession()
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")
-    spark.dataSource.register(AdalogSource)
+    spark.dataSource.register(DefaultSource)
 
     def read(**options: str) -> Any:
         return spark.read.format("adalog").options(data=str(tmp_path / "data"), **options).load()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import GREATEST, LEAST
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.names import names_in
@@ -32,7 +33,7 @@ _TRIED: Final = 32
 _DEPTH: Final = 8
 _STEPS: Final = 200
 # Of these a group's value is that of one of its rows.
-_OF_ONE: Final = ("min", "max")
+_OF_ONE: Final = (LEAST, GREATEST)
 
 
 @dataclass(frozen=True)

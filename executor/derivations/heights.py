@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adalog.datalog import ast
+from adalog.datalog.aggregates import LEAST
 from adalog.datalog.values import identity
 from adalog.planner.scope.rulebook import RuleBook
 
@@ -48,7 +49,7 @@ class Heights:
         height = ast.Var(HEIGHT)
         return replace(
             rule,
-            args=(*rule.args, ast.FindAggregate("min", (), height)),
+            args=(*rule.args, ast.FindAggregate(LEAST, (), height)),
             clauses=(*clauses, *_above(heights, height)),
         )
 

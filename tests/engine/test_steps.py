@@ -391,12 +391,12 @@ def test_a_schema_that_ties_rows_to_the_head_only_later(world: World) -> None:
 
 def test_checks_are_left_out_where_the_schema_makes_them_needless(world: World) -> None:
     def sure(query: str, *args: str) -> dict[str, set[str]]:
-        """By the attribute that changed, those that must not have."""
+        """By the attribute that changed, those that must not have; for any entity that changed."""
         followed = Followed(world, query, *args)
         return {
             str(reaction.changed.terms[1].value): {str(each.ident) for each in reaction.still}  # type: ignore[union-attr]
             for reaction in followed.view.maintenance.reactions
-            if reaction.sure is not None
+            if reaction.sure is not None and reaction.alone is None
         }
 
     assert sure(UNIQUE["shown"]) == {":to": {":name"}}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from adalog.datalog.errors import Code
 from tests.gateway.support import Gateway, served
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "web.md").read_text(encoding="utf-8")
@@ -47,12 +46,6 @@ def test_the_client_does_what_it_says(empty: Gateway, tmp_path: Path) -> None:
     assert done.stderr == ""
     shown = done.stdout.replace("6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e", "…")
     assert shown.split() == SHOWN.split()
-
-
-def test_the_codes_are_codes() -> None:
-    table = PAGE[PAGE.index("| code |") :]
-    named = {code for row in table.splitlines()[2:] for code in re.findall(r"`([A-Z_]+)`", row)}
-    assert named == {each.value for each in Code}
 
 
 def test_what_it_says_of_lists_and_attributes_as_arguments(empty: Gateway) -> None:

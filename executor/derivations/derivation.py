@@ -37,7 +37,7 @@ _OF_ONE: Final = (LEAST, GREATEST)
 
 
 @dataclass(frozen=True)
-class Within:
+class RuleBody:
     """The rule in whose body clauses stand: what `$` is in it, the rules of its recursion, whose facts are lower
     than its own, and the calls above."""
 
@@ -75,7 +75,7 @@ class Derivations:
 
     # What holds
 
-    def steps(self, clauses: Sequence[ast.Clause], row: Row, within: Within = Within()) -> list[Reason] | None:
+    def steps(self, clauses: Sequence[ast.Clause], row: Row, within: RuleBody = RuleBody()) -> list[Reason] | None:
         """A witness for each of some clauses that hold for a row. None where a call leads back to one above it."""
         found = []
         for clause in clauses:
@@ -95,7 +95,7 @@ class Derivations:
         name, source, codes = call
         number = self.measured.get(name) if height is not None else None
         own = frozenset(each for each, other in self.measured.items() if other == number)
-        within = Within(source, own, above | {call})
+        within = RuleBody(source, own, above | {call})
         lowest = height is not None and self._decoded(height) == 0
         for rule in self._rules[name]:
             given = _given(rule, codes)
@@ -112,7 +112,7 @@ class Derivations:
                     return {"rule": self.texts.at(rule.position), "with": self.shown(row), "steps": below}
         return None
 
-    def _step(self, clause: ast.Clause, row: Row, within: Within) -> Reason | None:
+    def _step(self, clause: ast.Clause, row: Row, within: RuleBody) -> Reason | None:
         said: Reason = {"clause": self.texts.at(clause.position), **_place(clause.position)}
         self._left -= 1
         if self._left < 0:
@@ -134,7 +134,7 @@ class Derivations:
             case _:
                 return {**said, "fact": self._filled(clause, row)}
 
-    def _branch(self, clause: ast.Or | ast.OrJoin, row: Row, within: Within) -> Reason | None:
+    def _branch(self, clause: ast.Or | ast.OrJoin, row: Row, within: RuleBody) -> Reason | None:
         """The first branch that the row passes."""
         seen = set(row)
         if isinstance(clause, ast.OrJoin):
@@ -150,7 +150,7 @@ class Derivations:
                     return {"branch": number, "with": self.shown(found), "steps": steps}
         return None
 
-    def _called(self, clause: ast.RuleCall, row: Row, within: Within) -> Reason | None:
+    def _called(self, clause: ast.RuleCall, row: Row, within: RuleBody) -> Reason | None:
         call, height = self._call(clause, row, within.source)
         if len(within.above) >= _DEPTH:
             return {"more": True}
@@ -159,11 +159,7 @@ class Derivations:
     def _call(self, clause: ast.RuleCall, row: Row, source: str) -> tuple[Call, int | None]:
         """(a call with codes for all its arguments, the code of the least height of its fact if it has one)."""
         source = source if clause.source.name == "$" else clause.source.name
-        constants = self.bodies.constants(clause)
-        codes = [
-            row.get(each.name) if isinstance(each, ast.Var) else constants.get(each.position)
-            for each in clause.args
-        ]
+        codes = self._arguments(clause, row)
         table = table_of(clause.name, source)
         height = row.get(height_of(clause))
         if None not in codes and (height is not None or table not in self.tables):
@@ -177,7 +173,15 @@ class Derivations:
         (found,) = self._over_tables.rows((asked,), given, 1)
         return (clause.name, source, tuple(found[name] for name in names)), found.get(HEIGHT)
 
-    def _rows(self, clauses: Sequence[ast.Clause], given: Row, within: Within, most: int) -> list[dict[str, int]]:
+    def _arguments(self, clause: ast.RuleCall, row: Row) -> list[int | None]:
+        """The codes of a call's arguments, None where the row has none."""
+        constants = self.bodies.constants(clause)
+        return [
+            row.get(each.name) if isinstance(each, ast.Var) else constants.get(each.position)
+            for each in clause.args
+        ]
+
+    def _rows(self, clauses: Sequence[ast.Clause], given: Row, within: RuleBody, most: int) -> list[dict[str, int]]:
         """Rows of what a body binds, whose calls read tables."""
         constants = {
             place: code for call in calls_in(clauses) for place, code in self.bodies.constants(call).items()
@@ -225,7 +229,7 @@ class Derivations:
 
     # What does not hold
 
-    def failing(self, clauses: Sequence[ast.Clause], given: Row, within: Within = Within()) -> Reason | None:
+    def failing(self, clauses: Sequence[ast.Clause], given: Row, within: RuleBody = RuleBody()) -> Reason | None:
         """The first clause that no row passes together with those before it, with why if it calls a rule with
         arguments that are known; None if all of them pass."""
         known = given
@@ -243,17 +247,13 @@ class Derivations:
             known = found[0] if len(found) == 1 else given
         return None
 
-    def _failed(self, clause: ast.Clause, given: Row, within: Within) -> Reason:
+    def _failed(self, clause: ast.Clause, given: Row, within: RuleBody) -> Reason:
         """`given`: the only row of the clauses before, or what is given where they have several."""
         said: Reason = {"clause": self.texts.at(clause.position), **_place(clause.position)}
         said["with"] = self.shown({name: code for name, code in given.items() if code != NIL})
         if not isinstance(clause, ast.RuleCall):
             return said
-        constants = self.bodies.constants(clause)
-        codes = [
-            given.get(each.name) if isinstance(each, ast.Var) else constants.get(each.position)
-            for each in clause.args
-        ]
+        codes = self._arguments(clause, given)
         source = within.source if clause.source.name == "$" else clause.source.name
         if None not in codes:
             call = clause.name, source, _whole(codes)
@@ -264,7 +264,7 @@ class Derivations:
     def failures(self, call: Call, above: frozenset[Call] = frozenset()) -> list[Reason]:
         """For each rule of a call that does not hold the clause that nothing passes."""
         name, source, codes = call
-        within = Within(source, above=above | {call})
+        within = RuleBody(source, above=above | {call})
         found: list[Reason] = []
         for rule in self._rules[name]:
             self._left -= 1

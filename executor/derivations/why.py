@@ -27,7 +27,7 @@ from adalog.executor.derivations.tabled import table_of
 from adalog.executor.derivations.texts import Texts
 from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.fixpoint import Fixpoint
-from adalog.executor.evaluation.local import join_over, shape_result
+from adalog.executor.evaluation.local import join_over, run_join, shape_result
 from adalog.executor.facts.facts import FactRows, Relations, whole
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
@@ -134,10 +134,7 @@ class _Asking:
         """How the row of a group differs from what is given, if there is one that differs."""
         query = numbered(self.question.query, self.question.args)
         plan, inputs = self._planned(replace(query, order_by=(), limit=None, offset=0), given, options)
-        relations: Relations = inputs.relations
-        if plan.program.strata and inputs.start is not None:
-            relations = Fixpoint(plan, inputs, inputs.start, self.run).relations_read()
-        rows = join_over(plan, inputs, relations, self.run, most=None, whole=True).rows
+        rows = run_join(plan, inputs, self.run, most=None, whole=True).rows
         result = shape_result(
             plan, rows, self.run.values, self.run.cancel, t=0, engine="", started=0.0, ordered=False
         )

@@ -139,7 +139,7 @@ def _bases() -> Iterator[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether no other user can put a file there: what is read from it is run."""
+    """Whether the folder is private: code that is read from it is run."""
     found = folder.lstat()
     return (
         stat.S_ISDIR(found.st_mode)

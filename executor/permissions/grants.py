@@ -107,7 +107,7 @@ class PolicyMemory:
 class Grants:
     """What a viewer may see and do. `now`: the raw snapshot whose policies and facts decide. `limit`: of all that
     is asked of it together, besides those of the work that asks. `ran_out`: something was denied for want of time
-    or memory, so that what is found with it must not be kept."""
+    or memory, so answers must not be kept."""
 
     memory: PolicyMemory
     viewer: Viewer

@@ -1,8 +1,8 @@
 """A query's result as an Arrow IPC stream that loses nothing: for the Python library, over HTTP.
 
 Each column is as `Result.to_arrow` has it. A column from which values cannot be read back exactly has a companion
-with its values as TAGGED JSON. The schema's metadata says the
-rest."""
+with its values as TAGGED JSON. The schema's metadata has the types, the shape, the keys and the companions' places.
+"""
 
 from __future__ import annotations
 

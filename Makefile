@@ -22,7 +22,7 @@ PAGES := $(shell find docs -type f) $(wildcard *.md examples/*/README.md clients
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
-.PHONY: help run test setup bench client docs check format clean
+.PHONY: help run test setup bench client console docs check format clean
 
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ client: $(STAMPS)/javascript ## the package for JavaScript, build/adalog-client-
 	@mkdir -p build
 	@source scripts/caches.sh; cd clients/js && npm run --silent build \
 		&& echo "build/$$(npm pack --silent --ignore-scripts --pack-destination ../../build)"
+
+console: $(STAMPS)/javascript ## the page at /, from clients/console into gateway/console
+	@command -v npm >/dev/null || { echo "the console needs Node.js 20 or newer, with npm" >&2; exit 1; }
+	@source scripts/caches.sh; cd clients/console && npm run --silent check && npm run --silent build
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
 	rm -rf $(STAMPS) $(SITE) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -118,7 +122,7 @@ $(STAMPS)/jdbc: scripts/ensure-jdbc.sh | $(BIN)/python $(STAMPS)
 $(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-datascript.sh && touch $@
 
-$(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json tests/protocols/package-lock.json | $(BIN)/python $(STAMPS)
+$(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json clients/console/package-lock.json tests/protocols/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-javascript.sh && touch $@
 
 $(STAMPS)/helm: scripts/ensure-go.sh helm/tests/render/main.go | $(BIN)/python $(STAMPS)

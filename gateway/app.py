@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with explorer and SDL, /docs, /import, /backup, /healthz, /readyz, /metrics."""
+"""The ASGI application: the console, /graphql with explorer and SDL, /docs, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from starlette.routing import Route, WebSocketRoute
 from adalog.datalog.errors import AdalogError, Code, quoted
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.hub.hub import Hub
-from adalog.gateway import documentation
+from adalog.gateway import console, documentation, explorer
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from adalog.gateway.connections.request_ids import HEADER, RequestIds, request_id
 from adalog.gateway.connections.wire import Wire
-from adalog.gateway.explorer import Explorer, load
 from adalog.gateway.explorer.examples import live_page
 from adalog.gateway.identity.auth import Tokens, check_admin, tokens_of
 from adalog.gateway.jobs.backup_endpoint import backups_asked_for
@@ -38,6 +37,7 @@ from adalog.gateway.observe.metrics import (
     lane_figures,
     live_figures,
 )
+from adalog.gateway.page_files import PageFiles
 from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
@@ -79,8 +79,11 @@ def create_app(
     yet. `wire`: that of the server, where there is one already. `workers`: those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
-    explorer = Explorer(load())
-    example = live_page()
+    page_files = {
+        "console": PageFiles.of(console.__name__),
+        "explorer": PageFiles.of(explorer.__name__),
+        "examples/live": live_page(),
+    }
     wire = wire or Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     if workers is not None:
@@ -109,21 +112,15 @@ def create_app(
     buckets = _buckets(settings, metrics, workers)
     answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
-    graphql = GraphQLEndpoint(answering, explorer, origins, settings)
+    graphql = GraphQLEndpoint(answering, page_files["explorer"], origins, settings)
     probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)
 
-    async def explorer_file(request: Request) -> Response:
-        return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
-
-    async def example_file(request: Request) -> Response:
-        return example.file(request.path_params["name"] or "index.html", request.headers.get("if-none-match"))
+    async def root(request: Request) -> Response:
+        return page_files["console"].page()
 
     # Not async: Starlette runs it on a thread.
     def page_of_docs(request: Request) -> Response:
         return documentation.page(request.path_params["name"], request.headers.get("if-none-match"))
-
-    async def root(request: Request) -> Response:
-        return explorer.page()
 
     # Starlette's Route leaves every method to an ASGI app; the endpoint answers 405 in GraphQL's own form.
     app = Starlette(
@@ -133,8 +130,7 @@ def create_app(
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins)),
             *(Route(kind.path, JobEndpoint(kind, answering, settings)) for kind in jobs),
             Route("/", root),
-            Route("/explorer/{name:path}", explorer_file),
-            Route("/examples/live/{name:path}", example_file),
+            *(Route(f"/{folder}/{{name:path}}", files.answer) for folder, files in page_files.items()),
             Route("/docs/{name:path}", page_of_docs),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-from adalog.gateway.explorer import Explorer
+from adalog.gateway.page_files import PageFiles
 
 FILES: Final = ("index.html", "live.css", "live.js", "adalog-client.js", "shared-worker.js")
 
 
-def live_page() -> Explorer:
+def live_page() -> PageFiles:
     folder = files("adalog.examples.live")
-    return Explorer({name: folder.joinpath(name).read_bytes() for name in FILES})
+    return PageFiles({name: folder.joinpath(name).read_bytes() for name in FILES}, is_folder=True)

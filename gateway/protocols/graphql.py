@@ -18,8 +18,8 @@ from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.conditional import unchanged, validated
 from adalog.gateway.connections.event_transport import direct_way
-from adalog.gateway.explorer import Explorer
 from adalog.gateway.identity.principal import Expiry, Principal, expired
+from adalog.gateway.page_files import PageFiles
 from adalog.gateway.protocols import events, negotiation, parts
 from adalog.gateway.protocols.answering import (
     Answering,
@@ -69,7 +69,7 @@ _NO_RESERVATION = (
 class GraphQLEndpoint:
     """An ASGI app for GET and POST of GraphQL requests; `explorer` answers browsers."""
 
-    def __init__(self, answering: Answering, explorer: Explorer, origins: Origins, settings: Settings) -> None:
+    def __init__(self, answering: Answering, explorer: PageFiles, origins: Origins, settings: Settings) -> None:
         self.answering = answering
         self.explorer = explorer.page()
         self.origins = origins

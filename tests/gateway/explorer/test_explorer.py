@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adalog.gateway import explorer
+from adalog.gateway import explorer, page_files
 from adalog.gateway.settings.config import SettingError
 from tests.gateway.support import Gateway
 
@@ -19,7 +19,7 @@ PAGE = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 def test_every_file_is_what_the_manifest_says() -> None:
-    listed = explorer.manifest()
+    listed = page_files.manifest(FOLDER)
     for name, expected in listed.items():
         assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == expected, name
     there = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
@@ -41,14 +41,13 @@ def test_an_altered_file_is_refused(tmp_path: Path, change: str) -> None:
     else:
         target.unlink()
     with pytest.raises(SettingError, match=r"vendor/react\.production\.min\.js"):
-        explorer.load(copy)
+        page_files.load(copy)
 
 
 def test_browsers_get_the_page_and_programs_do_not(empty: Gateway) -> None:
     page = empty.http.get("/graphql", headers={"Accept": PAGE})
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "explorer.js" in page.text
-    assert empty.http.get("/", headers={"Accept": PAGE}).text == page.text
     query = {"query": "{ database { basisT } }"}
     assert empty.http.get("/graphql", params=query, headers={"Accept": PAGE}).text == page.text
     assert empty.http.get("/graphql", params=query).json() == {"data": {"database": {"basisT": 0}}}
@@ -58,13 +57,13 @@ def test_the_page_asks_only_this_server_and_runs_no_inline_script() -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert named
-    assert all(name.removeprefix("explorer/") in explorer.manifest() for name in named)
+    assert all(name.removeprefix("explorer/") in page_files.manifest(FOLDER) for name in named)
     assert not re.search(r"<script(?![^>]*\ssrc=)", page)
     assert not re.search(r"\son\w+=|<style", page)
 
 
 def test_files_are_served_with_their_types_and_tags(empty: Gateway) -> None:
-    for name in explorer.manifest():
+    for name in page_files.manifest(FOLDER):
         response = empty.http.get(f"/explorer/{name}")
         assert response.status_code == 200
         assert response.content == (FOLDER / name).read_bytes()

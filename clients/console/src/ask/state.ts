@@ -1,0 +1,98 @@
+/** What the page asks: the query, its arguments, the moment, and the answer. Parts of the page share these signals. */
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+import type { Basis } from "@adalog/client";
+import { formsOf } from "../editor/query.js";
+import { answerOf, type Answer, type As, type Question } from "../server/answers.js";
+import { hashOf, name, place } from "../shell/route.js";
+
+const FIRST = "[:find ?e ?a ?v\n :where [?e ?a ?v]\n :limit 100]";
+
+export const query = signal(FIRST);
+/** The EDN texts of the inputs, in their order. */
+export const args = signal<readonly string[]>([]);
+/** The moment to read; undefined for the newest. */
+export const basis = signal<Basis | undefined>(undefined);
+/** The identity to ask as, for admins. */
+export const as = signal<As | undefined>(undefined);
+
+export const answer = signal<Answer | undefined>(undefined);
+export const failure = signal<unknown>(undefined);
+export const isRunning = signal(false);
+/** How many questions have ended, in an answer or an error. */
+export const ended = signal(0);
+
+export const inputs = computed(() => formsOf(query.value).inputs);
+
+export const question = computed<Question>(() => ({
+  query: query.value,
+  argsEdn: inputs.value.map((_, i) => args.value[i] ?? ""),
+  basis: basis.value,
+  as: as.value,
+}));
+
+let running: AbortController | undefined;
+
+/** Asks; a query that still runs is cancelled. */
+export async function run(): Promise<void> {
+  running?.abort();
+  const mine = (running = new AbortController());
+  isRunning.value = true;
+  name("ask", parameters());
+  try {
+    const found = await answerOf(question.value, mine.signal);
+    if (mine !== running) return;
+    answer.value = found;
+    failure.value = undefined;
+  } catch (error) {
+    if (mine === running && !mine.signal.aborted) failure.value = error;
+  } finally {
+    if (mine === running) {
+      isRunning.value = false;
+      ended.value += 1;
+    }
+  }
+}
+
+export function cancel(): void {
+  running?.abort();
+  isRunning.value = false;
+}
+
+/** What a link to this question holds. */
+function parameters(): Record<string, string | undefined> {
+  const given = question.value;
+  return {
+    query: given.query,
+    args: given.argsEdn.some((each) => each !== "") ? JSON.stringify(given.argsEdn) : undefined,
+    basis: given.basis === undefined ? undefined : JSON.stringify(given.basis),
+    as: given.as === undefined ? undefined : JSON.stringify(given.as),
+  };
+}
+
+export function link(): string {
+  return new URL(hashOf("ask", parameters()), document.baseURI).href;
+}
+
+/** Takes the question of the address over, and asks it. */
+effect(() => {
+  const { page, parameters: given } = place.value;
+  const text = given.get("query");
+  if (page !== "ask" || text === null) return;
+  untracked(() => {
+    if (text === query.value && answer.value !== undefined && link() === window.location.href) return;
+    query.value = text;
+    args.value = json<string[]>(given.get("args")) ?? [];
+    basis.value = json<Basis>(given.get("basis"));
+    as.value = json<As>(given.get("as"));
+    if (!isRunning.value) void run();
+  });
+});
+
+function json<Type>(text: string | null): Type | undefined {
+  try {
+    return text === null ? undefined : (JSON.parse(text) as Type);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,5 @@
+import { html } from "../parts/html.js";
+
+export function Schema() {
+  return html`<h1>Schema</h1>`;
+}

@@ -1,0 +1,59 @@
+/** Answers of queries. */
+
+import type { Basis, Column, Json, Long, Warning } from "@adalog/client";
+import { ask } from "./client.js";
+
+export interface As {
+  readonly claims: Record<string, unknown>;
+  readonly roles: readonly string[];
+}
+
+export interface Question {
+  readonly query: string;
+  /** One EDN text for each input after `$`. */
+  readonly argsEdn: readonly string[];
+  readonly basis?: Basis | undefined;
+  /** Transaction data that the query sees and that is not committed. */
+  readonly with?: string | undefined;
+  readonly as?: As | undefined;
+}
+
+export type Row = readonly Json[];
+
+export interface Answer {
+  readonly question: Question;
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly basisT: Long;
+  readonly warnings: readonly Warning[];
+  readonly stats: { readonly engine: string; readonly cache: string; readonly elapsedMs: number; readonly rows: number };
+}
+
+const VARIABLES = "$query: EDN!, $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $as: AsInput";
+const ARGUMENTS = "query: $query, argsEdn: $argsEdn, basis: $basis, with: $with, as: $as";
+
+const QUERY = documentOf("q", "{ columns { name type } rows basisT warnings { code message line column } stats { engine cache elapsedMs rows } }");
+
+/** The variables of a document with these arguments. */
+export function variablesOf({ query, argsEdn, basis, with: speculative, as }: Question): Record<string, unknown> {
+  return {
+    query,
+    ...(argsEdn.length > 0 ? { argsEdn } : {}),
+    ...(basis === undefined ? {} : { basis }),
+    ...(speculative ? { with: speculative } : {}),
+    ...(as === undefined ? {} : { as }),
+  };
+}
+
+export async function answerOf(question: Question, signal?: AbortSignal): Promise<Answer> {
+  const { q } = await ask<{ q: Omit<Answer, "question"> }>(QUERY, variablesOf(question), signal);
+  return { question, ...q };
+}
+
+/** A document with one field that takes a question's arguments and `more`, as `explain` and `why` do. */
+export function documentOf(field: string, selection = "", more: Record<string, string> = {}): string {
+  const names = Object.keys(more);
+  const declared = names.map((name) => `, $${name}: ${more[name]}`).join("");
+  const passed = names.map((name) => `, ${name}: $${name}`).join("");
+  return `query (${VARIABLES}${declared}) { ${field}(${ARGUMENTS}${passed}) ${selection} }`;
+}

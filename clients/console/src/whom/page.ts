@@ -1,0 +1,5 @@
+import { html } from "../parts/html.js";
+
+export function Whom() {
+  return html`<h1>Whom</h1>`;
+}

@@ -1,0 +1,1 @@
+"""The console at `/`: the page that is built from clients/console."""

@@ -1,4 +1,4 @@
-"""The ASGI application: the console, /graphql with explorer and SDL, /docs, /import, /backup, /healthz, /readyz, /metrics."""
+"""The ASGI application: console, /graphql with explorer and SDL, /docs, /import, /backup, probes and metrics."""
 
 from __future__ import annotations
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from adalog.executor.bounds.client import ASKING
+from adalog.executor.bounds.client import ASKING, Identity
 from adalog.executor.cache.reads import touched_attributes
 from adalog.executor.permissions.grants import Viewer
 from adalog.executor.permissions.guards import Guard, Permissions
@@ -18,6 +19,22 @@ def viewer_asking() -> Viewer | None:
     """The viewer whose request this task or thread answers; None without authentication, which is as an admin."""
     identity = ASKING.get().identity
     return None if identity is None else Viewer.of(identity)
+
+
+@contextmanager
+def asking_as(viewer: Viewer | None) -> Iterator[None]:
+    """In the block the client asks for a viewer: policies are those for it, and costs are still the client's own.
+    None: for itself."""
+    client = ASKING.get()
+    identity = client.identity
+    if viewer is not None:
+        name = "" if identity is None else identity.name
+        identity = Identity(name, tuple(sorted(viewer.roles)), claims=viewer.claims)
+    token = ASKING.set(replace(client, identity=identity))
+    try:
+        yield
+    finally:
+        ASKING.reset(token)
 
 
 @dataclass(frozen=True, eq=False)

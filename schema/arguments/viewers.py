@@ -29,12 +29,22 @@ AsGiven = Annotated[AsInput, strawberry.argument(name="as")]
 
 def visible_as(context: Context, given: AsInput | None) -> VisibleDatabase:
     """The database that a field reads. Raises FORBIDDEN for those who may not ask for others, and ARG_INVALID."""
-    return context.visible_to(None if given is None else _viewer(given.claims, given.roles))
+    return context.visible_to(viewer_given(given))
 
 
 def visible_as_named(context: Context, given: Mapping[str, Any] | None) -> VisibleDatabase:
     """The same for the argument of a typed field."""
-    return context.visible_to(None if given is None else _viewer(given["claims"], given["roles"]))
+    return context.visible_to(viewer_named(given))
+
+
+def viewer_given(given: AsInput | None) -> Viewer | None:
+    """The viewer of the argument, if it is given. Raises ARG_INVALID."""
+    return None if given is None else _viewer(given.claims, given.roles)
+
+
+def viewer_named(given: Mapping[str, Any] | None) -> Viewer | None:
+    """The same where it is read as GraphQL has it."""
+    return None if given is None else _viewer(given["claims"], given["roles"])
 
 
 def _viewer(claims: Any, roles: list[str]) -> Viewer:

@@ -25,7 +25,7 @@ from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, WithArgs, cursor_on
 from adalog.schema.arguments.transactions import json_forms, transaction_data
 from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments, read_row
-from adalog.schema.arguments.viewers import As, AsGiven, visible_as
+from adalog.schema.arguments.viewers import As, AsGiven, viewer_given, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
@@ -324,6 +324,7 @@ class QueryFields:
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
+        as_: As = None,
     ) -> types.DatomPage:
         services, prepaid = info.context.services, Prepaid(info.context.budget)
         first = 1000 if first is None else first
@@ -333,15 +334,16 @@ class QueryFields:
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
         context = info.context
+        visible = visible_as(context, as_)
         asked = question(
             "datoms",
             index.value,
             components,
             _basis_name(basis),
             *_with_name(with_, with_args),
-            *context.visible.key,
+            *visible.key,
         )
-        reading = BasisReading(context, context.visible, basis, with_, within.deadline, with_args)
+        reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
         snapshot, start = await reading.page(after, asked)
         held = RepeatedWork(prepaid.add)
 
@@ -405,8 +407,8 @@ class QueryFields:
         )
 
     @strawberry.field
-    async def attributes(self, info: Info) -> list[types.AttributeType]:
-        services, visible = info.context.services, info.context.visible
+    async def attributes(self, info: Info, as_: As = None) -> list[types.AttributeType]:
+        services, visible = info.context.services, visible_as(info.context, as_)
         cancel = Cancel.after(services.limits.timeout_ms)
         found = await services.pool.threaded(cancel, lambda flag: _attributes(visible.snapshot(), flag))
         return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
@@ -445,11 +447,12 @@ class MutationFields:
         expected_basis_t: Long | None = None,
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        as_: As = None,
     ) -> types.TxReportType:
         services = info.context.services
         read: Callable[[], TransactionData] = partial(transaction_data, services.database, tx, args)
         data = tx if args is None else await _read_briefly((tx, args), read)
-        report = await transacted(services, data, expected_basis_t, idempotency_key)
+        report = await transacted(services, data, expected_basis_t, idempotency_key, viewer_given(as_))
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
     @strawberry.mutation
@@ -460,9 +463,11 @@ class MutationFields:
         expected_basis_t: Long | None = None,
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        as_: As = None,
     ) -> types.TxReportType:
         data = await _read_briefly(tx, partial(json_forms, tx))
-        report = await transacted(info.context.services, data, expected_basis_t, idempotency_key)
+        viewer = viewer_given(as_)
+        report = await transacted(info.context.services, data, expected_basis_t, idempotency_key, viewer)
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
 

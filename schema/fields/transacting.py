@@ -18,10 +18,11 @@ from adalog.datalog import tracing
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.failure import emptied
+from adalog.executor.permissions.grants import Viewer
 from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.fields.types import OneReport
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.context import Services
+from adalog.schema.request.context import Services, check_asks_for
 from adalog.schema.request.errors import format_error
 from adalog.schema.request.thread_results import arrived
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, free
@@ -39,9 +40,15 @@ _ARGUMENTS: Final = frozenset({"tx", "expectedBasisT", "idempotencyKey", "encodi
 
 
 async def transacted(
-    services: Services, tx: TransactionData, expected_basis_t: int | None, idempotency_key: str | None
+    services: Services,
+    tx: TransactionData,
+    expected_basis_t: int | None,
+    idempotency_key: str | None,
+    viewer: Viewer | None = None,
 ) -> TxReport:
-    """The report of a transaction that is durable. Raises what refuses it."""
+    """The report of a transaction that is durable. viewer: whose permissions count, where they are not the
+    client's own. Raises what refuses it."""
+    check_asks_for(viewer)
     client = ASKING.get()
     meter = client.meter
     if meter is not None:
@@ -52,7 +59,7 @@ async def transacted(
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
             principal=client.author,
-            viewer=viewer_asking(),
+            viewer=viewer or viewer_asking(),
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await arrived(future)

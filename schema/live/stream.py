@@ -7,6 +7,7 @@ event is worked out once (`FieldShape`), and events become the bytes of `{"data"
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -22,12 +23,14 @@ from adalog.executor.live.subscribers.event import Event, EventKind, Message, Me
 from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName, StreamStart, began
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.permissions.reports import VisibleReports
-from adalog.executor.permissions.viewers import VisibleMoments
+from adalog.executor.permissions.viewers import VisibleMoments, asking_as
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.schema.arguments.values import check_arguments, describe_arguments, read_arguments
+from adalog.schema.arguments.viewers import viewer_named
 from adalog.schema.fields import types
 from adalog.schema.fields.types import warnings_of
+from adalog.schema.request.context import check_asks_for
 from adalog.schema.request.limits import exceeded
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape
@@ -305,19 +308,28 @@ class EdnLive:
         return LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
 
 
+def _asking_as_given(selected: SelectedField) -> AbstractContextManager[None]:
+    """A block in which the client asks for the identity that its argument names."""
+    viewer = viewer_named(selected.arguments.get("as"))
+    check_asks_for(viewer)
+    return asking_as(viewer)
+
+
 async def subscribed(services: Services, selected: SelectedField, resume: str | None) -> Subscription:
     """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
     Raises what is wrong with the arguments."""
     if selected.field == "transactions":
         return _log(services, _hub(services), selected, resume)
-    return await followed(services, EdnLive(services, selected), resume)
+    with _asking_as_given(selected):
+        return await followed(services, EdnLive(services, selected), resume)
 
 
 def subscribed_at_once(services: Services, selected: SelectedField, resume: str | None) -> Subscription | None:
     """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
     if selected.field == "transactions":
         return _log(services, _hub(services), selected, resume)
-    return followed_at_once(services, EdnLive(services, selected), resume)
+    with _asking_as_given(selected):
+        return followed_at_once(services, EdnLive(services, selected), resume)
 
 
 async def followed(services: Services, asked: Followed, resume: str | None) -> Subscription:

@@ -9,6 +9,7 @@ from typing import Annotated
 import strawberry
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.arguments.viewers import As
 from adalog.schema.fields import types
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.scalars import EDN, JSON, Long
@@ -47,6 +48,7 @@ class SubscriptionFields:
         resume: str | None = None,
         from_t: Long | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        as_: As = None,
     ) -> AsyncGenerator[LiveEvent, None]:
         raise streamed()
 

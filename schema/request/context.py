@@ -51,6 +51,13 @@ class Services:
         object.__setattr__(self, "tokens", self.cursors.tokens(self.database))
 
 
+def check_asks_for(viewer: Viewer | None) -> None:
+    """Raises FORBIDDEN if the client may not ask for another. None: it asks for itself."""
+    own = viewer_asking()
+    if viewer is not None and own is not None and ADMIN not in own.roles:
+        raise AdalogError(Code.FORBIDDEN, "`as` asks for others, which needs the role admin")
+
+
 @dataclass(slots=True)
 class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
@@ -87,9 +94,7 @@ class Context:
         FORBIDDEN unless the client is an admin."""
         if viewer is None:
             return self.visible
-        own = self.visible.viewer
-        if own is not None and ADMIN not in own.roles:
-            raise AdalogError(Code.FORBIDDEN, "`as` asks for others, which needs the role admin")
+        check_asks_for(viewer)
         return self._seen_by(viewer, for_another=True)
 
     def present(self, visible: VisibleDatabase) -> Snapshot:

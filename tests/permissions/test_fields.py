@@ -50,6 +50,35 @@ def test_as(opened: Gateway) -> None:
     assert data(opened, "root", pulled % ("three", ann)) == {"pull": None}
 
 
+def test_datoms_and_attributes_for_another(opened: Gateway) -> None:
+    document = 'query($as: AsInput) { datoms(index: AVET, components: [":issue/title"], as: $as) { datoms { v } } '
+    document += "attributes(as: $as) { ident } }"
+    guest = {"roles": ["guest"], "claims": {"sub": "bob"}}
+    asked = data(opened, "root", document, **{"as": guest})
+    assert asked == data(opened, "bob", document)
+    assert asked["datoms"]["datoms"] == [{"v": "three"}]
+    assert {"ident": ":issue/points"} not in asked["attributes"]
+    assert len(data(opened, "root", document)["datoms"]["datoms"]) == 3
+    page = "query($as: AsInput, $after: String) { datoms(index: EAVT, first: 1, after: $after, as: $as) "
+    page += "{ pageInfo { endCursor } } }"
+    cursor = data(opened, "root", page, **{"as": guest})["datoms"]["pageInfo"]["endCursor"]
+    assert code(opened, "root", page, after=cursor) == "ARG_INVALID"
+
+
+def test_transactions_for_another(opened: Gateway) -> None:
+    grant = '[{:policy/name "create" :policy/roles [:member] :policy/ops [:create] :policy/on [:issue/points]}]'
+    opened.database.transact(grant)
+    member = {"roles": ["member"], "claims": {"sub": "ann"}}
+    forms = "mutation($as: AsInput, $tx: [JSON!]!) { transactJson(tx: $tx, as: $as) { t datoms { a v } } }"
+    text = "mutation($as: AsInput, $tx: EDN!) { transact(tx: $tx, as: $as) { t datoms { a v } } }"
+    for document, tx in ((forms, [{"issue/points": 9}]), (text, "[{:issue/points 9}]")):
+        assert data(opened, "root", document, tx=tx, **{"as": member})
+        assert code(opened, "root", document, tx=tx, **{"as": {"roles": ["guest"], "claims": {}}}) == "FORBIDDEN"
+        assert code(opened, "bob", document, tx=tx, **{"as": member}) == "FORBIDDEN"
+    found = rows(opened, "root", "[:find ?who :where [_ :issue/points 9 ?t] [?t :db/principal ?who]]")
+    assert found == [["root"]]
+
+
 def test_fields_that_read_at_once_are_all_guarded(opened: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """On threads of their own: one reads while another one still makes the guard."""
     permissions, made, begun = opened.pool.permissions, threading.Event(), threading.Event()

@@ -104,6 +104,26 @@ def test_rows_enter_and_leave(opened: Gateway, follow: Follow) -> None:
     assert told(bob) == ([["one"]], [])
 
 
+AS = TITLES.replace("($resume", "($as: AsInput, $resume").replace("resume: $resume", "as: $as, resume: $resume")
+
+
+def test_an_admin_follows_for_another(opened: Gateway, follow: Follow) -> None:
+    ann = {"roles": ["member"], "claims": {"sub": "ann"}}
+    asked, own = follow("root", AS, **{"as": ann}), follow("root", AS)
+    first = live(asked)
+    assert sorted(first["rows"]) == [["one"], ["two"]]
+    assert len(live(own)["rows"]) == 3
+    opened.database.transact(JOIN)
+    assert told(asked) == ([["three"]], [])
+    # The stream is Ann's own, for her, too, and no other's.
+    assert told(follow("ann", resume=first["resume"])) == ([["three"]], [])
+    assert live(follow("root", AS, resume=first["resume"]))["kind"] == "RESET"
+    [error] = next(follow("bob", AS, **{"as": ann}))["errors"]
+    assert error["extensions"]["code"] == "FORBIDDEN"
+    [error] = next(follow("root", AS, **{"as": {"roles": [], "claims": 1}}))["errors"]
+    assert error["extensions"]["code"] == "ARG_INVALID"
+
+
 def test_a_change_of_policies(opened: Gateway, follow: Follow) -> None:
     ann, nobody = follow("ann"), follow("nobody")
     assert sorted(live(ann)["rows"]) == [["one"], ["two"]]

@@ -139,6 +139,9 @@ class Hub:
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, the text, then the keys of the arguments"
         name = StreamName.of("values", *key[1:])
+        guard = None if asked.visible is None else asked.visible.guard(self.database.snapshot())
+        if guard is not None:
+            name = name.of_viewer(guard.key)
         for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
             waiting = None if t is None else self.database.reached(t)
             if waiting is not None:

@@ -245,14 +245,16 @@ class Pool:
             )
         return Explanation(text_of(shown), shown, diagnostics)
 
-    async def awhy(self, request: QueryRequest, cells: Sequence[GivenArgument]) -> Reason:
+    def why(self, request: QueryRequest, cells: Sequence[GivenArgument], cancel: Cancel | None = None) -> Reason:
         """Why a row is in the answer of a query, or why it is not. Raises what is wrong with either."""
+        cancel = cancel or Cancel()
+        question = self.question(request, cancel)
+        return self.engine.why(question, cells, _sooner(cancel, question.deadline))
 
-        def work(cancel: Cancel) -> Reason:
-            question = self.question(request, cancel)
-            return self.engine.why(question, cells, _sooner(cancel, question.deadline))
-
-        return await self.threaded(Cancel.after(request.timeout_ms), work)
+    async def awhy(self, request: QueryRequest, cells: Sequence[GivenArgument]) -> Reason:
+        return await self.threaded(
+            Cancel.after(request.timeout_ms), lambda cancel: self.why(request, cells, cancel)
+        )
 
     async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:
         cancel = Cancel.after(request.timeout_ms)
@@ -266,13 +268,8 @@ class Pool:
         maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
         return maps, values
 
-    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
-        """`pull` on the pool's threads, and what is suspicious about it; cancelling the task stops it."""
-        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self._pulled(request, cancel))
-
-    def _pulled(
-        self, request: PullRequest, cancel: Cancel
-    ) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+    def pulled(self, request: PullRequest, cancel: Cancel) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+        """`pull`, and what is suspicious about it."""
         snapshot = request.snapshot or self.database.snapshot()
         maps, values, pattern = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
         nothing = (
@@ -284,6 +281,10 @@ class Pool:
             queries = in_queries(pattern, {"$": snapshot})
             found = (*in_pattern(pattern, snapshot), *queries, *in_entities(nothing, snapshot))
             return maps, values, diagnostics_of(found)
+
+    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+        """`pulled` on the pool's threads; cancelling the task stops it."""
+        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pulled(request, cancel))
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -247,11 +247,13 @@ def _binds(each: ast.Input, names: Container[str]) -> bool:
 
 
 def _entity_of(cell: GivenArgument) -> GivenArgument | None:
-    """The entity that a cell of a pull shows, if it does."""
-    if type(cell.value) is int:
-        return cell
+    """The entity that a cell of a pull names, or shows; None for what was pulled without its number."""
+    if cell.value is None:
+        return None
     get = getattr(cell.value, "get", None)
-    value = None if get is None else get("db/id", get(":db/id", get(Keyword("db/id"))))
+    if get is None:
+        return cell
+    value = get("db/id", get(":db/id", get(Keyword("db/id"))))
     return None if value is None else GivenArgument(value, json=cell.json)
 
 

@@ -1,5 +1,5 @@
-"""The command line: `adalog serve query live pull attributes schema policies repl transact explain import stream
-export backup restore check sample settings completion`.
+"""The command line: `adalog serve query live pull attributes schema policies repl transact explain why import
+stream export backup restore check sample settings completion`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
 and completion are quick.
@@ -13,7 +13,7 @@ from adalog.gateway.cli.backup_commands import backup, check, restore
 from adalog.gateway.cli.exits import CommandGroup
 from adalog.gateway.cli.import_commands import export, import_, stream
 from adalog.gateway.cli.policies.commands import policies
-from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema
+from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema, why
 from adalog.gateway.cli.serve_commands import serve, settings
 from adalog.gateway.cli.shell.command import completion, repl
 from adalog.gateway.cli.write_commands import sample, transact
@@ -33,7 +33,7 @@ def main() -> None:
 
 for _command in (
     *(serve, settings),
-    *(query, explain, pull, attributes, schema, live, policies, repl),
+    *(query, explain, why, pull, attributes, schema, live, policies, repl),
     *(transact, sample),
     *(import_, stream, export),
     *(backup, restore, check),

@@ -1,4 +1,4 @@
-"""The commands that ask: `adalog query explain pull attributes schema live`. They make no database."""
+"""The commands that ask: `adalog query explain why pull attributes schema live`. They make no database."""
 
 from __future__ import annotations
 
@@ -102,6 +102,33 @@ def explain(query: Text, where: Target, form: str, analyze: bool, **given: Any) 
         text, warnings = run_explain(backend, variables, form)
     out.out(text, highlight=False)
     print_warnings(warnings)
+
+
+@click.command(cls=options.ArgumentCommand)
+@where_options
+@options.basis_options
+@options.argument_options
+@options.timeout_option
+@options.option(
+    "--row", metavar="EDN", required=True, help='The row: a vector of its values, as in `["Ada" 1815]`.'
+)
+@options.format_option("text", "json")
+@click.argument("query", type=options.TEXT)
+def why(query: Text, row: str, where: Target, form: str, **given: Any) -> None:
+    """Show why a row is in the answer of an EDN Datalog QUERY, or why it is not.
+
+    For each clause there is a fact, for each call of a rule what it follows from; or the first clause that no row
+    passes.
+
+    \b
+        adalog why --row '["git"]' '[:find ?n :where [?p :package/vulnerable true] [?p :package/name ?n]]'
+    """
+    variables = {"query": query.text, **options.argument_variables(given["args"], given["args_edn"])}
+    with _backend(query, where, "looking for reasons") as backend:
+        from adalog.gateway.cli.requests import run_why
+
+        _, text = run_why(backend, {**variables, **_read_at(given)}, row, form)
+    out.out(text, highlight=False)
 
 
 @click.command()

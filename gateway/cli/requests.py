@@ -8,9 +8,10 @@ from typing import Any
 
 import orjson
 
+from adalog.client.reasons import reason_text
 from adalog.cluster.addresses import is_address
 from adalog.datalog import edn, values
-from adalog.datalog.errors import invalid_argument, quoted, unavailable
+from adalog.datalog.errors import AdalogError, invalid_argument, quoted, unavailable
 from adalog.gateway.cli.backend import Backend, LocalBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
@@ -38,6 +39,11 @@ _QUERY = f"""query ({_ASKED}, $whole: Boolean!, $as: Encoding!) {{
 _EXPLAIN = f"""query ({_ASKED}, $analyze: Boolean!) {{
   explain({_ASKING}, analyze: $analyze) {{ text plan {_WARNINGS} }}
 }}"""
+_WHY = """query (
+  $query: EDN!, $row: [JSON]!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $timeoutMs: Int
+) {
+  why(query: $query, row: $row, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, timeoutMs: $timeoutMs)
+}"""
 _PULL = """query (
   $pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $timeoutMs: Int, $as: Encoding!
 ) {
@@ -135,6 +141,19 @@ def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tu
     answer = backend.execute(_EXPLAIN, variables)["data"]["explain"]
     text: str = answer["text"] if form == "text" else _indented(answer["plan"])
     return text, warned(answer["warnings"])
+
+
+def run_why(backend: Backend, variables: Mapping[str, Any], row: str, form: str) -> tuple[bool, str]:
+    """(whether a row is in the answer of a query; why, for people or as JSON). row: an EDN vector."""
+    try:
+        cells = edn.read(row)
+    except AdalogError as error:
+        raise error.of_text("row") from None
+    if type(cells) is not tuple:
+        raise invalid_argument(f'a row is a vector of its values, as in ["Ada" 1815], not {quoted(row)}')
+    given = {**variables, "row": [{"#edn": edn.write(cell)} for cell in cells]}
+    reason = backend.execute(_WHY, given)["data"]["why"]
+    return reason["holds"], reason_text(reason) if form == "text" else _indented(reason)
 
 
 def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[list[Any], list[ShownWarning]]:

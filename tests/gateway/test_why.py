@@ -11,7 +11,7 @@ import pytest
 from tests.gateway.support import Gateway
 from tests.permissions.issues import code, data, issues
 
-WHY = """query($query: EDN!, $row: [JSON!]!, $args: [JSON!], $as: AsInput) {
+WHY = """query($query: EDN!, $row: [JSON]!, $args: [JSON!], $as: AsInput) {
   why(query: $query, row: $row, args: $args, as: $as) }"""
 TRANSACT = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 ABOVE = """[[(above ?p ?q) [?p :project/parent ?q]]
@@ -48,6 +48,18 @@ def test_each_clause_has_a_witness(opened: Gateway) -> None:
     assert (points["line"], points["column"]) == (1, query.index("[?i :issue/points") + 1)
     assert least["fact"] == "[(< 2 3)]"
     assert found["with"]["?n"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("cell", "holds"),
+    [
+        ({"#edn": '[:project/name "p1"]'}, True), ({"#edn": '[:project/name "p2"]'}, False), ("p1", False),
+        ({":project/name": "p1"}, True), (None, True),
+    ],
+)  # fmt: skip
+def test_a_pull_is_of_one_entity(opened: Gateway, cell: Any, holds: bool) -> None:
+    query = '[:find (pull ?p [:project/name]) :where [?p :project/name "p1"]]'
+    assert why(opened, query, [cell])["holds"] is holds
 
 
 def test_a_recursive_rule_is_followed_down_its_shortest_way(opened: Gateway) -> None:

@@ -175,6 +175,19 @@ class ShellSession:
         self.show(lambda: out.out(text, highlight=False))
         print_warnings(warnings)
 
+    def why(self, rest: str) -> None:
+        """Says why a row is in the answer of the last query, or why not; without one, its first row."""
+        if self._query is None or self._answer is None:
+            raise invalid_argument(":why is about a row of the last query, and there is none yet; ask something")
+        row = rest
+        if not row.strip():
+            if not self._answer.rows:
+                raise invalid_argument(":why: the last answer has no rows; give the values of one, as in :why [17]")
+            row = edn.write(tuple(self._answer.rows[0]))
+        with formats.working("looking for reasons", err):
+            _, text = requests.run_why(self.backend, self._asked(self._query), row, "text")
+        self.show(lambda: out.out(text, highlight=False))
+
     def pull(self, rest: str) -> None:
         """Shows entities as nested maps: a pattern, then numbers, idents or lookup refs."""
         pattern, *eids = forms(rest) or [""]
@@ -343,6 +356,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Command]] = {
     ":explain": Command("[analyze] [QUERY]", ShellSession.explain),
+    ":why": Command("[ROW]", ShellSession.why),
     ":live": Command("QUERY", ShellSession.live),
     ":pull": Command("PATTERN EID…", ShellSession.pull),
     ":describe": Command("[PREFIX]", ShellSession.describe),

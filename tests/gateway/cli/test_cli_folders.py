@@ -17,7 +17,13 @@ from tests.gateway.cli.command_line import adalog, command, environ
 from tests.support import QUICK
 
 COUNT = "[:find (count ?n) . :where [_ :person/name ?n]]"
-READING = [("query", COUNT), ("explain", COUNT), ("pull", "[*]", "1"), ("attributes",)]
+READING = [
+    ("query", COUNT),
+    ("explain", COUNT),
+    ("why", "--row", "[1]", COUNT),
+    ("pull", "[*]", "1"),
+    ("attributes",),
+]
 EVE = '[{:person/name "Eve"}]'
 
 
@@ -115,6 +121,21 @@ def test_a_plan_as_json(folder: str) -> None:
     plan = json.loads(result.stdout)
     assert plan["engine"] == "LOCAL"
     assert plan["rows"] == 1
+
+
+def test_why_a_row(folder: str) -> None:
+    query = "[:find ?n ?b :in $ ?y :where [?p :person/name ?n] [?p :person/born ?b] [(< ?b ?y)]]"
+    say = ("why", "--data", folder, "--arg", "1900")
+    found = adalog(*say, "--row", '["Ada" 1815]', query)
+    assert (found.exit_code, found.stdout.splitlines()[0]) == (0, "the row is in the answer")
+    assert ':person/name "Ada"], transaction ' in found.stdout
+    assert "  [(< 1815 1900)]" in found.stdout
+    found = adalog(*say, "--format", "json", "--row", '["Ada" 1816]', query)
+    assert json.loads(found.stdout)["clause"] == "[?p :person/born ?b]"
+    assert "no row passes" in adalog(*say, "--as-of", "1", "--row", '["Ada" 1815]', query).stdout
+    for row, said in (("[1", "is never closed"), ("1", "a row is a vector"), ("[1]", "row has 1 cells")):
+        refused = adalog(*say, "--row", row, query)
+        assert (refused.exit_code, said in refused.stderr) == (1, True), refused.stderr
 
 
 def test_a_format_of_another_command_in_the_environment(folder: str) -> None:

@@ -130,6 +130,9 @@ def test_a_pipe(tmp_path: Path) -> None:
         [:find (pull ?p [*]) :where [?p :person/born 1815]]
         :live {NAMES}
         :explain
+        :why [[:person/name "Ada"]]
+        :why [[:person/name "Grace"]]
+        :why
         :quit
         [:never/run]"""
     done = adalog("repl", "--data", str(tmp_path / "data"), stdin=text)
@@ -140,6 +143,8 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert counted < pulled
     assert shown.count('{:db/id 2, :person/name "Ada", :person/born 1815}') + shown.count(":person/born 1815") >= 1
     assert "order  " in shown[pulled:]
+    assert shown.count("the row is in the answer") == 2, shown
+    assert "no row passes [?p :person/born 1815]" in shown
     assert "never" not in done.output
 
 
@@ -153,6 +158,11 @@ def test_a_pipe(tmp_path: Path) -> None:
         (":history maybe", ":history takes on or off"),
         (":nope", "there is no command :nope; :help lists them"),
         (":explain", ":explain explains the last query"),
+        (":why [1]", ":why is about a row of the last query"),
+        (f"{NAMES}\n:why 1", "a row is a vector of its values"),
+        (f"{NAMES}\n:why [1", "is never closed"),
+        (f"{NAMES}\n:why [1 2]", "row has 2 cells, but :find has 1 columns"),
+        ("[:find ?n :where [_ :person/name ?n] [(= ?n 1)]]\n:why", "the last answer has no rows"),
         (":pull [*]", ":pull takes a pattern and entities"),
         (":args [1", "is never closed"),
         (":timeout long", "'long' is no span of time"),

@@ -12,8 +12,19 @@ from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from adalog.client.connecting import connect
-from adalog.client.database import Connection, Database, Entity, LiveChanges
-from adalog.client.result import Attribute, Change, Datom, Explanation, Result, TxReport
+from adalog.client.database import Connection, CurrentDatabase, Database, LiveChanges
+from adalog.client.given import Entity
+from adalog.client.result import (
+    Attribute,
+    Change,
+    Datom,
+    Explanation,
+    PulledMap,
+    Reason,
+    Result,
+    ResultList,
+    TxReport,
+)
 from adalog.client.running import RUNNING, RunningCall
 
 T = TypeVar("T")
@@ -67,13 +78,13 @@ class AsyncDatabase:
             partial(self._own.q, query, *given, as_of=as_of, since=since, timeout=timeout)
         )
 
-    async def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> Any:
+    async def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> PulledMap | None:
         """As `Database.pull`."""
         return await self._threads.run(partial(self._own.pull, pattern, entity, timeout=timeout))
 
     async def pull_many(
         self, pattern: str, entities: Sequence[Entity], *, timeout: float | None = None
-    ) -> list[Any]:
+    ) -> ResultList[Any]:
         """As `Database.pull_many`."""
         return await self._threads.run(partial(self._own.pull_many, pattern, entities, timeout=timeout))
 
@@ -82,11 +93,16 @@ class AsyncDatabase:
         given = [_opened(each) for each in args]
         return await self._threads.run(partial(self._own.explain, query, *given, analyze=analyze))
 
+    async def why(self, query: str, *args: Any, row: Sequence[Any], timeout: float | None = None) -> Reason:
+        """As `Database.why`."""
+        given = [_opened(each) for each in args]
+        return await self._threads.run(partial(self._own.why, query, *given, row=row, timeout=timeout))
+
     async def attributes(self) -> list[Attribute]:
         """As `Database.attributes`."""
         return await self._threads.run(self._own.attributes)
 
-    async def datoms(self, index: str, *components: Any, limit: int | None = None) -> list[Datom]:
+    async def datoms(self, index: str, *components: Any, limit: int | None = None) -> ResultList[Datom]:
         """As `Database.datoms`."""
         return await self._threads.run(partial(self._own.datoms, index, *components, limit=limit))
 
@@ -117,13 +133,17 @@ class AsyncDatabase:
         return self._own._repr_html_()
 
 
-class AsyncConnection(AsyncDatabase):
-    """A database to be read and written, as `Connection`; `aconnect` makes one."""
+class AsyncCurrentDatabase(AsyncDatabase):
+    """The newest state of a database, to be read, written and followed, as `CurrentDatabase`."""
 
-    def __init__(self, own: Connection, threads: Threads) -> None:
+    def __init__(self, own: CurrentDatabase, threads: Threads, changes: set[AsyncChanges]) -> None:
         super().__init__(own, threads)
-        self._connection = own
-        self._changes: set[AsyncChanges] = set()
+        self._current = own
+        self._changes = changes
+
+    def as_user(self, claims: Mapping[str, Any], *, roles: Sequence[str] = ()) -> AsyncCurrentDatabase:
+        """As `CurrentDatabase.as_user`."""
+        return AsyncCurrentDatabase(self._current.as_user(claims, roles=roles), self._threads, self._changes)
 
     async def transact(
         self,
@@ -133,9 +153,9 @@ class AsyncConnection(AsyncDatabase):
         expected_basis_t: int | None = None,
         idempotency_key: str | None = None,
     ) -> TxReport:
-        """As `Connection.transact`. Cancelling the task does not undo what is on its way to the disk."""
+        """As `CurrentDatabase.transact`. Cancelling the task does not undo what is on its way to the disk."""
         work = partial(
-            self._connection.transact,
+            self._current.transact,
             tx,
             args=args,
             expected_basis_t=expected_basis_t,
@@ -144,13 +164,21 @@ class AsyncConnection(AsyncDatabase):
         return await self._threads.run(work)
 
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> AsyncChanges:
-        """As `Connection.live`, for `async for`; it begins when the first event is asked for."""
+        """As `CurrentDatabase.live`, for `async for`; it begins when the first event is asked for."""
         given = [_opened(each) for each in args]
         changes = AsyncChanges(
-            partial(self._connection.live, query, *given, resume=resume, from_t=from_t), self._changes.discard
+            partial(self._current.live, query, *given, resume=resume, from_t=from_t), self._changes.discard
         )
         self._changes.add(changes)
         return changes
+
+
+class AsyncConnection(AsyncCurrentDatabase):
+    """A database to be read and written, as `Connection`; `aconnect` makes one."""
+
+    def __init__(self, own: Connection, threads: Threads) -> None:
+        super().__init__(own, threads, set())
+        self._connection = own
 
     async def close(self) -> None:
         """As `Connection.close`."""

@@ -5,50 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from html import escape
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from adalog.client.errors import refusing
-from adalog.client.result import Attribute, Change, Datom, Explanation, Result, TxReport
-from adalog.client.values import Keyword, to_edn
-from adalog.datalog import edn, values
+from adalog.client.given import (
+    Entity,
+    Moment,
+    TransactionText,
+    User,
+    component_given,
+    entity_text,
+    milliseconds,
+    moment_given,
+    text_given,
+    transaction_given,
+)
+from adalog.client.result import (
+    Attribute,
+    Change,
+    Datom,
+    Explanation,
+    PulledMap,
+    Reason,
+    Result,
+    ResultList,
+    TxReport,
+)
+from adalog.client.values import to_edn
 from adalog.datalog.errors import invalid_argument, quoted, unavailable
 
-Entity = int | str | Sequence[Any]
-"""A number, an ident such as `:status/open`, or a lookup ref such as `("issue/id", 7)`."""
-
 _INDEXES: Final = ("eavt", "aevt", "avet", "vaet")
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionText:
-    """EDN text and, by their names, values of variables in it, as the engine has values."""
-
-    text: str
-    values: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """For whom an admin asks."""
-
-    claims: Mapping[str, Any]
-    roles: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What is read: the newest state, or as of a transaction or instant, what came since, all there ever was, with
-    a transaction tried on it, as a user sees it."""
-
-    as_of: int | datetime | None = None
-    since: int | datetime | None = None
-    history: bool = False
-    tried: TransactionText | None = None
-    user: User | None = None
 
 
 class LiveChanges(Iterator[Change], AbstractContextManager["LiveChanges"], Protocol):
@@ -65,15 +55,26 @@ class Backend(Protocol):
 
     def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result: ...
     def explain(self, moment: Moment, query: str, args: Sequence[Any], *, analyze: bool) -> Explanation: ...
+    def why(
+        self, moment: Moment, query: str, args: Sequence[Any], row: Sequence[Any], timeout_ms: int | None
+    ) -> Reason: ...
     def pull(
         self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
-    ) -> list[Any]: ...
-    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> list[Datom]: ...
-    def attributes(self) -> list[Attribute]: ...
+    ) -> ResultList[Any]: ...
+    def datoms(
+        self, moment: Moment, index: str, components: Sequence[Any], limit: int | None
+    ) -> ResultList[Datom]: ...
+    def attributes(self, user: User | None) -> list[Attribute]: ...
     def transact(
-        self, tx: TransactionText | tuple[Any, ...], expected_basis_t: int | None, idempotency_key: str | None
+        self,
+        tx: TransactionText | tuple[Any, ...],
+        expected_basis_t: int | None,
+        idempotency_key: str | None,
+        user: User | None,
     ) -> TxReport: ...
-    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> LiveChanges: ...
+    def live(
+        self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
+    ) -> LiveChanges: ...
     def newest(self) -> int: ...
     def close(self) -> None: ...
 
@@ -120,12 +121,14 @@ class Database:
         """
         with refusing():
             moment = self._moment
-            moment = moment if as_of is None else replace(moment, as_of=_moment_given(as_of, "as_of"))
-            moment = moment if since is None else replace(moment, since=_moment_given(since, "since"))
-            return self._own().query(moment, _text(query, "a query"), self._arguments(args), _milliseconds(timeout))
+            moment = moment if as_of is None else replace(moment, as_of=moment_given(as_of, "as_of"))
+            moment = moment if since is None else replace(moment, since=moment_given(since, "since"))
+            text, given = text_given(query, "a query"), self._arguments(args)
+            return self._own().query(moment, text, given, milliseconds(timeout))
 
-    def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> Any:
-        """What there is of an entity, as a dict; None if there is nothing.
+    def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> PulledMap | None:
+        """What there is of an entity, as a dict; None if there is nothing. Its `warnings` say what is probably not
+        meant, as those of a result; where there is nothing, those of `pull_many` do.
 
         >>> import adalog
         >>> with adalog.connect(":memory:") as db:
@@ -135,34 +138,67 @@ class Database:
         {Keyword(':p/name'): 'Ada'}
         """
         with refusing():
-            texts = [_entity_text(entity)]
-            return self._own().pull(
-                self._moment, _text(pattern, "a pattern"), texts, "eid", _milliseconds(timeout)
-            )[0]
+            texts = [entity_text(entity)]
+            found = self._own().pull(
+                self._moment, text_given(pattern, "a pattern"), texts, "eid", milliseconds(timeout)
+            )
+            return None if found[0] is None else PulledMap(found[0], found.warnings)
 
-    def pull_many(self, pattern: str, entities: Sequence[Entity], *, timeout: float | None = None) -> list[Any]:
-        """`pull` of several entities of one moment, in their order."""
+    def pull_many(
+        self, pattern: str, entities: Sequence[Entity], *, timeout: float | None = None
+    ) -> ResultList[Any]:
+        """`pull` of several entities of one moment: a list in their order, with `warnings`.
+
+        >>> import adalog
+        >>> with adalog.connect(":memory:") as db:
+        ...     _ = db.transact([{"db/id": 5, "p/name": "Ada"}])
+        ...     found = db.pull_many("[:p/name :p/nmae]", [5, 6])
+        >>> found, found.warnings[0].code
+        ([{Keyword(':p/name'): 'Ada'}, None], 'UNKNOWN_ATTRIBUTE')
+        """
         with refusing():
-            texts = list(map(_entity_text, entities))
+            texts = list(map(entity_text, entities))
             return self._own().pull(
-                self._moment, _text(pattern, "a pattern"), texts, "eids", _milliseconds(timeout)
+                self._moment, text_given(pattern, "a pattern"), texts, "eids", milliseconds(timeout)
             )
 
     def explain(self, query: str, *args: Any, analyze: bool = False) -> Explanation:
         """The plan of a query; with `analyze`, what running it did."""
         with refusing():
             return self._own().explain(
-                self._moment, _text(query, "a query"), self._arguments(args), analyze=analyze
+                self._moment, text_given(query, "a query"), self._arguments(args), analyze=analyze
             )
+
+    def why(self, query: str, *args: Any, row: Sequence[Any], timeout: float | None = None) -> Reason:
+        """Why a row is in the answer of a query, or why it is not. `row`: its values, in the order of `:find`.
+
+        >>> import adalog
+        >>> with adalog.connect(":memory:") as db:
+        ...     _ = db.transact([{"db/id": 5, "p/name": "Ada", "p/born": 1815}])
+        ...     query = "[:find ?n :where [?p :p/name ?n] [?p :p/born ?b] [(< ?b 1900)]]"
+        ...     print(db.why(query, row=["Ada"]))
+        ...     print(db.why(query, row=["Bob"]))
+        the row is in the answer
+          [5 :p/name "Ada"], transaction 1
+          [5 :p/born 1815], transaction 1
+          [(< 1815 1900)]
+        the row is not in the answer
+          no row passes [?p :p/name ?n], at 1:18; ?n = "Bob"
+        """
+        with refusing():
+            if isinstance(row, str) or not isinstance(row, Sequence):
+                raise invalid_argument(f"row is a list of the values of one row, not {quoted(row)}")
+            text, given = text_given(query, "a query"), self._arguments(args)
+            return self._own().why(self._moment, text, given, list(map(to_edn, row)), milliseconds(timeout))
 
     def attributes(self) -> list[Attribute]:
         """The attributes of the newest schema."""
         with refusing():
-            self._check_not_for_another("attributes")
-            return self._own().attributes()
+            return self._own().attributes(self._moment.user)
 
-    def datoms(self, index: str, *components: Any, limit: int | None = None) -> list[Datom]:
+    def datoms(self, index: str, *components: Any, limit: int | None = None) -> ResultList[Datom]:
         """Datoms of an index, `eavt`, `aevt`, `avet` or `vaet`, in its order. `components` fix its first places.
+        The list has `warnings`.
 
         >>> import adalog
         >>> with adalog.connect(":memory:") as db:
@@ -171,11 +207,10 @@ class Database:
         [(5, Keyword(':n/x'), 1)]
         """
         with refusing():
-            self._check_not_for_another("datoms")
             if index.lower() not in _INDEXES:
                 raise invalid_argument(f"no index {quoted(index)}; there are {', '.join(_INDEXES)}")
             places = zip(index.lower(), components, strict=False)
-            given = [_component(place, each) for place, each in places] + list(map(to_edn, components[4:]))
+            given = [component_given(place, each) for place, each in places] + list(map(to_edn, components[4:]))
             return self._own().datoms(self._moment, index.upper(), given, limit)
 
     # Other moments
@@ -183,12 +218,12 @@ class Database:
     def as_of(self, t: int | datetime) -> Database:
         """The database as it was after transaction `t`, or at an instant."""
         with refusing():
-            return self._at(replace(self._moment, as_of=_moment_given(t, "as_of")))
+            return self._at(replace(self._moment, as_of=moment_given(t, "as_of")))
 
     def since(self, t: int | datetime) -> Database:
         """Only what was asserted after transaction `t`, or an instant."""
         with refusing():
-            return self._at(replace(self._moment, since=_moment_given(t, "since")))
+            return self._at(replace(self._moment, since=moment_given(t, "since")))
 
     def history(self) -> Database:
         """All that was ever asserted or retracted."""
@@ -206,7 +241,7 @@ class Database:
         with refusing():
             if self._moment.tried is not None:
                 raise invalid_argument("one transaction is tried already; give all its forms to one with_")
-            data = _transaction(tx, args)
+            data = transaction_given(tx, args)
             if isinstance(data, tuple):
                 # The forms as values of variables: these are read by the schema that they meet.
                 names = [str(number) for number in range(len(data))]
@@ -216,16 +251,15 @@ class Database:
 
     def as_user(self, claims: Mapping[str, Any], *, roles: Sequence[str] = ()) -> Database:
         """The database as policies show it to a user. Needs the role admin."""
-        return self._at(replace(self._moment, user=User(dict(claims), tuple(roles))))
+        return self._at(self._moment_of(claims, roles))
+
+    def _moment_of(self, claims: Mapping[str, Any], roles: Sequence[str]) -> Moment:
+        return replace(self._moment, user=User(dict(claims), tuple(roles)))
 
     def _at(self, moment: Moment) -> Database:
         return Database(self._backend, moment, self._process)
 
     # Parts
-
-    def _check_not_for_another(self, what: str) -> None:
-        if self._moment.user is not None:
-            raise invalid_argument(f"{what} cannot be asked for another user; q, pull and explain can")
 
     def _arguments(self, args: Sequence[Any]) -> list[Any]:
         return [each._source(self) if isinstance(each, Database) else to_edn(each) for each in args]
@@ -250,11 +284,28 @@ class Database:
         return f"<table><tbody>{''.join(cells)}</tbody></table>"
 
 
-class Connection(Database):
-    """A database to be read and written; `connect` makes one, and leaving its `with` block closes it."""
+class CurrentDatabase(Database):
+    """The newest state of a database, to be read, written and followed: by the connection, or as a user."""
 
-    def __init__(self, backend: Backend) -> None:
-        super().__init__(backend, Moment(), os.getpid())
+    def as_user(self, claims: Mapping[str, Any], *, roles: Sequence[str] = ()) -> CurrentDatabase:
+        """The database as policies show it to a user, and let the user write it. Needs the role admin.
+
+        >>> import adalog
+        >>> with adalog.connect(":memory:") as db:
+        ...     _ = db.transact([{"n/x": 1, "n/y": 2}])
+        ...     _ = db.transact(
+        ...         '[{:policy/name "x" :policy/roles [:reader] :policy/ops [:read] :policy/on [:n/x]}]'
+        ...     )
+        ...     user = db.as_user({"sub": "ada"}, roles=["reader"])
+        ...     user.q("[:find ?a ?v :where [_ ?a ?v] [(in ?a [:n/x :n/y])]]").rows
+        ...     try:
+        ...         user.transact([{"n/x": 3}])
+        ...     except adalog.Error as error:
+        ...         error.code
+        [(Keyword(':n/x'), 1)]
+        'FORBIDDEN'
+        """
+        return CurrentDatabase(self._backend, self._moment_of(claims, roles), self._process)
 
     def transact(
         self,
@@ -277,7 +328,8 @@ class Connection(Database):
         ['"] typed', 'x']
         """
         with refusing():
-            return self._own().transact(_transaction(tx, args), expected_basis_t, idempotency_key)
+            data = transaction_given(tx, args)
+            return self._own().transact(data, expected_basis_t, idempotency_key, self._moment.user)
 
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> LiveChanges:
         """The answer to a query and then its changes, as they are made. resume: that of the last change seen.
@@ -291,7 +343,15 @@ class Connection(Database):
         (('SNAPSHOT', []), [(1,)])
         """
         with refusing():
-            return self._own().live(_text(query, "a query"), self._arguments(args), resume, from_t)
+            text, given = text_given(query, "a query"), self._arguments(args)
+            return self._own().live(text, given, resume, from_t, self._moment.user)
+
+
+class Connection(CurrentDatabase):
+    """A database to be read and written; `connect` makes one, and leaving its `with` block closes it."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend, Moment(), os.getpid())
 
     def close(self) -> None:
         """Ends live queries, and lets go of the folder or the server."""
@@ -313,63 +373,3 @@ def _told(moment: Moment) -> list[tuple[str, Any]]:
     user = None if moment.user is None else dict(moment.user.claims)
     told += [("with_", None if moment.tried is None else moment.tried.text), ("user", user)]
     return [(name, value) for name, value in told if value is not None]
-
-
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str):
-        raise invalid_argument(f"{what} is EDN text in a str, not {quoted(value)}")
-    return value
-
-
-def _moment_given(value: Any, name: str) -> int | datetime:
-    if isinstance(value, datetime):
-        moment: datetime = to_edn(value)
-        return moment
-    if type(value) is not int:
-        raise invalid_argument(f"{name} is a transaction's number or an aware datetime, not {quoted(value)}")
-    return value
-
-
-def _milliseconds(timeout: float | None) -> int | None:
-    if timeout is not None and not timeout > 0:
-        raise invalid_argument(f"timeout is {timeout}; give more than 0 seconds")
-    return None if timeout is None else max(1, round(timeout * 1000))
-
-
-def _transaction(tx: Any, args: Mapping[str, Any] | None) -> TransactionText | tuple[Any, ...]:
-    if isinstance(tx, str):
-        given = None if args is None else {str(name): to_edn(value) for name, value in args.items()}
-        return TransactionText(tx, given)
-    if args is not None:
-        raise invalid_argument(
-            "args are values for variables of EDN text; put values into maps and lists themselves"
-        )
-    if isinstance(tx, Mapping) or not isinstance(tx, Sequence):
-        raise invalid_argument(f"a transaction is EDN text, or a list of maps and lists, not {quoted(tx)}")
-    return tuple(map(to_edn, tx))
-
-
-def _keyword(name: Any) -> Any:
-    """A keyword of a str, with or without its colon."""
-    return values.Keyword(name.removeprefix(":")) if isinstance(name, str) else to_edn(name)
-
-
-def _entity_text(entity: Any) -> str:
-    if isinstance(entity, Mapping):
-        entity = entity.get(":db/id", entity)
-    if isinstance(entity, str):
-        return str(Keyword(entity))
-    if isinstance(entity, list | tuple) and len(entity) == 2 and isinstance(entity[0], str):
-        # As JSON has it: a text is then also read as a keyword, an instant or a uuid.
-        return edn.write((str(Keyword(entity[0])), to_edn(entity[1])))
-    return edn.write(to_edn(entity))
-
-
-def _component(place: str, value: Any) -> Any:
-    if place == "a":
-        return _keyword(value)
-    if place == "e" and isinstance(value, str):
-        return _keyword(value)
-    if isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and place == "e":
-        return (_keyword(value[0]), to_edn(value[1]))
-    return to_edn(value)

@@ -9,9 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from adalog.client.database import LiveChanges, Moment, TransactionText
+from adalog.client.database import LiveChanges
 from adalog.client.errors import refusing
-from adalog.client.result import Attribute, Change, Column, Datom, Explanation, Result, ResultWarning, TxReport
+from adalog.client.given import Moment, TransactionText, User
+from adalog.client.result import (
+    Attribute,
+    Change,
+    Column,
+    Datom,
+    Explanation,
+    Reason,
+    Result,
+    ResultList,
+    ResultWarning,
+    TxReport,
+)
 from adalog.client.running import cancelled_by
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog.diagnostics import Diagnostic, shown_warnings
@@ -20,9 +32,12 @@ from adalog.datalog.values import Keyword as EngineKeyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.kernels.compiling import compile_in_background
 from adalog.executor.permissions.grants import Viewer
+from adalog.executor.permissions.viewers import asking_as
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
+from adalog.planner.scope.pending_warnings import diagnostics_of
+from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.fields.pulls import entity_of
 from adalog.schema.request.visible_database import VisibleDatabase
@@ -90,25 +105,36 @@ class LocalBackend:
         made = self._pool.explain(QueryRequest(query, self._given(args, moment), snapshot), analyze, cancel)
         return Explanation(made.text, made.plan, _warnings((*told, *made.diagnostics)))
 
-    def pull(
-        self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
-    ) -> list[Any]:
+    def why(
+        self, moment: Moment, query: str, args: Sequence[Any], row: Sequence[Any], timeout_ms: int | None
+    ) -> Reason:
         cancel = _cancel(timeout_ms)
         snapshot, _ = self._opened(moment, cancel)
-        places = (f"{name}[{number}]" if name == "eids" else name for number in range(len(entities)))
+        request = QueryRequest(query, self._given(args, moment), snapshot, timeout_ms=timeout_ms)
+        found = self._pool.why(request, [GivenArgument(each, json=True) for each in row], cancel)
+        return Reason(found["holds"], found)
+
+    def pull(
+        self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
+    ) -> ResultList[Any]:
+        cancel = _cancel(timeout_ms)
+        snapshot, told = self._opened(moment, cancel)
+        places = [f"{name}[{number}]" if name == "eids" else name for number in range(len(entities))]
         named = [entity_of(text, place, snapshot) for text, place in zip(entities, places, strict=True)]
-        maps, _ = self._pool.pull(PullRequest(pattern, named, snapshot, timeout_ms), cancel)
-        return list(map(from_pulled, maps))
+        request = PullRequest(pattern, named, snapshot, timeout_ms, places.__getitem__)
+        maps, _, found = self._pool.pulled(request, cancel)
+        return ResultList(map(from_pulled, maps), _warnings((*told, *found)))
 
-    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> list[Datom]:
+    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> ResultList[Datom]:
         cancel = _cancel(None)
-        snapshot, _ = self._opened(moment, cancel)
+        snapshot, told = self._opened(moment, cancel)
         spans = datom_spans(snapshot, index, tuple(components), 0, limit, cancel.check)
-        found = _datoms(each for span in spans for each in span.datoms())
-        return found if limit is None else found[:limit]
+        datoms = _datoms(each for span in spans for each in span.datoms())
+        found = diagnostics_of(tuple(in_components(index, tuple(components), snapshot)))
+        return ResultList(datoms if limit is None else datoms[:limit], _warnings((*told, *found)))
 
-    def attributes(self) -> list[Attribute]:
-        snapshot = self._database.snapshot()
+    def attributes(self, user: User | None) -> list[Attribute]:
+        snapshot = self._visible(user).snapshot()
         return [
             Attribute(
                 Keyword(str(each.ident)),
@@ -125,13 +151,18 @@ class LocalBackend:
     # Writing and following
 
     def transact(
-        self, tx: TransactionText | tuple[Any, ...], expected_basis_t: int | None, idempotency_key: str | None
+        self,
+        tx: TransactionText | tuple[Any, ...],
+        expected_basis_t: int | None,
+        idempotency_key: str | None,
+        user: User | None,
     ) -> TxReport:
-        report = self._database.transact(
+        report = self._database.submit(
             GivenForms(tx) if isinstance(tx, tuple) else self._data(tx),
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
-        )
+            viewer=_viewer(user),
+        ).result()
         tempids = {str(name): entity for name, entity in report.tempids.items()}
         return TxReport(
             report.t,
@@ -142,14 +173,17 @@ class LocalBackend:
             lambda: _warnings(report.diagnostics()),
         )
 
-    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> LiveChanges:
+    def live(
+        self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
+    ) -> LiveChanges:
         with self._lock:
             if self._hub is None:
                 from adalog.executor.live.hub.hub import Hub
 
                 self._hub = Hub(self._pool)
             hub = self._hub
-        return LocalChanges(hub.live(query, self._given(args, Moment()), resume, from_t))
+        with asking_as(_viewer(user)):
+            return LocalChanges(hub.live(query, self._given(args, Moment(user=user)), resume, from_t))
 
     # Parts
 
@@ -158,22 +192,20 @@ class LocalBackend:
 
     def _given(self, args: Sequence[Any], moment: Moment) -> list[Any]:
         return [
-            self._moment_of(each, self._visible(moment))
+            self._moment_of(each, self._visible(moment.user))
             if isinstance(each, Moment)
             else GivenArgument(each, json=True)
             for each in args
         ]
 
-    def _visible(self, moment: Moment) -> VisibleDatabase:
-        user = moment.user
-        viewer = None if user is None else Viewer(frozenset(user.roles), user.claims)
-        return VisibleDatabase(self._database, self._pool.permissions, viewer, user is not None)
+    def _visible(self, user: User | None) -> VisibleDatabase:
+        return VisibleDatabase(self._database, self._pool.permissions, _viewer(user), user is not None)
 
     def _opened(self, moment: Moment, cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
         """The snapshot that is read, and what is suspicious about it."""
         if moment == _NEWEST:
             return self._database.snapshot(), ()
-        visible = self._visible(moment)
+        visible = self._visible(moment.user)
         snapshot = self._moment_of(moment, visible)
         as_of, since = moment.as_of, moment.since
         told = out_of_range(
@@ -271,6 +303,10 @@ class LocalChanges:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _viewer(user: User | None) -> Viewer | None:
+    return None if user is None else Viewer(frozenset(user.roles), user.claims)
 
 
 def _rows(rows: Sequence[tuple[Any, ...]] | None) -> list[tuple[Any, ...]]:

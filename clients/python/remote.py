@@ -17,8 +17,8 @@ import orjson
 import pyarrow as pa
 
 from adalog.client.cancellable import cancellable_request, watch_connections
-from adalog.client.database import Moment, TransactionText
 from adalog.client.errors import refusing
+from adalog.client.given import Moment, TransactionText, User
 from adalog.client.protocol import (
     ARROW,
     ARROW_BYTES,
@@ -30,7 +30,18 @@ from adalog.client.protocol import (
     is_graphql,
     request_body,
 )
-from adalog.client.result import Attribute, Change, Column, Datom, Explanation, Result, ResultWarning, TxReport
+from adalog.client.result import (
+    Attribute,
+    Change,
+    Column,
+    Datom,
+    Explanation,
+    Reason,
+    Result,
+    ResultList,
+    ResultWarning,
+    TxReport,
+)
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, unavailable
@@ -46,29 +57,42 @@ _Q: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput) {{
 _EXPLAIN: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput, $analyze: Boolean) {{
   explain(query: $query, args: $args, {_READING}, as: $as, analyze: $analyze) {{ text plan {_WARNINGS} }}
 }}"""
+_WHY: Final = f"""query ($query: EDN!, $args: [JSON!], $row: [JSON]!, {_READ}, $as: AsInput) {{
+  why(query: $query, args: $args, row: $row, {_READING}, as: $as)
+}}"""
 _PULL: Final = f"""query ($pattern: EDN!, $eid: EDN!, {_READ}, $as: AsInput) {{
   pull(pattern: $pattern, eid: $eid, {_READING}, as: $as, encoding: TAGGED)
 }}"""
 _PULL_MANY: Final = f"""query ($pattern: EDN!, $eids: [EDN!]!, {_READ}, $as: AsInput) {{
   pullMany(pattern: $pattern, eids: $eids, {_READING}, as: $as, encoding: TAGGED)
 }}"""
-_DATOMS: Final = f"""query ($index: Index!, $components: [EDN!], $first: Int, $after: String, {_READ}) {{
-  datoms(index: $index, components: $components, first: $first, after: $after, {_READING}, encoding: TAGGED) {{
+_DATOMS: Final = f"""query ($index: Index!, $components: [EDN!], $first: Int, $after: String, {_READ},
+    $as: AsInput) {{
+  datoms(index: $index, components: $components, first: $first, after: $after, {_READING}, as: $as,
+      encoding: TAGGED) {{
     datoms {{ e a v t added }} pageInfo {{ hasNextPage endCursor }}
   }}
 }}"""
-_ATTRIBUTES: Final = "{ attributes { ident valueType cardinality unique isComponent doc datomCount } }"
+_ATTRIBUTES: Final = """query ($as: AsInput) {
+  attributes(as: $as) { ident valueType cardinality unique isComponent doc datomCount }
+}"""
 _NEWEST: Final = "{ database { basisT } }"
 _REPORT: Final = f"t basisBefore txInstant tempids datoms {{ e a v t added }} {_WARNINGS}"
 _CONDITIONS: Final = "expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: TAGGED"
+# Without `as` a server has a shorter way for it.
 _TRANSACT: Final = f"""mutation ($tx: EDN!, $args: JSON, $expectedBasisT: Long, $idempotencyKey: String) {{
   transact(tx: $tx, args: $args, {_CONDITIONS}) {{ {_REPORT} }}
 }}"""
-_TRANSACT_JSON: Final = f"""mutation ($tx: [JSON!]!, $expectedBasisT: Long, $idempotencyKey: String) {{
-  transactJson(tx: $tx, {_CONDITIONS}) {{ {_REPORT} }}
+_TRANSACT_AS: Final = f"""mutation ($tx: EDN!, $args: JSON, $expectedBasisT: Long, $idempotencyKey: String,
+    $as: AsInput) {{
+  transact(tx: $tx, args: $args, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
 }}"""
-_LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long) {
-  live(query: $query, args: $args, resume: $resume, fromT: $fromT, encoding: TAGGED) {
+_TRANSACT_JSON: Final = f"""mutation ($tx: [JSON!]!, $expectedBasisT: Long, $idempotencyKey: String,
+    $as: AsInput) {{
+  transactJson(tx: $tx, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
+}}"""
+_LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long, $as: AsInput) {
+  live(query: $query, args: $args, resume: $resume, fromT: $fromT, encoding: TAGGED, as: $as) {
     kind basisT resume columns { name type } rows added retracted last reason
   }
 }"""
@@ -122,29 +146,40 @@ class RemoteBackend:
         found = self._ask(_EXPLAIN, variables)["explain"]
         return Explanation(found["text"], found["plan"], _warnings(found["warnings"]))
 
+    def why(
+        self, moment: Moment, query: str, args: Sequence[Any], row: Sequence[Any], timeout_ms: int | None
+    ) -> Reason:
+        variables = {"query": query, "args": _arguments(args), **_moment(moment), "timeoutMs": timeout_ms}
+        found = self._ask(_WHY, variables | {"row": [encode(each, Encoding.TAGGED) for each in row]})["why"]
+        return Reason(found["holds"], found)
+
     def pull(
         self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
-    ) -> list[Any]:
+    ) -> ResultList[Any]:
         variables = {"pattern": pattern, **_moment(moment), "timeoutMs": timeout_ms}
         if name == "eid":
-            found = [self._ask(_PULL, variables | {"eid": entities[0]})["pull"]]
+            data, warnings = self._ask_warned(_PULL, variables | {"eid": entities[0]})
+            found = [data["pull"]]
         else:
-            found = self._ask(_PULL_MANY, variables | {"eids": list(entities)})["pullMany"]
-        return [from_pulled(decode(each)) for each in found]
+            data, warnings = self._ask_warned(_PULL_MANY, variables | {"eids": list(entities)})
+            found = data["pullMany"]
+        return ResultList((from_pulled(decode(each)) for each in found), warnings)
 
-    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> list[Datom]:
+    def datoms(self, moment: Moment, index: str, components: Sequence[Any], limit: int | None) -> ResultList[Datom]:
         given = [edn.write(each) for each in components]
         variables: dict[str, Any] = {"index": index, "components": given, **_moment(moment)}
         found: list[Datom] = []
+        warnings: list[ResultWarning] | None = None
         while True:
             first = _PAGE if limit is None else min(_PAGE, limit - len(found))
-            page = self._ask(_DATOMS, variables | {"first": first})["datoms"]
+            data, told = self._ask_warned(_DATOMS, variables | {"first": first})
+            page, warnings = data["datoms"], told if warnings is None else warnings
             found += _datoms(page["datoms"])
             if not page["pageInfo"]["hasNextPage"] or len(found) == limit:
-                return found
+                return ResultList(found, warnings)
             variables["after"] = page["pageInfo"]["endCursor"]
 
-    def attributes(self) -> list[Attribute]:
+    def attributes(self, user: User | None) -> list[Attribute]:
         return [
             Attribute(
                 Keyword(each["ident"]),
@@ -155,21 +190,28 @@ class RemoteBackend:
                 each["doc"],
                 int(each["datomCount"]),
             )
-            for each in self._ask(_ATTRIBUTES, {})["attributes"]
+            for each in self._ask(_ATTRIBUTES, {"as": _as(user)})["attributes"]
         ]
 
     # Writing and following
 
     def transact(
-        self, tx: TransactionText | tuple[Any, ...], expected_basis_t: int | None, idempotency_key: str | None
+        self,
+        tx: TransactionText | tuple[Any, ...],
+        expected_basis_t: int | None,
+        idempotency_key: str | None,
+        user: User | None,
     ) -> TxReport:
-        variables = {"expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
+        variables: dict[str, Any] = {"expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
+        if user is not None:
+            variables["as"] = _as(user)
         if isinstance(tx, tuple):
             forms = [encode(form, Encoding.TAGGED) for form in tx]
             report = self._ask(_TRANSACT_JSON, variables | {"tx": forms}, writes=True)["transactJson"]
         else:
             given = {"tx": tx.text, "args": _values(tx)}
-            report = self._ask(_TRANSACT, variables | given, writes=True)["transact"]
+            document = _TRANSACT if user is None else _TRANSACT_AS
+            report = self._ask(document, variables | given, writes=True)["transact"]
         warnings = _warnings(report["warnings"])
         return TxReport(
             self._saw(int(report["t"])),
@@ -180,8 +222,10 @@ class RemoteBackend:
             lambda: warnings,
         )
 
-    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> RemoteChanges:
-        variables = {"query": query, "args": _arguments(args), "resume": resume, "fromT": from_t}
+    def live(
+        self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
+    ) -> RemoteChanges:
+        variables = {"query": query, "args": _arguments(args), "resume": resume, "fromT": from_t, "as": _as(user)}
         return RemoteChanges(self, variables)
 
     # Requests
@@ -190,6 +234,12 @@ class RemoteBackend:
         """What an answer says. Raises AdalogError for the first of its errors."""
         response = self._sent(document, variables, GRAPHQL_JSON, writes=writes)
         return data_of(self._answer(response, response.content))
+
+    def _ask_warned(self, document: str, variables: Mapping[str, Any]) -> tuple[Answer, list[ResultWarning]]:
+        """The same, and what is suspicious about fields that have no place for it."""
+        response = self._sent(document, variables, GRAPHQL_JSON)
+        answer = self._answer(response, response.content)
+        return data_of(answer), _warnings(answer.get("extensions", {}).get("warnings", ()))
 
     def _ask_for_rows(self, document: str, variables: Mapping[str, Any]) -> tuple[Answer, bytes | None]:
         """The same, and the Arrow stream that came before the JSON."""
@@ -417,9 +467,12 @@ def _moment(moment: Moment) -> dict[str, Any]:
     variables: dict[str, Any] = {"basis": _basis(moment) or None}
     if moment.tried is not None:
         variables |= {"with": moment.tried.text, "withArgs": _values(moment.tried)}
-    if moment.user is not None:
-        variables["as"] = {"claims": dict(moment.user.claims), "roles": list(moment.user.roles)}
+    variables["as"] = _as(moment.user)
     return variables
+
+
+def _as(user: User | None) -> dict[str, Any] | None:
+    return None if user is None else {"claims": dict(user.claims), "roles": list(user.roles)}
 
 
 def _basis(moment: Moment, *, source: bool = False) -> dict[str, Any]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from html import escape
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from adalog.client.reasons import reason_text
 from adalog.client.values import Keyword, column_of
 
 # Rows of a table in a notebook.
 _SHOWN: Final = 50
 
 Rows = list[tuple[Any, ...]]
+T = TypeVar("T")
 
 
 class Column(NamedTuple):
@@ -43,6 +45,28 @@ class Datom(NamedTuple):
     v: Any
     t: int
     added: bool
+
+
+class ResultList(list[T], Generic[T]):
+    """A list, with `warnings` as of a result."""
+
+    def __init__(self, found: Iterable[T], warnings: Sequence[ResultWarning]) -> None:
+        super().__init__(found)
+        self.warnings = list(warnings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ResultList, (list(self), self.warnings)
+
+
+class PulledMap(dict[Any, Any]):
+    """A dict, with `warnings` as of a result."""
+
+    def __init__(self, found: Mapping[Any, Any], warnings: Sequence[ResultWarning]) -> None:
+        super().__init__(found)
+        self.warnings = list(warnings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PulledMap, (dict(self), self.warnings)
 
 
 class Answer(Protocol):
@@ -109,11 +133,13 @@ class Result:
 
     @cached_property
     def _table(self) -> Any:
-        return self.answer.table()
+        table = self.answer.table()
+        return table if self.keys is None else table.rename_columns(list(self.keys))
 
     def arrow(self, *, dictionaries: bool = True) -> Any:
-        """A `pyarrow.Table`. Columns of several types, and pulled maps, are EDN text. dictionaries: columns of text
-        are dictionaries of their distinct values; else each row has its text.
+        """A `pyarrow.Table`. Its columns, as those of all frames, are named after `:keys`, or else the elements of
+        `:find`. Columns of several types, and pulled maps, are EDN text. dictionaries: columns of text are
+        dictionaries of their distinct values; else each row has its text.
 
         >>> import adalog
         >>> with adalog.connect(":memory:") as db:
@@ -139,7 +165,8 @@ class Result:
         return self._table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(each.name)}</th>" for each in self.columns)
+        names = self.keys or [each.name for each in self.columns]
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = (
             "<tr>" + "".join(f"<td>{escape(shown_value(value))}</td>" for value in row) + "</tr>"
             for row in self.rows[:_SHOWN]
@@ -182,6 +209,25 @@ class Explanation:
     text: str
     plan: Mapping[str, Any] = field(repr=False)
     warnings: Sequence[ResultWarning] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a row is in an answer, if it `holds`, or why it is not. `text`: for people. `plain`: the same as data, a
+    step for each clause, as the field `why` of GraphQL has it."""
+
+    holds: bool
+    plain: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return reason_text(self.plain)
 
     def __str__(self) -> str:
         return self.text

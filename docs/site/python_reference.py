@@ -24,15 +24,27 @@ _ABOVE: Final = """\
 
 # Python: all calls
 
-[Python](../how-to/python.md) introduces the library by examples. A `Connection` has all calls of `Database`, which
-read the newest state. `aconnect` gives an `AsyncConnection`: its calls have the same names and are awaited.
+[Python](../how-to/python.md) introduces the library by examples. A `Connection` has all calls of
+`CurrentDatabase`, and these have those of `Database`. `aconnect` gives an `AsyncConnection`: its calls have the
+same names and are awaited.
 """
 # What a reader meets, in this order.
-_PUBLIC: Final = (adalog.connect, adalog.aconnect, adalog.Connection, adalog.Database, adalog.Result, adalog.Error)
+_PUBLIC: Final = (
+    adalog.connect,
+    adalog.aconnect,
+    adalog.Connection,
+    adalog.CurrentDatabase,
+    adalog.Database,
+    adalog.Result,
+    adalog.Error,
+)
 _RETURNED: Final = (
     result.TxReport,
     result.Change,
     result.Explanation,
+    result.Reason,
+    result.PulledMap,
+    result.ResultList,
     result.Attribute,
     result.Datom,
     result.Column,

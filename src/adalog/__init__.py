@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from adalog import spark as spark
     from adalog import testing as testing
     from adalog.client.asynchronous import AsyncConnection as AsyncConnection
+    from adalog.client.asynchronous import AsyncCurrentDatabase as AsyncCurrentDatabase
     from adalog.client.asynchronous import AsyncDatabase as AsyncDatabase
     from adalog.client.asynchronous import aconnect as aconnect
     from adalog.client.connecting import connect as connect
     from adalog.client.database import Connection as Connection
+    from adalog.client.database import CurrentDatabase as CurrentDatabase
     from adalog.client.database import Database as Database
     from adalog.client.errors import Error as Error
     from adalog.client.result import Result as Result
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
 
 _PLACES: Final = {
     "AsyncConnection": "client.asynchronous",
+    "AsyncCurrentDatabase": "client.asynchronous",
     "AsyncDatabase": "client.asynchronous",
     "Connection": "client.database",
+    "CurrentDatabase": "client.database",
     "Database": "client.database",
     "Duration": "datalog.durations",
     "Error": "client.errors",

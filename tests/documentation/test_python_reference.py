@@ -16,5 +16,12 @@ def test_the_page_is_current() -> None:
 
 def test_every_public_call_is_on_it() -> None:
     text = ROOT.joinpath("docs", "reference", "python.md").read_text(encoding="utf-8")
-    for name in ("connect", "aconnect", "Database.q", "Database.pull", "Database.as_user", "Connection.transact"):
+    for name in (
+        "connect",
+        "aconnect",
+        "Database.q",
+        "Database.pull",
+        "CurrentDatabase.transact",
+        "Connection.close",
+    ):
         assert f"# {name}\n" in text

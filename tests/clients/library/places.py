@@ -116,6 +116,18 @@ def async_in_memory(folder: Path, server: Callable[[], PostgresServer]) -> Opene
 
 
 @contextmanager
+def async_in_folder(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
+    with _awaited(str(folder / "data")) as db:
+        yield db
+
+
+@contextmanager
+def async_on_postgres(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
+    with _awaited(server().new_database()) as db:
+        yield db
+
+
+@contextmanager
 def async_over_http(folder: Path, server: Callable[[], PostgresServer]) -> Opened:
     with _served() as url, _awaited(url) as db:
         yield db
@@ -123,6 +135,8 @@ def async_over_http(folder: Path, server: Callable[[], PostgresServer]) -> Opene
 
 KINDS = {
     "async memory": async_in_memory,
+    "async folder": async_in_folder,
+    "async postgresql": async_on_postgres,
     "async http": async_over_http,
     "http": over_http,
     "memory": in_memory,

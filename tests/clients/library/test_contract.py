@@ -211,10 +211,93 @@ def test_users(db: adalog.Connection) -> None:
         '[{:policy/name "titles" :policy/roles [:member] :policy/ops [:read] :policy/on [:issue/title] '
         ':policy/rules "[[(allow ?i) (claim :sub \\"ada\\") [?i :issue/title]]]"}]'
     )
-    assert db.as_user({"sub": "ada"}, roles=["member"]).q(TITLES).value == ["x"]
-    assert db.as_user({"sub": "bob"}, roles=["member"]).q(TITLES).value == []
-    assert db.as_user({"sub": "ada"}, roles=["member"]).q("[:find ?s :where [_ :issue/status ?s]]").rows == []
-    assert refused(db.as_user({"sub": "ada"}).datoms, "eavt").code == "ARG_INVALID"
+    ada, bob = (db.as_user({"sub": name}, roles=["member"]) for name in ("ada", "bob"))
+    assert ada.q(TITLES).value == ["x"]
+    assert bob.q(TITLES).value == []
+    statuses = "[:find ?s :where [_ :issue/status ?s]]"
+    assert ada.q(statuses).rows == []
+    assert "guarded" in ada.explain(TITLES).text
+    issue = db.q('[:find ?i . :where [?i :issue/title "x"]]').value
+    assert ada.pull("[*]", issue) == {":db/id": issue, ":issue/title": "x"}
+    assert bob.pull("[:issue/title]", issue) is None
+    assert ada.pull_many("[:issue/title :issue/status]", [issue]) == [{":issue/title": "x"}]
+    assert [datom.a for datom in ada.datoms("eavt", issue)] == [":issue/title"]
+    assert bob.datoms("eavt", issue) == []
+    assert ":issue/title" in {each.ident for each in ada.attributes()}
+    assert ":issue/status" not in {each.ident for each in ada.attributes()}
+    assert ada.why(TITLES, row=["x"]).holds
+    assert not bob.why(TITLES, row=["x"]).holds
+    assert not ada.as_of(1).q(TITLES)
+    assert sorted(ada.with_([{"issue/title": "y"}]).q(TITLES).value) == ["x", "y"]
+
+
+def test_what_users_write_and_follow(db: adalog.Connection) -> None:
+    db.transact(
+        '[{:policy/name "titles" :policy/roles [:member] :policy/ops [:read :create] :policy/on [:issue/title]}]'
+    )
+    member, other = (db.as_user({"sub": "ada"}, roles=[role]) for role in ("member", "other"))
+    with member.live(TITLES) as changes, other.live(TITLES) as hidden:
+        assert next(changes).added == next(hidden).added == []
+        assert {datom.a for datom in member.transact([{"issue/title": "x"}]).datoms} >= {":issue/title"}
+        change = next(changes)
+        assert change.added == [("x",)]
+        for user, form in ((other, {"issue/title": "y"}), (member, {"issue/status": "open"})):
+            assert refused(user.transact, [form]).code == "FORBIDDEN"
+        assert refused(member.transact, "[{:issue/status ?s}]", args={"s": "open"}).code == "FORBIDDEN"
+        db.transact([{"issue/status": "open"}, {"issue/title": "z"}])
+        assert next(changes).added == [("z",)]
+        db.transact('[{:policy/name "all" :policy/roles [:other] :policy/ops [:read] :policy/on [:issue]}]')
+        assert sorted(next(hidden).added) == [("x",), ("z",)]
+    with member.live(TITLES, resume=change.resume) as again:
+        assert next(again).added == [("z",)]
+    with db.live(TITLES, resume=change.resume) as own:
+        assert next(own).kind == "RESET"
+
+
+def test_why(db: adalog.Connection) -> None:
+    db.transact([{"db/id": 1, **ISSUE}])
+    query = "[:find ?t ?s ?at :in $ ?n :where [?u :user/name ?n] [?i :issue/assignee ?u]"
+    query += " [?i :issue/title ?t] [?i :issue/status ?s] [?i :issue/at ?at]]"
+    row = db.q(query, "Ada").rows[0]
+    found = db.why(query, "Ada", row=row)
+    assert found.holds
+    assert [step["clause"] for step in found.plain["steps"]][-1] == "[?i :issue/at ?at]"
+    assert '[1 :issue/title "x"], transaction 2' in found.text == str(found)
+    assert "<pre>the row is in the answer" in found._repr_html_()
+    other = db.why(query, "Ada", row=("y", *row[1:]))
+    assert not other.holds
+    assert str(other).splitlines()[1].startswith("  no row passes [?i :issue/title ?t], at 1:")
+    assert not db.as_of(1).why(query, "Ada", row=row).holds
+    [[pulled]] = db.q("[:find (pull ?i [:db/id :issue/title]) :where [?i :issue/title]]").rows
+    assert db.why("[:find (pull ?i [:issue/title]) :where [?i :issue/title]]", row=[pulled]).holds
+    rules = "[[(named ?i ?n) [?i :issue/assignee ?u] [?u :user/name ?n]]]"
+    called = db.why("[:find ?n :in $ % :where (named ?i ?n)]", rules, row=["Ada"])
+    assert '(named 1 "Ada"), by ' in str(called)
+    error = refused(db.why, query, "Ada", row=["x"])
+    assert error.message == "row has 1 cells, but :find has 3 columns"
+    assert refused(db.why, TITLES, row="x").code == "ARG_INVALID"
+
+
+def test_what_is_probably_not_meant(db: adalog.Connection) -> None:
+    db.transact([{"db/id": 1, "issue/title": "x"}])
+    pulled = db.pull("[:issue/title :issue/titel]", 1)
+    assert pulled == {":issue/title": "x"}
+    assert pulled is not None
+    [warning] = pulled.warnings
+    assert (warning.code, warning.line, warning.column) == ("UNKNOWN_ATTRIBUTE", 1, 15)
+    assert db.pull("[:issue/title]", 1).warnings == []  # type: ignore[union-attr]
+    many = db.pull_many("[:user/name]", [":issue/nobody", 1])
+    assert many == [None, None]
+    [warning] = many.warnings
+    assert "eids[0]" in warning.message
+    assert pickle.loads(pickle.dumps(many)).warnings == many.warnings
+    assert pickle.loads(pickle.dumps(pulled)) == pulled
+    assert [each.code for each in db.as_of(NOON + timedelta(days=99_999)).pull_many("[*]", [1]).warnings]
+    found = db.datoms("eavt", ":issue/nobody")
+    assert found == []
+    [warning] = found.warnings
+    assert "components[0]" in warning.message
+    assert db.datoms("eavt", 1).warnings == []
 
 
 def test_conditions(db: adalog.Connection) -> None:
@@ -291,6 +374,10 @@ def test_columns_for_other_libraries(db: adalog.Connection) -> None:
     mixed = db.q("[:find ?v :where [_ ?a ?v] [(in ?a [:n/x :n/s])]]")
     assert sorted(mixed.arrow()["?v"].to_pylist()) == ['"a"', "1"]
     assert sorted(map(str, mixed.value and [row[0] for row in mixed])) == ["1", "a"]
+    named = db.q("[:find ?x ?s :keys number text :where [?e :n/x ?x] [?e :n/s ?s]]")
+    assert named.arrow().to_pylist() == named.value == [{"number": 1, "text": "a"}]
+    assert pa.table(named).column_names == ["number", "text"]
+    assert "<th>number</th>" in named._repr_html_()
     empty = db.q("[:find ?x :where [?x :n/x 99]]")
     assert empty.arrow().num_rows == 0
 

@@ -122,6 +122,13 @@ def test_longs_stay_exact_beside_nil(db: adalog.Connection) -> None:
     assert result.pandas()["?v"].tolist() == [2**62 + 1, pd.NA]
 
 
+def test_columns_have_the_names_of_keys(db: adalog.Connection) -> None:
+    result = db.q("[:find ?x ?s :keys number text :in $ [[?x ?s]]]", [(1, "a")])
+    assert result.polars().to_dicts() == result.pandas().to_dict("records") == result.value
+    assert pl.DataFrame(result).to_dicts() == result.value == [{"number": 1, "text": "a"}]
+    assert duckdb.from_arrow(result).columns == ["number", "text"]
+
+
 def test_no_rows(db: adalog.Connection) -> None:
     result = db.q("[:find ?x ?s :in $ [[?x ?s]]]", [])
     assert (

@@ -14,11 +14,14 @@ from typing import Any, Final, Self, TypeVar
 from adalog.client.connecting import connect
 from adalog.client.database import Connection, CurrentDatabase, Database, LiveChanges
 from adalog.client.given import Entity
+from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
     Change,
     Datom,
     Explanation,
+    ExportReport,
+    ImportReport,
     PulledMap,
     Reason,
     Result,
@@ -106,6 +109,12 @@ class AsyncDatabase:
         """As `Database.datoms`."""
         return await self._threads.run(partial(self._own.datoms, index, *components, limit=limit))
 
+    async def export(
+        self, folder: str | os.PathLike[str], *, format: str = "parquet", progress: bool | Show = True
+    ) -> ExportReport:
+        """As `Database.export`."""
+        return await self._threads.run(partial(self._own.export, folder, format=format, progress=progress))
+
     def as_of(self, t: int | datetime) -> AsyncDatabase:
         """As `Database.as_of`."""
         return AsyncDatabase(self._own.as_of(t), self._threads)
@@ -179,6 +188,28 @@ class AsyncConnection(AsyncCurrentDatabase):
     def __init__(self, own: Connection, threads: Threads) -> None:
         super().__init__(own, threads, set())
         self._connection = own
+
+    async def import_(
+        self,
+        mapping: str | os.PathLike[str] | Mapping[str, Any],
+        paths: Mapping[str, str | os.PathLike[str]] | None = None,
+        *,
+        max_errors: int = 0,
+        quarantine: str | os.PathLike[str] | None = None,
+        dry_run: bool = False,
+        progress: bool | Show = True,
+    ) -> ImportReport:
+        """As `Connection.import_`."""
+        work = partial(
+            self._connection.import_,
+            mapping,
+            paths,
+            max_errors=max_errors,
+            quarantine=quarantine,
+            dry_run=dry_run,
+            progress=progress,
+        )
+        return await self._threads.run(work)
 
     async def close(self) -> None:
         """As `Connection.close`."""

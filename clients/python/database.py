@@ -24,11 +24,14 @@ from adalog.client.given import (
     text_given,
     transaction_given,
 )
+from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
     Change,
     Datom,
     Explanation,
+    ExportReport,
+    ImportReport,
     PulledMap,
     Reason,
     Result,
@@ -38,6 +41,7 @@ from adalog.client.result import (
 from adalog.client.values import to_edn
 from adalog.datalog.errors import invalid_argument, quoted, unavailable
 
+_FORMATS: Final = ("parquet", "edn")
 _INDEXES: Final = ("eavt", "aevt", "avet", "vaet")
 
 
@@ -75,6 +79,17 @@ class Backend(Protocol):
     def live(
         self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
     ) -> LiveChanges: ...
+    def import_(
+        self,
+        mapping: Any,
+        paths: Mapping[str, str],
+        quarantine: str | os.PathLike[str] | None,
+        progress: bool | Show,
+        *,
+        max_errors: int,
+        dry_run: bool,
+    ) -> ImportReport: ...
+    def export(self, moment: Moment, to: str, form: str, progress: bool | Show) -> ExportReport: ...
     def newest(self) -> int: ...
     def close(self) -> None: ...
 
@@ -212,6 +227,28 @@ class Database:
             places = zip(index.lower(), components, strict=False)
             given = [component_given(place, each) for place, each in places] + list(map(to_edn, components[4:]))
             return self._own().datoms(self._moment, index.upper(), given, limit)
+
+    def export(
+        self, folder: str | os.PathLike[str], *, format: str = "parquet", progress: bool | Show = True
+    ) -> ExportReport:
+        """Writes the datoms into a new folder, or to an address such as `s3://…`: a folder for each attribute, as
+        `parquet` or `edn`, and the schema. Of `history()` it is all that was ever asserted or retracted. For
+        databases in this process. progress: whether a notebook or terminal shows a bar; or what is told the stage,
+        how many tasks are done, of how many, and how many rows.
+
+        >>> import adalog, tempfile
+        >>> with adalog.connect(":memory:") as db, tempfile.TemporaryDirectory() as folder:
+        ...     _ = db.transact([{"n/x": 1}, {"n/x": 2}])
+        ...     db.export(folder + "/all").datoms
+        2
+        """
+        with refusing():
+            if format not in _FORMATS:
+                raise invalid_argument(f"format is {quoted(format)}; there are {' and '.join(_FORMATS)}")
+            moment = self._moment
+            if moment.tried is not None or moment.user is not None or moment.since is not None:
+                raise invalid_argument("an export is of a state, or of a history: without with_, since and as_user")
+            return self._own().export(moment, os.fspath(folder), format, progress)
 
     # Other moments
 
@@ -352,6 +389,43 @@ class Connection(CurrentDatabase):
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend, Moment(), os.getpid())
+
+    def import_(
+        self,
+        mapping: str | os.PathLike[str] | Mapping[str, Any],
+        paths: Mapping[str, str | os.PathLike[str]] | None = None,
+        *,
+        max_errors: int = 0,
+        quarantine: str | os.PathLike[str] | None = None,
+        dry_run: bool = False,
+        progress: bool | Show = True,
+    ) -> ImportReport:
+        """Imports rows of files as one transaction. `mapping`: says what becomes of which columns, the name of a
+        YAML file or the same as a dict. `paths`: of sources by name, instead of those in the mapping. Over HTTP the
+        server reads the files. quarantine: the folder for rejected rows; with more than `max_errors` of them
+        nothing is imported, and ARG_INVALID is raised. dry_run: do everything but the import itself. progress: as
+        of `export`.
+
+        >>> import adalog, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, adalog.connect(folder + "/data") as db:
+        ...     _ = pathlib.Path(folder, "people.csv").write_text("id,name\\n7,Ada\\n8,Bob\\n")
+        ...     source = {
+        ...         "path": folder + "/people.csv",
+        ...         "entity": {"attribute": "person/id", "column": "id"},
+        ...         "attributes": {"person/name": "name"},
+        ...         "options": {"header": True},
+        ...     }
+        ...     _ = db.transact(
+        ...         '[{:db/ident :person/id :db/valueType :db.type/long :db/unique :db.unique/identity}]'
+        ...     )
+        ...     db.import_({"sources": {"people": source}}).rows
+        ...     db.pull("[:person/name]", ("person/id", 7))
+        2
+        {Keyword(':person/name'): 'Ada'}
+        """
+        with refusing():
+            given = {name: os.fspath(path) for name, path in (paths or {}).items()}
+            return self._own().import_(mapping, given, quarantine, progress, max_errors=max_errors, dry_run=dry_run)
 
     def close(self) -> None:
         """Ends live queries, and lets go of the folder or the server."""

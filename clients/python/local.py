@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from adalog.client.database import LiveChanges
 from adalog.client.errors import refusing
 from adalog.client.given import Moment, TransactionText, User
+from adalog.client.progress import Show, StageProgress, told
 from adalog.client.result import (
     Attribute,
     Change,
     Column,
     Datom,
     Explanation,
+    ExportReport,
+    ImportReport,
     Reason,
     Result,
     ResultList,
@@ -28,6 +32,7 @@ from adalog.client.running import cancelled_by
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.edn import Limits
+from adalog.datalog.extras import require
 from adalog.datalog.values import Keyword as EngineKeyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.kernels.compiling import compile_in_background
@@ -184,6 +189,38 @@ class LocalBackend:
             hub = self._hub
         with asking_as(_viewer(user)):
             return LocalChanges(hub.live(query, self._given(args, Moment(user=user)), resume, from_t))
+
+    # Files
+
+    def import_(
+        self,
+        mapping: Any,
+        paths: Mapping[str, str],
+        quarantine: str | os.PathLike[str] | None,
+        progress: bool | Show,
+        *,
+        max_errors: int,
+        dry_run: bool,
+    ) -> ImportReport:
+        require("yaml", "server", "an import")
+        from adalog.client.imports import Quarantine, mapping_given
+        from adalog.client.pipeline import imported
+
+        cancel, given = _cancel(None), mapping_given(mapping)
+        with told(progress) as show, Quarantine(quarantine) as rejected:
+            listening = StageProgress(show, cancel.check)
+            outcome = imported(
+                self._database, given, paths, rejected.folder, listening, max_errors=max_errors, dry_run=dry_run
+            )
+            return rejected.report(asdict(outcome), max_errors)
+
+    def export(self, moment: Moment, to: str, form: str, progress: bool | Show) -> ExportReport:
+        from adalog.client.pipeline import exported
+
+        cancel = _cancel(None)
+        view, _ = self._opened(moment, cancel)
+        with told(progress) as show:
+            return ExportReport(**asdict(exported(view, to, form, StageProgress(show, cancel.check))))
 
     # Parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ import pyarrow as pa
 from adalog.client.cancellable import cancellable_request, watch_connections
 from adalog.client.errors import refusing
 from adalog.client.given import Moment, TransactionText, User
+from adalog.client.progress import Show, StageProgress, told
 from adalog.client.protocol import (
     ARROW,
     ARROW_BYTES,
@@ -28,6 +30,7 @@ from adalog.client.protocol import (
     data_of,
     events_of,
     is_graphql,
+    json_bytes,
     request_body,
 )
 from adalog.client.result import (
@@ -36,6 +39,8 @@ from adalog.client.result import (
     Column,
     Datom,
     Explanation,
+    ExportReport,
+    ImportReport,
     Reason,
     Result,
     ResultList,
@@ -44,7 +49,8 @@ from adalog.client.result import (
 )
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog import edn, values
-from adalog.datalog.errors import AdalogError, Code, unavailable
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.datalog.extras import require
 from adalog.schema.writing.arrow import METADATA, TEXTS
 from adalog.schema.writing.encoding import Encoding, decode, encode, iso
 
@@ -99,6 +105,7 @@ _LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $
 _PAGE: Final = 10_000
 # A server says something of a stream more often than this, if only that it is there.
 _SILENCE: Final = 90.0
+_JOB_SILENCE: Final = 120.0
 # How long a server may be gone before a live query gives up, and the seconds before it is asked again.
 _AWAY, _FIRST_WAIT, _LONGEST_WAIT = 60.0, 0.25, 8.0
 
@@ -228,6 +235,33 @@ class RemoteBackend:
         variables = {"query": query, "args": _arguments(args), "resume": resume, "fromT": from_t, "as": _as(user)}
         return RemoteChanges(self, variables)
 
+    # Files
+
+    def import_(
+        self,
+        mapping: Any,
+        paths: Mapping[str, str],
+        quarantine: str | os.PathLike[str] | None,
+        progress: bool | Show,
+        *,
+        max_errors: int,
+        dry_run: bool,
+    ) -> ImportReport:
+        require("yaml", "server", "an import")
+        from adalog.client.imports import Quarantine, RejectedFolder, job_outcome, mapping_given, wish_of
+
+        wish = wish_of(mapping_given(mapping), paths, max_errors=max_errors, dry_run=dry_run)
+        with told(progress) as show, Quarantine(quarantine) as rejected, cancellable_request():
+            events = self._job("import", wish)
+            outcome = job_outcome(events, StageProgress(show), RejectedFolder(rejected.folder).write)
+            self._saw(outcome["t"])
+            return rejected.report(outcome, max_errors)
+
+    def export(self, moment: Moment, to: str, form: str, progress: bool | Show) -> ExportReport:
+        raise invalid_argument(
+            f"an export is made where the folder is: adalog export --data FOLDER {to}, also while it is served"
+        )
+
     # Requests
 
     def _ask(self, document: str, variables: Mapping[str, Any], *, writes: bool = False) -> Answer:
@@ -282,6 +316,33 @@ class RemoteBackend:
             finally:
                 response.close()
         raise unavailable("the stream of a live query broke off")
+
+    def _job(self, name: str, wish: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """What a server says of a job, by kind, `done` last. Raises why there was none."""
+        with (
+            self.sending(),
+            self._http.stream(
+                "POST",
+                f"{self.place}/{name}",
+                content=json_bytes(wish),
+                headers={"Accept": EVENT_STREAM},
+                timeout=httpx.Timeout(10, read=_JOB_SILENCE),
+            ) as response,
+        ):
+            if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                response.read()
+                data_of(self._answer(response, response.content))
+            for kind, data in events_of(response.iter_lines()):
+                said = orjson.loads(data)
+                if kind == "error":
+                    data_of(said)
+                yield kind, said
+                if kind == "done":
+                    return
+        raise unavailable(
+            f"the stream broke off, and whether the {name} was done is not known; asked for again, it does only "
+            "what is not so already"
+        )
 
     @contextmanager
     def sending(self) -> Iterator[None]:

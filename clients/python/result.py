@@ -203,6 +203,33 @@ class TxReport:
 
 
 @dataclass(frozen=True)
+class ImportReport:
+    """What an import did. `t`: its transaction; if it changed nothing, the newest one. `attributes`: of a dry run,
+    what would come and go."""
+
+    t: int
+    rows: int
+    entities: int
+    datoms: int
+    rejected: int
+    seconds: float
+    warnings: Sequence[str] = ()
+    attributes: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What an export wrote. `bytes`: of the attributes' files."""
+
+    t: int
+    datoms: int
+    attributes: int
+    files: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A query's plan: `text` for people, `plan` for programs."""
 

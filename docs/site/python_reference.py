@@ -41,6 +41,8 @@ _PUBLIC: Final = (
 _RETURNED: Final = (
     result.TxReport,
     result.Change,
+    result.ImportReport,
+    result.ExportReport,
     result.Explanation,
     result.Reason,
     result.PulledMap,

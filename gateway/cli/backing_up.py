@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adalog.client.imports import job_outcome
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
@@ -36,7 +37,7 @@ def ask_for_backup(server: RemoteBackend, to: str, keep: int | None) -> None:
     """The same by a server, to a place of its own."""
     wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
     with progress_bar() as shown:
-        done = shown.followed(server.job("backup", wish))
+        done = job_outcome(server.job("backup", wish), shown)
     _print(done)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
+from adalog.client.imports import MappingText, RejectedFolder, job_outcome, wish_of
 from adalog.gateway.cli.backend import RemoteBackend
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
@@ -15,7 +14,6 @@ from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
 from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_text
-from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.pipeline.importing.read.runner import ImportRunner, InProcessRunner, is_small
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
@@ -51,44 +49,14 @@ def ask_for_import(
 ) -> bool:
     """The same by a server, which reads the sources itself. The mapping and its schema are read here, and rejected
     rows are written here."""
-    wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
+    text = MappingText(mapping_text(mapping), mapping)
+    wish = wish_of(text, paths, max_errors=max_errors, dry_run=dry_run)
     rejected = RejectedFolder(Path(quarantine))
     with progress_bar() as shown:
         shown.stage("asking the server")
-        outcome = ImportOutcome(**shown.followed(server.job("import", wish), rejected.write))
+        outcome = ImportOutcome(**job_outcome(server.job("import", wish), shown, rejected.write))
     _say(outcome, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
-
-
-def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
-    text = mapping_text(mapping)
-    plan = mapping_of(text, mapping, paths, os.environ)
-    tables = [source.sql for source in plan.sources if source.sql is not None]
-    return {
-        "mapping": text,
-        "file": str(mapping.absolute()),
-        "schema": plan.schema_text(),
-        "passwords": {table.variable: table.password for table in tables if table.variable is not None},
-        "paths": {name: path if "://" in path else str(Path(path).absolute()) for name, path in paths.items()},
-        "maxErrors": max_errors,
-        "dryRun": dry_run,
-    }
-
-
-class RejectedFolder:
-    """The folder of rejected rows: each file is written anew."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._begun: set[str] = set()
-
-    def write(self, name: str, text: str) -> None:
-        # A server has no say in which folder is written to.
-        path = self._folder / Path(name).name
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with path.open("a" if path.name in self._begun else "w", encoding="utf-8") as file:
-            file.write(text)
-        self._begun.add(path.name)
 
 
 def _say_report(outcome: ImportOutcome) -> None:

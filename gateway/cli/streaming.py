@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from adalog.client.imports import MappingText, RejectedFolder, wish_of
 from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
 from adalog.gateway.cli.backend import RemoteBackend
-from adalog.gateway.cli.importing import RejectedFolder, wish_of
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.opening import open_database, started_session
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_text
 from adalog.pipeline.importing.read.row_intake import check_parts
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
@@ -101,7 +101,8 @@ class _Server:
 
     def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         [source] = plan.sources
-        wish = wish_of(self.chosen.mapping, {}, max_errors=self.chosen.max_errors, dry_run=False)
+        mapping = MappingText(mapping_text(self.chosen.mapping), self.chosen.mapping)
+        wish = wish_of(mapping, {}, max_errors=self.chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
         rejected = RejectedFolder(quarantine)
         for kind, said in self.server.job("import", wish):

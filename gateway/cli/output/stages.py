@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
@@ -55,24 +55,6 @@ class ProgressBar(BackupProgress):
         self._told = time.monotonic()
         self._withheld = ""
         self._telling = threading.Lock()
-
-    def followed(
-        self, events: Iterable[tuple[str, Any]], rejected: Callable[[str, str], None] | None = None
-    ) -> dict[str, Any]:
-        """What came of a server's job: its last event. `rejected`: takes the file and text of rejected rows."""
-        for kind, said in events:
-            if kind == "done":
-                return dict(said)
-            if kind == "waiting":
-                self.waits(said["running"], said["ahead"], said["seconds"])
-            elif kind == "rejected" and rejected is not None:
-                rejected(said["file"], said["text"])
-            elif kind == "progress":
-                if said["stage"] != self._name:
-                    self.stage(said["stage"])
-                if "total" in said:
-                    self.tasks(said["done"], said["total"], said["rows"])
-        raise AssertionError("done comes last, or an error was raised")
 
     def waits(self, running: str, ahead: int, seconds: float) -> None:
         """Other jobs run first: this one has run for so many seconds. Told where there is no bar, too, but once."""

@@ -1,6 +1,6 @@
 """Compiles the kernels and keeps them on disk, so that no first query waits: `python -m adalog.executor.warm`.
 
-A server loads them from there with `load_kernels` before it says that it is ready, and so does a Spark worker. With
+A server calls `ensure_kernels` before it says that it is ready; the parent of Spark's workers loads all. With
 `--background` it runs at the lowest priority, and ends at once if another process is doing the same.
 """
 

@@ -1,4 +1,4 @@
-"""What a first query would wait for, done before anybody asks: kernels loaded, every way of a request gone once.
+"""What a first query would wait for, done before anybody asks: kernels compiled, every way of a request gone once.
 
 For the server, which says that it is ready when this is over. The requests go to an app of its own over a small
 database, so that they show in no metric and no cache.
@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 from starlette.types import ASGIApp, Message
 
-from adalog.executor.kernels.loading import load_kernels
+from adalog.executor.kernels.loading import ensure_kernels
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.opening import cache_settings
@@ -82,7 +82,7 @@ class WarmUp:
 
     def _run(self) -> None:
         try:
-            load_kernels()
+            ensure_kernels()
             rehearse(self._settings, self._stopped)
             self._opened.wait()
             if not self._stopped.is_set() and self._database is not None:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from adalog.datalog.edn import write
 from adalog.executor.answer.types import type_of
@@ -72,6 +71,8 @@ def write_part(
 ) -> ParquetPart:
     """Writes rows, columns of codes, as file number so and so. Raises OSError; then there is no such file."""
     file = f"{output.stem}-{number}.parquet"
+    import pyarrow.parquet as pq
+
     kinds = tuple("any" if place in output.texts else _kind(column, values) for place, column in enumerate(codes))
     schema = pa.schema([(name, _arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)])
     size = len(codes[0])
@@ -183,6 +184,8 @@ def trimmed(output: Output, parts: Sequence[ParquetPart], start: int, stop: int 
 
 def _rewritten(output: Output, part: ParquetPart, first: int, last: int, kinds: tuple[str, ...]) -> ParquetPart:
     """A file with some of its rows, and columns of these types."""
+    import pyarrow.parquet as pq
+
     made, temporary = Path(output.folder) / part.file, Path(output.folder) / f".{part.file}.tmp"
     names = pq.read_schema(made).names
     schema = pa.schema([(name, _arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)])

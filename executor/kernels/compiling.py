@@ -113,6 +113,23 @@ def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> A
     return dispatcher
 
 
+def all_are_kept() -> bool:
+    """Whether a process kept every kernel on disk, for this processor."""
+    return disk.read(_name_of_all()) is not None
+
+
+def note_all_kept() -> None:
+    """Every kernel was kept, or could not be."""
+    if not all_are_kept():
+        disk.keep(_name_of_all(), b"")
+
+
+def _name_of_all() -> str:
+    from numba.core.registry import cpu_target
+
+    return disk.file_name("all", "", repr(cpu_target.target_context.codegen().magic_tuple()))
+
+
 def _file_name(function: Callable[..., Any], signature: Any, code: Any) -> str:
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
     return disk.file_name(name, str(signature), repr(code.magic_tuple()))

@@ -28,6 +28,7 @@ INSTALLED: Final = _SOURCES / "compiled"
 _PREFIX: Final = "adalog-"
 _SUFFIX: Final = ".nbc"
 _DIGEST_BYTES: Final = 32
+_READABLE: Final = 0o644
 # Kernels of other versions that no process has read for this long are deleted, in seconds.
 _FORGOTTEN: Final = 30 * 86_400
 
@@ -77,6 +78,8 @@ def keep(name: str, content: bytes) -> None:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
             unfinished = file.name
             file.write(_digest(content) + content)
+            # Those of an image are compiled by another user than the one that runs it.
+            os.fchmod(file.fileno(), _READABLE)
         os.replace(unfinished, folder / name)
         return
     if unfinished is not None:

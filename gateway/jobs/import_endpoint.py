@@ -23,7 +23,6 @@ from adalog.gateway.jobs.job_endpoint import JobKind, allowed, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.importing.read.import_folders import ImportFolders
-from adalog.pipeline.importing.read.mapping_reader import mapping_of
 from adalog.schema.request.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
@@ -53,7 +52,10 @@ def imports_asked_for(imports: Imports, settings: Settings) -> JobKind:
 
 
 def _wish(text: bytes, places: ImportFolders, principal: str | None) -> ImportRequest:
-    """The import that a request asks for. Raises what is wrong with it."""
+    """The import that a request asks for. Raises what is wrong with it. Not on the event loop: it lists files."""
+    from adalog.pipeline.importing.read.mapping_reader import mapping_of
+    from adalog.pipeline.importing.read.runner import is_small
+
     said = _members(text)
     file, passwords = Path(said.get("file", "/mapping.yaml")), said.get("passwords", {})
     plan = mapping_of(said["mapping"], file, said.get("paths", {}), passwords)
@@ -64,9 +66,8 @@ def _wish(text: bytes, places: ImportFolders, principal: str | None) -> ImportRe
     if "files" in said:
         plan = plan.of_files(said["files"])
     plan = places.checked(plan)
-    return ImportRequest(
-        plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"), principal
-    )
+    key = said.get("idempotencyKey")
+    return ImportRequest(plan, is_small(plan), said.get("maxErrors", 0), said.get("dryRun", False), key, principal)
 
 
 def _members(text: bytes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adalog.cluster.tasks import JobProgress
 from adalog.datalog.errors import AdalogError, Code, unavailable
@@ -19,12 +19,13 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
 from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ProgressEvents, ThreadsOutbox
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.read.mapping import ImportPlan
-from adalog.pipeline.importing.read.runner import ImportRunner, InProcessRunner, is_small
-from adalog.pipeline.importing.read.spark_runner import SparkRunner
-from adalog.pipeline.importing.write.loading import load
 from adalog.schema.request.errors import describe, internal
 from adalog.store.database import Database
+
+if TYPE_CHECKING:
+    # Loaded by the first import, on a thread of its own: most servers do none.
+    from adalog.pipeline.importing.read.mapping import ImportPlan
+    from adalog.pipeline.importing.read.runner import ImportRunner
 
 _log = logging.getLogger("adalog.server")
 
@@ -44,9 +45,11 @@ Elsewhere = Callable[["ImportRequest"], Generator[Event | None]]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """An import that is asked for, whose places were checked. principal: whose transaction it is."""
+    """An import that is asked for, whose places were checked. small: one process can do it. principal: whose
+    transaction it is."""
 
     plan: ImportPlan
+    small: bool
     max_errors: int
     dry_run: bool
     key: str | None = None
@@ -100,7 +103,7 @@ class Imports:
 
     def begin(self, wish: ImportRequest, outbox: AnyOutbox) -> AnyOutbox:
         """Begins an import here, as `abegin`."""
-        if self._pool.spark is None and self.runner == self._runner and not is_small(wish.plan):
+        if self._pool.spark is None and self.runner == self._runner and not wish.small:
             raise unavailable(
                 "this server has no Spark (ADALOG_SPARK is off), which an import of large files, or from a SQL "
                 "database, needs",
@@ -111,6 +114,8 @@ class Imports:
     # On the job's thread
 
     def _imported(self, wish: ImportRequest, outbox: Outbox) -> dict[str, Any]:
+        from adalog.pipeline.importing.write.loading import load
+
         with self._database.unfinished() as aside:
             told = ProgressEvents(outbox)
             rejected = aside / "rejected"
@@ -132,8 +137,12 @@ class Imports:
             return asdict(outcome)
 
     def _runner(self, told: JobProgress, plan: ImportPlan) -> ImportRunner:
+        from adalog.pipeline.importing.read.runner import InProcessRunner, is_small
+
         if is_small(plan):
             return InProcessRunner(told)
+        from adalog.pipeline.importing.read.spark_runner import SparkRunner
+
         told.stage("starting Spark")
         spark = self._pool.spark
         assert isinstance(spark, SparkEngine), "looked at before"

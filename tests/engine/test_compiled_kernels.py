@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adalog.executor.kernels import compiling, disk
+from adalog.executor.kernels import compiling, disk, loading
 from adalog.executor.kernels.compiling import Kernel, inlined, kernel
 
 FEW = np.arange(4, dtype=np.int64)
@@ -53,6 +53,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def kept(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/*summed*"))
+
+
+def test_other_users_read_what_was_compiled(folder: Path) -> None:
+    # As an image's user, where root built it.
+    assert fresh()(FEW) == 30
+    assert [path.stat().st_mode & 0o777 for path in kept(folder)] == [0o644]
+
+
+def test_where_all_were_kept_they_are_loaded_by_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    monkeypatch.setattr(disk, "INSTALLED", folder / "none")
+    monkeypatch.setattr(loading, "load_kernels", lambda: loaded.append(True))
+    loading.ensure_kernels()
+    compiling.note_all_kept()
+    loading.ensure_kernels()
+    assert loaded == [True]
 
 
 def test_what_was_compiled_is_loaded(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Installing compiles every kernel, and a server loads every kernel before it is ready."""
+"""Installing compiles every kernel, and a server has every kernel compiled before it is ready."""
 
 from __future__ import annotations
 

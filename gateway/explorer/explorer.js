@@ -150,7 +150,12 @@ async function start() {
       shouldPersistHeaders: false,
       defaultQuery: DEFAULT_QUERY,
     },
-    createElement(window.GraphiQL.Logo, null, createElement("a", { className: "adalog-logo", href: endpoint }, "adalog")),
+    createElement(
+      window.GraphiQL.Logo,
+      null,
+      createElement("a", { className: "adalog-logo", href: endpoint }, "adalog"),
+      createElement("a", { className: "adalog-docs", href: "docs/" }, "Documentation"),
+    ),
     createElement(window.GraphiQL.Footer, null, createElement(Outcome)),
   );
   window.ReactDOM.createRoot(document.getElementById("explorer")).render(explorer);

@@ -15,7 +15,7 @@ from adalog.client.reasons import reason_text
 from adalog.client.values import Keyword, column_of
 
 # Rows of a table in a notebook.
-_SHOWN: Final = 50
+_SHOWN: Final = 20
 
 Rows = list[tuple[Any, ...]]
 T = TypeVar("T")
@@ -99,7 +99,10 @@ class Result:
     @cached_property
     def rows(self) -> Rows:
         """A tuple for each row."""
-        columns = [column_of(self.answer.values(place), each.type) for place, each in enumerate(self.columns)]
+        return self._rows(None)
+
+    def _rows(self, most: int | None) -> Rows:
+        columns = [column_of(self.answer.values(place)[:most], each.type) for place, each in enumerate(self.columns)]
         return list(zip(*columns, strict=True))
 
     @property
@@ -169,11 +172,12 @@ class Result:
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = (
             "<tr>" + "".join(f"<td>{escape(shown_value(value))}</td>" for value in row) + "</tr>"
-            for row in self.rows[:_SHOWN]
+            for row in self._rows(_SHOWN)
         )
         left = len(self) - _SHOWN
         note = f"<p>{left:,} more rows</p>" if left > 0 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+        warned = "".join(f"<p>Warning: {escape(each.message)}</p>" for each in self.warnings)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}{warned}"
 
 
 def frames() -> ModuleType:

@@ -50,7 +50,7 @@ def test_the_tutorial(tmp_path: Path) -> None:
     board = tmp_path / "board"
     board.mkdir()
     consoles = [block.text for block in BLOCKS if block.language == "console"]
-    before, after = (block.text for block in BLOCKS if block.language == "text")
+    _, before, after = (block.text for block in BLOCKS if block.language == "text")
     with _pages(board) as origin:
         settings = Settings(data=":memory:", port=0, allowed_origins=origin)
         with gateway(settings) as opened, served(opened.app) as address:

@@ -1,4 +1,4 @@
-"""docs/coming-from/datomic.md: each text runs as it stands, or is refused and the text beside it runs."""
+"""docs/coming-from/: pages of databases that speak Datalog; each text runs as it stands, or is refused and the text beside it runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from adalog.datalog.errors import AdalogError
 from tests.language.test_from_sql import filled
 from tests.support import World
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "coming-from" / "datomic.md").read_text("utf-8")
-_ROWS = re.findall(r"^\| `([\[{][^`]+)` \| (?:(the same)|`([^`]+)`)", _PAGE, re.MULTILINE)
-_ANSWERS = re.findall(r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| [^|]*\|$", _PAGE, re.MULTILINE)
-_QUERIES = [row for row in _ROWS if ":find" in row[0] and (row[0], row[2]) not in _ANSWERS]
-_TRANSACTIONS = [row for row in _ROWS if row[0] in _PAGE.split("## Transactions")[1]]
+_FOLDER = Path(__file__).parents[2] / "docs" / "coming-from"
+_PAGES = {name: (_FOLDER / f"{name}.md").read_text("utf-8") for name in ("datomic", "datascript", "xtdb", "datalevin")}
+_BOTH = re.compile(r"^\| `([\[{][^`]+)` \| (?:(the same)|`([^`]+)`)", re.MULTILINE)
+_QUERIES = [row for page in _PAGES.values() for row in _BOTH.findall(page) if ":find" in row[0]]
+_TRANSACTIONS = [
+    row for page in _PAGES.values() for row in _BOTH.findall(page.partition("## Transactions")[2]) if ":find" not in row[0]
+]
+_ANSWERS = re.findall(
+    r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| [^|]*\|$", (_FOLDER / "datalog.md").read_text("utf-8"), re.MULTILINE
+)
 
 
 @pytest.fixture
@@ -24,8 +29,8 @@ def tracker(db: World) -> World:
 
 
 def test_the_page_has_texts() -> None:
-    assert len(_QUERIES) > 20
-    assert len(_TRANSACTIONS) > 5
+    assert len(_QUERIES) > 30
+    assert len(_TRANSACTIONS) > 10
     assert len(_ANSWERS) > 10
 
 
@@ -58,7 +63,7 @@ def test_a_transaction(tracker: World, there: str, same: str, here: str) -> None
 
 
 def test_documents_of_xtdb(db: World) -> None:
-    put, delete = re.findall(r"^\| `\[\[::xt/(?:put|delete) .+?\| `([^`]+)`", _PAGE, re.MULTILINE)
+    put, delete = re.findall(r"^\| `\[\[::xt/(?:put|delete) .+?\| `([^`]+)`", _PAGES["xtdb"], re.MULTILINE)
     db.tx("[{:db/ident :xt/id :db/unique :db.unique/identity}]", put, put)
     assert db.q("[:find ?n . :where [?e :xt/id :ada] [?e :person/name ?n]]") == '"Ada"'
     db.tx(delete)

@@ -386,6 +386,11 @@ def test_notebooks(db: adalog.Connection) -> None:
     db.transact([{"issue/title": "<b>"}])
     result = db.q("[:find ?t :where [_ :issue/title ?t]]")
     assert "&lt;b&gt;" in result._repr_html_()
+    many = db.q("[:find ?n :in $ [?n ...]]", list(range(30)))
+    assert many._repr_html_().count("<tr>") == 21
+    assert "10 more rows" in many._repr_html_()
+    assert "rows" not in vars(many)
+    assert "Warning: " in db.q("[:find ?t :where [_ :issue/titel ?t]]")._repr_html_()
     assert "newest transaction" in db._repr_html_()
     assert "<pre>" in db.explain("[:find ?t :where [_ :issue/title ?t]]")._repr_html_()
     assert "as_of=1" in repr(db.as_of(1))

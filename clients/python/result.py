@@ -102,7 +102,9 @@ class Result:
         return self._rows(None)
 
     def _rows(self, most: int | None) -> Rows:
-        columns = [column_of(self.answer.values(place)[:most], each.type) for place, each in enumerate(self.columns)]
+        columns = [
+            column_of(self.answer.values(place)[:most], each.type) for place, each in enumerate(self.columns)
+        ]
         return list(zip(*columns, strict=True))
 
     @property

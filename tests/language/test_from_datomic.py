@@ -12,11 +12,16 @@ from tests.language.test_from_sql import filled
 from tests.support import World
 
 _FOLDER = Path(__file__).parents[2] / "docs" / "coming-from"
-_PAGES = {name: (_FOLDER / f"{name}.md").read_text("utf-8") for name in ("datomic", "datascript", "xtdb", "datalevin")}
+_PAGES = {
+    name: (_FOLDER / f"{name}.md").read_text("utf-8") for name in ("datomic", "datascript", "xtdb", "datalevin")
+}
 _BOTH = re.compile(r"^\| `([\[{][^`]+)` \| (?:(the same)|`([^`]+)`)", re.MULTILINE)
 _QUERIES = [row for page in _PAGES.values() for row in _BOTH.findall(page) if ":find" in row[0]]
 _TRANSACTIONS = [
-    row for page in _PAGES.values() for row in _BOTH.findall(page.partition("## Transactions")[2]) if ":find" not in row[0]
+    row
+    for page in _PAGES.values()
+    for row in _BOTH.findall(page.partition("## Transactions")[2])
+    if ":find" not in row[0]
 ]
 _ANSWERS = re.findall(
     r"^\| `(\[:find [^`]+)` \| `([^`]+)` \| [^|]*\|$", (_FOLDER / "datalog.md").read_text("utf-8"), re.MULTILINE

@@ -85,7 +85,8 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         assert f"{address}/graphql" in urls
         assert {urlsplit(url).netloc for url in urls} == {urlsplit(address).netloc}
         documentation = browser.find_element(By.LINK_TEXT, "Documentation")
-        assert documentation.is_displayed() and documentation.get_attribute("href") == f"{address}/docs/"
+        assert documentation.is_displayed()
+        assert documentation.get_attribute("href") == f"{address}/docs/"
         problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         assert problems == []
 

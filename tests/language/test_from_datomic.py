@@ -1,4 +1,4 @@
-"""docs/coming-from/: pages of databases that speak Datalog; each text runs as it stands, or is refused and the text beside it runs."""
+"""Pages of docs/coming-from/ for Datalog databases: a text runs as it stands, or the one beside it runs."""
 
 from __future__ import annotations
 

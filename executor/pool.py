@@ -109,7 +109,7 @@ class ComputedAnswers:
 
     async def arun(self, question: Question) -> Result:
         return await self.turns.threaded(
-            Cancel(question.deadline), lambda cancel: self.engine.run(question, cancel)
+            Cancel(question.deadline, text=question.text), lambda cancel: self.engine.run(question, cancel)
         )
 
 
@@ -252,12 +252,11 @@ class Pool:
         return self.engine.why(question, cells, _sooner(cancel, question.deadline))
 
     async def awhy(self, request: QueryRequest, cells: Sequence[GivenArgument]) -> Reason:
-        return await self.threaded(
-            Cancel.after(request.timeout_ms), lambda cancel: self.why(request, cells, cancel)
-        )
+        cancel = Cancel.after(request.timeout_ms, request.query)
+        return await self.threaded(cancel, lambda cancel: self.why(request, cells, cancel))
 
     async def aexplain(self, request: QueryRequest, analyze: bool = False) -> Explanation:
-        cancel = Cancel.after(request.timeout_ms)
+        cancel = Cancel.after(request.timeout_ms, request.query)
         return await self.threaded(cancel, lambda cancel: self.explain(request, analyze, cancel))
 
     def pull(self, request: PullRequest, cancel: Cancel | None = None) -> tuple[list[EdnMap | None], int]:
@@ -284,7 +283,8 @@ class Pool:
 
     async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
         """`pulled` on the pool's threads; cancelling the task stops it."""
-        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pulled(request, cancel))
+        cancel = Cancel.after(request.timeout_ms, request.pattern)
+        return await self.threaded(cancel, lambda cancel: self.pulled(request, cancel))
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -94,7 +94,8 @@ def create_app(
     if workers is not None:
         workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
     cursors = Cursors(database.log.secret or cursor_key(settings))
-    services = Services(database, pool, settings.limits, cursors, responses, hub)
+    queries = pool.turns.queries if workers is None else workers.queries(pool.turns.queries)
+    services = Services(database, pool, settings.limits, cursors, responses, hub, queries)
     unsent = "Bytes of large responses that are not sent yet."
     metrics.gauge("adalog_response_bytes", unsent, lambda: responses.held)
     imports = Imports(database, pool, settings)

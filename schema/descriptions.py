@@ -58,6 +58,9 @@ TEXTS: Final = {
     "Query.whyVisible(entity:)": (
         'The entity: a number, an ident or a lookup ref, e.g. `17`, `[:project/name "web"]`.'
     ),
+    "Query.runningQueries": (
+        "The queries that wait for their turn or run on this server, the oldest first: for admins."
+    ),
     "Query.whoami": "The client, as this server sees it.",
     "(query:)": "The query as EDN, e.g. `[:find ?e :in $ ?name :where [?e :user/name ?name]]`.",
     "(args:)": (
@@ -106,6 +109,11 @@ TEXTS: Final = {
         'Transaction data, e.g. `[{"person/name": "Ada"}, ["db/add", 17, "person/born", 1815]]`. In the place '
         'of an entity a text is a tempid, ":status/open" an ident, and ["person/email", "a@b.org"] a lookup ref.'
     ),
+    "Mutation.cancelQuery": (
+        "Ends a query with CANCELLED for all that wait for its answer: for admins. False if there is none of this "
+        "id on this server."
+    ),
+    "Mutation.cancelQuery(id:)": "Of `runningQueries`.",
     "(expectedBasisT:)": ("Apply only if this is still the newest transaction number; otherwise BASIS_CONFLICT."),
     "(idempotencyKey:)": (
         "Any text for this change, e.g. a UUID. A repetition with the same key and data returns the first "
@@ -233,6 +241,16 @@ TEXTS: Final = {
     "Attribute.isComponent": "Whether what it refers to is a part, pulled and deleted with the whole.",
     "Attribute.doc": "Its `:db/doc`.",
     "Attribute.datomCount": "Number of its datoms that hold now.",
+    "RunningQuery": "A query that waits for its turn or runs.",
+    "RunningQuery.id": "For `cancelQuery`.",
+    "RunningQuery.text": "The query, or the pattern of a pull; of a long one the beginning.",
+    "RunningQuery.principal": "The client that asked first: its name, or its address without authentication.",
+    "RunningQuery.requestId": "The X-Request-Id of the request that asked first.",
+    "RunningQuery.started": "When it was asked: ISO-8601 in UTC.",
+    "RunningQuery.elapsedMs": "Milliseconds since then.",
+    "RunningQuery.waitedMs": "Milliseconds of them in which it waited for a slot.",
+    "RunningQuery.lane": "LIGHT for queries that are expected to be short, else HEAVY.",
+    "RunningQuery.isRunning": "False while it waits for a slot.",
     "Identity": "A client's name and rights.",
     "Identity.principal": (
         "The name of the token, or its `sub`; the `:db/principal` of transactions. Null without authentication."

@@ -18,6 +18,10 @@ class StartAgain(BaseException):
     """Ends work that will be begun again from its start, once there is a place for it. Not to be caught."""
 
 
+class CancelledByAdminError(AdalogError):
+    """Unlike a client that goes away, an admin ends a query for all requests that share it."""
+
+
 class Turn(Protocol):
     """A query's place among others. `look_at`: the time from which on it is worth a look. `waited`: the seconds so
     far in which it did not run; `lane`: what it waits among."""
@@ -46,22 +50,23 @@ class Turn(Protocol):
 
 class Cancel:
     """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`:
-    set while the query runs among others; `charge`: where what it costs is counted, if it is. `is_brief`: what may
-    take long is to be begun again elsewhere, by StartAgain."""
+    set while the query runs among others; `charge`: where what it costs is counted, if it is. `text`: of the query,
+    empty for other work. `is_brief`: what may take long is to be begun again elsewhere, by StartAgain."""
 
     is_brief: ClassVar[bool] = False
 
-    def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
+    def __init__(self, deadline: float | None = None, budget: Budget | None = None, text: str = "") -> None:
         self.deadline = deadline
+        self.text = text
         self.turn: Turn | None = None
         self.charge: Charge | None = None
         self.budget = budget or Budget()
         self._cancelled: AdalogError | None = None
 
     @staticmethod
-    def after(timeout_ms: int | None) -> Cancel:
+    def after(timeout_ms: int | None, text: str = "") -> Cancel:
         """A flag whose deadline is so many milliseconds from now."""
-        return Cancel(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
+        return Cancel(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000, text=text)
 
     @property
     def left_ms(self) -> int | None:
@@ -78,9 +83,14 @@ class Cancel:
         """What the query waits and runs among, if it does."""
         return None if self.turn is None else self.turn.lane
 
+    @property
+    def reason(self) -> AdalogError:
+        """What work that was given up is answered."""
+        return self._cancelled or AdalogError(Code.CANCELLED, "the query was cancelled")
+
     def cancel(self, why: AdalogError | None = None) -> None:
         """Makes the next check raise `why`, or CANCELLED. Safe from any thread."""
-        self._cancelled = why or AdalogError(Code.CANCELLED, "the query was cancelled")
+        self._cancelled = why or self.reason
         if self.turn is not None:
             self.turn.cancelled()
 
@@ -96,7 +106,7 @@ class Cancel:
         """Raises what it was cancelled with, or TIMEOUT, when the query should stop."""
         if self._cancelled is not None:
             why = self._cancelled
-            raise AdalogError(why.code, why.message, retryable=why.retryable)
+            raise type(why)(why.code, why.message, retryable=why.retryable)
         if self.deadline is not None and now > self.deadline:
             raise timed_out()
 

@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.extras import require
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import PulledColumn, Result, ResultColumn
-from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
+from adalog.executor.bounds.cancel import Cancel, CancelledByAdminError, arrived, timed_out
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.meter import OverdrawnError
@@ -132,7 +132,7 @@ class ResultCache:
     async def arun(self, question: Question) -> Result:
         """Returns the answer, computed in its turn if no cache has it. If one waiter is cancelled, the computation
         continues for the others."""
-        return await self._answer(question, _LoopDriver(self, Cancel(question.deadline)))
+        return await self._answer(question, _LoopDriver(self, Cancel(question.deadline, text=question.text)))
 
     # The algorithm
 
@@ -366,7 +366,7 @@ class _LoopDriver:
         try:
             value = await self.cache.fetched(lookup, self)
         except asyncio.CancelledError:
-            self.cache.flights.land(flight, _cancelled())
+            self.cache.flights.land(flight, flight.cancel.reason)
             raise
         except Exception as error:  # noqa: BLE001 - the waiters get it
             self.cache.flights.land(flight, error)
@@ -380,7 +380,7 @@ class _LoopDriver:
         cache = self.cache
 
         def ended(future: Future[_Outcome]) -> None:
-            failure = _cancelled() if future.cancelled() else future.exception()
+            failure = flight.cancel.reason if future.cancelled() else future.exception()
             cache.flights.land(flight, future.result() if failure is None else failure)
 
         try:
@@ -416,10 +416,6 @@ def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a thread's driver does not suspend")
 
 
-def _cancelled() -> AdalogError:
-    return AdalogError(Code.CANCELLED, "the query was cancelled")
-
-
 def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
     require("redis", "redis", "a cache in Redis")
     from adalog.executor.cache.redis_layer import RedisLayer
@@ -442,7 +438,8 @@ def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:
 def _raise_unless_lost(flight: Flight[_Outcome], lookup: _Lookup, error: AdalogError) -> None:
     """Raises the error of a shared computation if this request would get the same. It computes the value again if
     the error quotes another text, or if only the other request was cancelled, late or without units."""
-    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == lookup.question.text:
+    is_lost = error.code in _LOST and not isinstance(error, CancelledByAdminError)
+    if not is_lost and not isinstance(error, OverdrawnError) and flight.text == lookup.question.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
         ) from error

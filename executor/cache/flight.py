@@ -45,7 +45,7 @@ class Flights(Generic[T]):
         with self._lock:
             flight = self._flying.get(key)
             if flight is None:
-                flight = self._flying[key] = Flight(key, text, Cancel(deadline))
+                flight = self._flying[key] = Flight(key, text, Cancel(deadline, text=text))
                 return flight, True
             flight.waiting += 1
             latest = flight.cancel.deadline

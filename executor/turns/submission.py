@@ -16,6 +16,7 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.meter import Charge
 from adalog.executor.bounds.running import RUNNING
+from adalog.executor.turns.running_queries import RunningQueries
 from adalog.executor.turns.scheduler import Scheduler
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Turns:
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
+        self.queries = RunningQueries()
         self._stopped = False
 
     def stop(self) -> None:
@@ -87,10 +89,13 @@ class Turns:
                 RUNNING.set(None)
 
         try:
-            return self._scheduler.submit(cancel, tidy, client, cost).future
+            ticket = self._scheduler.submit(cancel, tidy, client, cost)
         except RuntimeError:
             # The interpreter ends, and starts no threads.
             raise stopping() from None
+        if cancel.text:
+            self.queries.add(ticket, client)
+        return ticket.future
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of `work`, run when it is its turn; cancelling the task stops it. `cost`: what is known of
@@ -107,6 +112,7 @@ class Turns:
             cancel.cancel()
             raise
         if not there or future.cancelled():
+            cancel.check_flag(time.monotonic())
             future.cancel()
             cancel.cancel()
             raise timed_out()

@@ -13,12 +13,14 @@ from adalog.executor.bounds.other_processes import OtherProcesses
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.workers.calls import Calls, Gone, Service
 from adalog.gateway.workers.shared_metrics import NAME, text_of_all
+from adalog.gateway.workers.shared_queries import QueriesOfAll
 from adalog.gateway.workers.supervisor_link import SupervisorLink
 
 if TYPE_CHECKING:
     from adalog.executor.bounds.budget import Memory
     from adalog.executor.spark.engine import SparkEngine
     from adalog.executor.spark.remote import RemoteAnswer, RemoteJoin, RemoteSpark
+    from adalog.executor.turns.running_queries import RunningQueries
 
 _WITH_SPARK: Final = 0
 _JOIN, _IMPORT = "join", "import"
@@ -70,6 +72,14 @@ class Workers:
     def metrics_text(self, own: Metrics) -> bytes:
         """The metrics of all that answer. Not on the event loop."""
         return text_of_all(own.families(), self._calls, self.board)
+
+    # Queries
+
+    def queries(self, own: RunningQueries) -> QueriesOfAll:
+        """The queries of all workers; answers the others when they ask for those of this one."""
+        queries = QueriesOfAll(own, self._calls)
+        self._services |= queries.services()
+        return queries
 
     # Spark: one session, of one worker
 

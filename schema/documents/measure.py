@@ -29,7 +29,7 @@ _DEFINITIONS: Final = 10
 # Pairs of fields under one name, which validation compares, for each field that is allowed.
 _PAIRS: Final = 10
 # Entries of an answer to introspection, and for each type, field, argument and value of a large schema.
-_INTROSPECTION: Final = 20_000
+_INTROSPECTION: Final = 24_000
 _ELEMENT_ENTRIES: Final = 60
 # Fields of introspection that lead to another type, of which nothing is known.
 _LEADING: Final = frozenset(("type", "ofType", "queryType", "mutationType", "subscriptionType"))

@@ -28,6 +28,7 @@ from adalog.schema.arguments.values import BasisInput, check_arguments, describe
 from adalog.schema.arguments.viewers import As, AsGiven, viewer_given, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
+from adalog.schema.fields.running import RunningQueryType, cancel_query, running_queries
 from adalog.schema.fields.transacting import transacted
 from adalog.schema.fields.why_visible import why_visible
 from adalog.schema.request.background import elsewhere
@@ -432,6 +433,10 @@ class QueryFields:
         return JSON(found)
 
     @strawberry.field
+    async def running_queries(self, info: Info) -> list[RunningQueryType]:
+        return await running_queries(info.context)
+
+    @strawberry.field
     def whoami(self) -> types.IdentityType:
         return types.identity_of(ASKING.get().identity)
 
@@ -469,6 +474,10 @@ class MutationFields:
         viewer = viewer_given(as_)
         report = await transacted(info.context.services, data, expected_basis_t, idempotency_key, viewer)
         return types.tx_report(report, encoding or Encoding.PLAIN)
+
+    @strawberry.mutation
+    async def cancel_query(self, info: Info, id: strawberry.ID) -> bool:
+        return await cancel_query(info.context, id)
 
 
 async def _read_briefly(values: Sequence[Any], read: Callable[[], T]) -> T:

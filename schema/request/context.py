@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code
@@ -25,12 +25,21 @@ if TYPE_CHECKING:
     from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.permissions.grants import Viewer
     from adalog.executor.pool import Pool
+    from adalog.executor.turns.running_queries import RunningQuery
     from adalog.schema.request.budget import JsonChunks
     from adalog.store.database import Database
     from adalog.store.snapshot.snapshot import Snapshot
 
 
 _READING: Final = 16
+
+
+class QueryList(Protocol):
+    """`executor.turns.running_queries.RunningQueries`, or that of several processes."""
+
+    def all(self) -> list[RunningQuery]: ...
+
+    def cancel(self, name: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +52,16 @@ class Services:
     cursors: Cursors
     responses: Responses | None = None
     hub: Hub | None = None
+    # Of all workers, where there are several.
+    running: QueryList | None = None
     tokens: ResumeTokens = field(init=False)
     # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
     reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
+
+    @property
+    def queries(self) -> QueryList:
+        """The queries that wait or run on this server."""
+        return self.running or self.pool.turns.queries
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", self.cursors.tokens(self.database))
@@ -53,9 +69,15 @@ class Services:
 
 def check_asks_for(viewer: Viewer | None) -> None:
     """Raises FORBIDDEN if the client may not ask for another. None: it asks for itself."""
+    if viewer is not None:
+        check_admin("`as` asks for others")
+
+
+def check_admin(reason: str) -> None:
+    """Raises FORBIDDEN unless the client is an admin. reason: what for."""
     own = viewer_asking()
-    if viewer is not None and own is not None and ADMIN not in own.roles:
-        raise AdalogError(Code.FORBIDDEN, "`as` asks for others, which needs the role admin")
+    if own is not None and ADMIN not in own.roles:
+        raise AdalogError(Code.FORBIDDEN, f"{reason}, which needs the role admin")
 
 
 @dataclass(slots=True)

@@ -43,6 +43,8 @@ class _Exchange:
             self._is_over = True
 
 
+# Of what is read at once where much comes: httpcore asks for 64 KiB, each of which costs some 30 microseconds.
+_LONG_READ: Final = 1 << 20
 _EXCHANGE: Final[ContextVar[_Exchange | None]] = ContextVar("exchange", default=None)
 
 
@@ -90,6 +92,7 @@ class _Backend(httpcore.NetworkBackend):
 class _Stream(httpcore.NetworkStream):
     def __init__(self, own: httpcore.NetworkStream) -> None:
         self._own = own
+        self._has_more = False
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         exchange = _EXCHANGE.get()
@@ -98,7 +101,9 @@ class _Stream(httpcore.NetworkStream):
         self._own.write(buffer, timeout)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._own.read(max_bytes, timeout)
+        found = self._own.read(_LONG_READ if self._has_more else max_bytes, timeout)
+        self._has_more = len(found) >= max_bytes
+        return found
 
     def close(self) -> None:
         self._own.close()

@@ -39,7 +39,7 @@ from adalog.gateway.protocols.negotiation import (
     GraphQLRequest,
     OperationBatch,
 )
-from adalog.gateway.protocols.responses import refusal, retry_header, send_answer
+from adalog.gateway.protocols.responses import Chunks, refusal, retry_header, send_answer
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -107,8 +107,8 @@ class GraphQLEndpoint:
                 if accepted.events_first:
                     await self._stream_all(scope, receive, send, request, principal)
                 else:
-                    body = await self._answer_all(scope, receive, request, principal, sending)
-                    await send_answer(send, 200, body, media, {})
+                    answers = await self._answer_all(scope, receive, request, principal, sending)
+                    await send_answer(send, 200, answers, media, {})
                 return
             asked = await self.answering.read(
                 request, principal, lambda answer: 200 if accepted.events_first else _status(answer, media)
@@ -138,9 +138,10 @@ class GraphQLEndpoint:
             self.answering.refused(refused.code, status, scope)
         except StoppedError as stopped:
             # As for a refused document: a client that takes only application/json looks for errors in a 200.
-            status, body, extra = stopped.status if media == GRAPHQL_JSON else 200, [stopped.body()], {}
+            said = [stopped.body()]
+            status, body, extra = stopped.status if media == GRAPHQL_JSON else 200, said, {}
             if accepted.events_first:
-                status, body, media = 200, events.whole(body, again=True), EVENTS
+                status, body, media = 200, events.whole(said, again=True), EVENTS
         except ClientGoneError:
             return
         except asyncio.CancelledError:
@@ -157,7 +158,7 @@ class GraphQLEndpoint:
         asked: ReadRequest,
         accepted: negotiation.AcceptedTypes,
         sending: ExitStack,
-    ) -> tuple[int, list[bytes], dict[str, str]]:
+    ) -> tuple[int, Chunks, dict[str, str]]:
         """(the status, the body in chunks, headers)."""
         context = self.answering.context(asked)
         sending.callback(context.budget.close)

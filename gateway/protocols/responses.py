@@ -13,6 +13,8 @@ from adalog.schema.request.errors import describe
 
 # Of what is sent at once.
 _PIECE_BYTES = 256 * 1024
+Chunk = bytes | memoryview
+Chunks = list[bytes] | list[Chunk]
 _STATUS = {
     Code.UNAUTHENTICATED: 401,
     Code.FORBIDDEN: 403,
@@ -41,7 +43,7 @@ def retry_header(seconds: int | None) -> dict[str, str]:
     return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
-async def send_answer(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
+async def send_answer(send: Send, status: int, body: Chunks, media: str, extra: dict[str, str]) -> None:
     about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
     size = sum(map(len, body))
@@ -58,17 +60,18 @@ async def send_answer(send: Send, status: int, body: list[bytes], media: str, ex
     await send({"type": "http.response.body", "body": b""})
 
 
-def _pieces(body: list[bytes]) -> Iterator[bytes]:
+def _pieces(body: Chunks) -> Iterator[Chunk]:
     """The chunks of a body, joined or cut to pieces of about `_PIECE_BYTES`. Empties the body."""
     body.reverse()
-    waiting: list[bytes] = []
+    waiting: list[Chunk] = []
     size = 0
     while body:
         chunk = body.pop()
         waiting.append(chunk)
         size += len(chunk)
         if size >= _PIECE_BYTES or not body:
-            together = b"".join(waiting)
+            # One that is long by itself is not copied.
+            together = memoryview(waiting[0] if len(waiting) == 1 else b"".join(waiting))
             waiting.clear()
             size = 0
             yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Attachment:
     """Bytes that one field of a response may put before the JSON. `chunks`: none until they are made."""
 
-    chunks: tuple[bytes, ...] = ()
+    chunks: tuple[bytes | memoryview, ...] = ()
     _is_claimed: bool = False
 
     def claim(self) -> bool:

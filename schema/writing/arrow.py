@@ -26,8 +26,40 @@ FIXED: Final = frozenset({"long", "ref", "double", "boolean", "instant"})
 TEXTS: Final = frozenset({"string", "keyword", "uuid", "uri"})
 
 
-def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None]) -> bytes:
-    """Rows start..stop. `take` is told of bytes before they are written, and may raise."""
+class _Pieces:
+    """A file of what is written to it, not copied: Arrow gives the buffers of columns themselves."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.found: list[bytes | memoryview] = []
+        self._short: list[bytes] = []
+
+    def write(self, piece: Any) -> int:
+        if isinstance(piece, bytes):
+            self._short.append(piece)
+            return len(piece)
+        self._put_together()
+        self.found.append(memoryview(piece))
+        return int(piece.size)
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        self._put_together()
+
+    def close(self) -> None:
+        self._put_together()
+
+    def _put_together(self) -> None:
+        if self._short:
+            self.found.append(b"".join(self._short))
+            self._short.clear()
+
+
+def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None]) -> list[bytes | memoryview]:
+    """Rows start..stop, in pieces. `take` is told of bytes before they are written, and may raise."""
     shown: list[Any] = []
     tagged: list[Any] = []
     places: list[int | None] = []
@@ -49,11 +81,10 @@ def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None
     }
     names = [*(column.name for column in result.columns), *(f"tagged {number}" for number in range(len(tagged)))]
     table = pa.table([*shown, *tagged], names=names).replace_schema_metadata({METADATA: orjson.dumps(about)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    pieces = _Pieces()
+    with pa.PythonFile(pieces, "w") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
+    return pieces.found
 
 
 def _coded(result: Result, index: int, start: int, stop: int) -> tuple[Any, Any]:

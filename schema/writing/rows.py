@@ -63,24 +63,21 @@ class Page:
 
     async def arrow(self) -> JsonChunks:
         """The rows as an Arrow IPC stream: the response's attachment, and null here, or base64 in a JSON string."""
-        attachment = self.attachment
-        apart = attachment is not None and attachment.claim()
+        attachment = self.attachment if self.attachment is not None and self.attachment.claim() else None
 
         def written(page: Page, take: Callable[[int], None]) -> JsonChunks:
-            stream = ipc_stream(page.result, page.start, page.stop, page.budget.estimate().take)
-            if not apart:
-                stream = b'"' + base64.b64encode(stream) + b'"'
-            take(len(stream))
-            return JsonChunks((stream,))
+            pieces = ipc_stream(page.result, page.start, page.stop, page.budget.estimate().take)
+            if attachment is None:
+                text = b'"' + base64.b64encode(b"".join(pieces)) + b'"'
+                take(len(text))
+                return JsonChunks((text,))
+            take(sum(map(len, pieces)))
+            attachment.chunks = tuple(pieces)
+            return JsonChunks((b"null",))
 
         if (self.stop - self.start) * len(self.result.columns) > _ARROW_CELLS or self.result.pulled:
-            made = await self._threaded(lambda page, _: written(page, page.take or page.budget.take))
-        else:
-            made = written(self, self.budget.take)
-        if attachment is None or not apart:
-            return made
-        attachment.chunks = made.chunks
-        return JsonChunks((b"null",))
+            return await self._threaded(lambda page, _: written(page, page.take or page.budget.take))
+        return written(self, self.budget.take)
 
     async def _make(self, build: Callable[[Page, Iterator[_Columns]], JsonChunks]) -> JsonChunks | orjson.Fragment:
         width = len(self.result.columns)

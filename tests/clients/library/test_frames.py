@@ -147,6 +147,21 @@ def test_pulled_maps_are_edn(db: adalog.Connection) -> None:
     assert duckdb.from_arrow(result).fetchall() == [(text,)]
 
 
+def test_a_long_stream_over_http_is_what_there_is_in_process() -> None:
+    # Buffers that are sent in several pieces.
+    query = "[:find ?a ?b ?s ?d :in $ [?a ...] [?b ...] :where [(str ?a) ?s] [(/ ?b 2.0) ?d] :order-by [?a ?b]]"
+    numbers = list(range(400))
+    with (
+        gateway() as made,
+        served(made.app) as url,
+        adalog.connect(url) as there,
+        adalog.connect(":memory:") as here,
+    ):
+        found, wanted = there.q(query, numbers, numbers), here.q(query, numbers, numbers)
+        assert found.arrow().nbytes > 1 << 21
+        assert found.arrow().equals(wanted.arrow(), check_metadata=True)
+
+
 def test_what_came_over_http_is_what_there_is_in_process() -> None:
     rows = [
         (1, "a", Keyword("a"), 0.5, NOON, Decimal("1.5"), b"x"),

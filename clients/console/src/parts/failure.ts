@@ -6,8 +6,10 @@ import { html } from "./html.js";
 export function Failure({ error }: { error: unknown }) {
   if (error === undefined || error === null) return null;
   const known = error instanceof AdalogError ? error : undefined;
-  const at = known?.line === undefined ? "" : `line ${known.line}, column ${known.column}: `;
+  const message = error instanceof Error ? error.message : String(error);
+  // The message says the place itself where the text has a name, such as an argument's.
+  const at = known?.line === undefined || message.includes(`line ${known.line}`) ? "" : `line ${known.line}, column ${known.column}: `;
   return html`<p class="error" role="alert">
-    ${known && html`<strong>${known.code}</strong> `}${at}${error instanceof Error ? error.message : String(error)}
+    ${known && html`<strong>${known.code}</strong> `}${at}${message}
   </p>`;
 }

@@ -1,0 +1,38 @@
+"""The page of health: figures of the server, and the queries that run, which an admin cancels."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.chromium import needs_chromium
+from tests.console.page import Console
+from tests.gateway.support import Gateway
+from tests.gateway.test_running_queries import ASK, NUMBERS, SLOW, post
+
+pytestmark = needs_chromium
+
+
+def test_figures_of_the_server(console: Console) -> None:
+    console.open("#/health")
+    console.wait(lambda: "The server is ready." in console.one(".health").text)
+    datoms = console.wait(
+        lambda: [each for each in console.all(".figure") if each.text.startswith("Datoms") and "–" not in each.text]
+    )
+    assert int(datoms[0].text.split("\n")[1].replace(",", "")) > 10
+    titles = [each.text for each in console.all(".health h2")]
+    assert titles == ["Running queries", "Requests", "Queries", "Live queries", "Database", "Process"]
+    assert console.messages() == []
+
+
+def test_a_query_that_runs_is_cancelled(console: Console, packages: Gateway) -> None:
+    packages.database.transact(NUMBERS)
+    console.open("#/health")
+    markup = f'{SLOW[:-1]} [(ground "<b id=bold>x</b>") ?m]]'
+    with ThreadPoolExecutor(1) as client:
+        answer = client.submit(post, console.address, ASK, query=markup)
+        console.wait(lambda: any(markup in each.text for each in console.all(".running pre")))
+        assert console.all("#bold") == []
+        console.button("Cancel", ".running").click()
+        (error,) = answer.result()["errors"]
+    assert error["extensions"]["code"] == "CANCELLED"
+    console.wait(lambda: console.all(".running li") == [])

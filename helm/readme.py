@@ -22,7 +22,7 @@ _ABOVE: Final = """\
 # adalog on Kubernetes
 
 The chart runs [adalog](../../README.md): one gateway with an embedded database on a volume, or several gateways on
-PostgreSQL. [docs/how-to/operations.md](../../docs/how-to/operations.md#on-kubernetes) tells how, with examples.
+PostgreSQL. [Deploy on Kubernetes](../../docs/how-to/kubernetes.md) tells how, with examples.
 
 ```sh
 docker build --tag registry.example.org/adalog:{version} . && docker push registry.example.org/adalog:{version}

@@ -75,18 +75,18 @@ class Settings:
     config: str | None = setting(
         None,
         "Settings in TOML; options and variables go before them.",
-        "../how-to/operations.md",
+        "settings.md#a-settings-file",
         area="Where settings come from",
     )
     secrets_dir: str | None = setting(
-        None, "A folder of files named after settings, as orchestrators mount secrets.", "../how-to/operations.md"
+        None, "A folder of files named after settings, as orchestrators mount secrets."
     )
 
     data: types.DataPlace = setting(
         "data",
         "The database's folder, or :memory:, or postgresql://USER:PASSWORD@HOST/DATABASE, a log that several "
         "gateways share.",
-        "../how-to/operations.md",
+        "../how-to/several-gateways.md",
         can_hold_keys=True,
         area="The database",
     )
@@ -103,7 +103,7 @@ class Settings:
         None,
         "Where gateways on a server share segments and the files of imports: a folder, or an address as "
         "s3://bucket/adalog.",
-        "../how-to/operations.md",
+        "../how-to/several-gateways.md",
     )
     segments_copy: str | None = setting(
         None, "The folder for this gateway's copy of shared segments.", unset="a folder that goes with the process"
@@ -114,7 +114,7 @@ class Settings:
     workers: types.Workers = setting(
         1,
         "Processes behind the port, which share the bounds of memory, connections and work.",
-        "../how-to/operations.md",
+        "../how-to/workers.md",
     )
     allowed_hosts: types.HostList = setting(
         "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
@@ -136,7 +136,7 @@ class Settings:
         3.0,
         "Seconds after SIGTERM in which `/readyz` is 503, so that a balancer sends nothing more, and everything is "
         "still answered; 0: none.",
-        "../how-to/operations.md",
+        "lifecycle.md",
     )
     request_bytes: int = setting(
         8 * _MIB, "Bytes of the largest request; all requests without an answer may have eight times as many."
@@ -146,14 +146,14 @@ class Settings:
         None,
         "A file of bearer tokens, `name:role:sha256hex` a line. To listen beyond loopback, this or "
         "ADALOG_JWT_ALGORITHMS is needed.",
-        "../how-to/operations.md",
+        "../how-to/authentication.md",
         unset="off",
         area="Authentication",
     )
     jwt_algorithms: types.AlgorithmList = setting(
         "",
         "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
-        "../how-to/operations.md",
+        "../how-to/authentication.md",
     )
     jwt_secret: types.SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
     jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
@@ -225,28 +225,28 @@ class Settings:
     spark: bool = setting(
         True,
         "The second engine, started in the background.",
-        "../how-to/operations.md",
+        "../how-to/spark.md",
         area="Spark, imports and backups",
     )
     spark_master: types.SparkMaster = setting(
-        "local[*]", "The cluster's address.", "../how-to/operations.md", can_hold_keys=True
+        "local[*]", "The cluster's address.", "../how-to/spark.md", can_hold_keys=True
     )
     spark_conf: types.SparkConf | None = setting(
         None,
         "Spark's properties: spark.executor.memory=8g,spark.executor.cores=4, or a JSON object.",
-        "../how-to/operations.md",
+        "../how-to/spark.md",
     )
     spark_segments: types.SparkSegmentsPlace | None = setting(
         None,
         "An address as s3://bucket/adalog: segments are put there for workers that do not see the data folder.",
-        "../how-to/operations.md",
+        "../how-to/spark.md",
         unset="off",
     )
     import_folders: types.PlaceList | None = setting(
         None,
         "Where clients may have the server import from: folders and addresses, as /srv/in,s3a://bucket/in, "
         "or `off`.",
-        "../how-to/importing.md",
+        "../how-to/importing-served.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
@@ -257,7 +257,7 @@ class Settings:
         None,
         "Where clients may have the server write backups: folders and addresses, as /srv/backups, "
         "s3://bucket/backups; or `off`.",
-        "../how-to/operations.md",
+        "../how-to/backups.md",
         unset="the server's own user: anywhere; others: nowhere",
         can_hold_keys=True,
     )
@@ -265,13 +265,13 @@ class Settings:
     log_level: types.LogLevel = setting(
         "info",
         "The least that is logged: debug, info, warning, error or critical.",
-        "../how-to/operations.md",
+        "../how-to/logging.md",
         area="Logs",
     )
     log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
     log_requests: bool = setting(False, "A line for each request, without its arguments.")
     slow_query_seconds: types.Span = setting(
-        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "../how-to/operations.md"
+        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "../how-to/logging.md"
     )
 
     @property

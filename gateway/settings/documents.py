@@ -23,12 +23,39 @@ _ABOVE: Final = """\
 
 # Settings
 
-The setting `ADALOG_IDLE_SECONDS` is the option `--idle-seconds` of `adalog serve`, and the key `idle_seconds` of a
-settings file. The command line goes before the environment, then the folder of secrets, then the file, then the
-default. `adalog settings` prints every setting with its value and its source. A wrong value ends the start; an
-unknown name is reported. Secrets are not taken from the command line, which other users of the machine can read.
+Each setting can be an option of `adalog serve` (`--timeout-ms 9000`), an environment variable
+(`ADALOG_TIMEOUT_MS=9000`), a file in a folder of secrets, or a key of a settings file (`timeout_ms = 9000`). The
+first of these that has a value counts; without any, the default does. `adalog settings` takes the same options and
+prints each value with its origin; values of secrets are hidden.
+
+All wrong settings are reported together and end any command with exit code 2: the setting's name, its value, and
+what would be right. An unknown key in a file is an error; an unknown `ADALOG_` variable is a warning.
 
 A list is separated by commas; in a file it may be a list. A setting that is on or off is written so.
+
+## A settings file
+
+```toml
+# adalog serve --config adalog.toml, or ADALOG_CONFIG=adalog.toml
+data = "/var/lib/adalog"
+port = 8080
+timeout_ms = 20_000
+allowed_origins = ["https://app.example.org"]     # lists are separated by commas elsewhere
+secrets_dir = "/run/secrets/adalog"
+
+[spark_conf]                                      # a JSON object elsewhere
+"spark.executor.memory" = "8g"
+```
+
+The file may also set options of commands: `url`, `format`, `timeout`.
+
+## Secrets
+
+`ADALOG_SECRETS_DIR` names a folder with one file per secret, as Kubernetes and Docker mount them:
+`ADALOG_REDIS_SECRET`, in upper or lower case. Links that lead out of the folder are refused. `ADALOG_JWT_SECRET`,
+`ADALOG_REDIS_URL`, `ADALOG_REDIS_SECRET`, `ADALOG_SEGMENTS`, `ADALOG_SPARK_SEGMENTS` and `ADALOG_SPARK_CONF` are
+secrets: no message and no log shows them, and the command line, which other users of the machine can read, does not
+accept them.
 """
 _BELOW: Final = """
 ## Former settings

@@ -25,7 +25,7 @@ from adalog.pipeline.importing.read.edn_columns import TupleShape, values_of
 from adalog.pipeline.importing.read.typed_columns import TypedColumn, typed
 from adalog.store.database import Database
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "importing.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "import-formats.md"
 NOTATIONS = ("text", "JSON", "Parquet", "EDN")
 MOMENT = datetime(2024, 5, 1, 10, tzinfo=UTC)
 COLUMNS: Final = {
@@ -55,7 +55,7 @@ COLUMNS: Final = {
 
 def table() -> Iterator[tuple[str, list[str]]]:
     """Type, and the cells of its row."""
-    text = DOCS.read_text().split("### Values")[1].split("Instants without a zone")[0]
+    text = DOCS.read_text().split("## Values")[1].split("Instants without a zone")[0]
     for line in re.findall(r"^\| (.*) \|$", text, re.MULTILINE)[2:]:
         types, *cells = line.split(" | ")
         yield from ((kind, cells) for kind in types.split(", "))

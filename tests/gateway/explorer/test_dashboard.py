@@ -88,7 +88,7 @@ def test_alerts_and_documents_name_metrics_that_there_are(samples: dict[str, set
     rules = (DASHBOARD.parents[1] / "templates" / "monitoring.yaml").read_text(encoding="utf-8")
     asked = set(re.findall(r"\badalog_\w+", rules))
     assert asked
-    page = (DASHBOARD.parents[3] / "docs" / "how-to" / "operations.md").read_text(encoding="utf-8")
+    page = (DASHBOARD.parents[3] / "docs" / "how-to" / "monitoring.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(adalog_\w+)`", page))
     # Workers have these in their sum, and counters their name without `_total` in the text of the format.
     of_workers = {"adalog_workers", "adalog_workers_ready", "adalog_worker_restarts_total"}

@@ -22,7 +22,7 @@ PAGES := $(shell find docs -type f) $(wildcard *.md examples/*/README.md clients
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
-.PHONY: help run test setup bench client console docs check format clean
+.PHONY: help run test setup bench client console docs pictures check format clean
 
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: $(STAMPS)/test $(SITE) ## format, lint, types, import rules, links of the
 	$(BIN)/lint-imports
 
 docs: $(SITE) ## the documentation's site, which the gateway serves at /docs; broken links fail
+
+pictures: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/test $(STAMPS)/browser ## the pictures of the documentation, docs/pictures, from a server and Chromium
+	@$(BIN)/python -m tests.documentation.pictures
 
 format: $(STAMPS)/test ## put the code into shape
 	$(BIN)/ruff format .

@@ -23,6 +23,7 @@ _TYPES: Final = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
     ".png": "image/png",
+    ".webp": "image/webp",
 }
 _NOT_BUILT: Final = (
     "The documentation is not built here. In a checkout, `make docs` builds it (`make run` does, too); then load "

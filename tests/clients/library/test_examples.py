@@ -1,4 +1,4 @@
-"""The examples of the library's page and docstrings give what they say."""
+"""The examples of the library's pages and docstrings give what they say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import adalog
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "python.md"
+DOCS = Path(__file__).parents[3] / "docs"
 MODULES = (
     "adalog",
     *(f"adalog.client.{name}" for name in ("asynchronous", "connecting", "database", "edn", "testing", "values")),
@@ -24,9 +24,10 @@ def test_docstrings(name: str) -> None:
     assert not found.failed
 
 
-def test_the_page() -> None:
-    found = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
-    assert found.attempted > 10
+@pytest.mark.parametrize(("page", "least"), [("how-to/python.md", 10), ("reference/live.md", 6)])
+def test_a_page(page: str, least: int) -> None:
+    found = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
+    assert found.attempted >= least
     assert not found.failed
 
 

@@ -2,7 +2,7 @@
 
     make pictures, or: python -m tests.documentation.pictures [NAME …]
 
-writes `docs/pictures/NAME.webp` for each scene. A scene is a function that brings a browser there, and a name of `SCENES`.
+writes `docs/pictures/NAME.webp` for each scene: a function that brings a browser there, listed in `SCENES`.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ RUN pip --python /opt/libraries/bin/python install --require-hashes --requiremen
 COPY pyproject.toml README.md LICENSE /build/adalog/
 COPY src /build/adalog/src
 COPY datalog /build/adalog/datalog
+COPY docs/reference/builtins.md /build/adalog/docs/reference/builtins.md
 COPY store /build/adalog/store
 COPY cluster /build/adalog/cluster
 COPY planner /build/adalog/planner

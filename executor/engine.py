@@ -18,6 +18,7 @@ from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.datalog.parsing.pull_text import read_pull
 from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import EdnMap
+from adalog.datalog.watched import watching
 from adalog.executor.answer.duplicates import dropped
 from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, widened, write_part
 from adalog.executor.answer.result import PulledColumn, Result
@@ -48,6 +49,8 @@ from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import check_query
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
@@ -158,6 +161,14 @@ class QueryEngine:
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
+
+    def check(self, question: Question, cancel: Cancel) -> None:
+        """Raises what planning a question finds wrong with its text."""
+        if question.sees_part:
+            question = question.unmeasured()
+        statistics = Statistics(question.databases, {}, check=cancel.check)
+        with watching(cancel.check):
+            check_query(question.query, statistics, question.relations, question.request.options)
 
     def why(self, question: Question, cells: Sequence[GivenArgument], cancel: Cancel) -> Reason:
         """Why a row is in the answer, or why it is not. `cells`: of its columns."""

@@ -251,6 +251,18 @@ class Pool:
         question = self.question(request, cancel)
         return self.engine.why(question, cells, _sooner(cancel, question.deadline))
 
+    async def acheck(self, request: QueryRequest) -> tuple[Diagnostic, ...]:
+        """What is probably not meant in a query that is still being written: arguments may be lacking or UNBOUND.
+        Raises what is wrong with its text. No order is searched."""
+        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.check(request, cancel))
+
+    def check(self, request: QueryRequest, cancel: Cancel) -> tuple[Diagnostic, ...]:
+        question = self.questions.draft(request, self.database.snapshot(), cancel)
+        if question is None:
+            return ()
+        self.engine.check(question, cancel)
+        return self.diagnostics(question, cancel)
+
     async def awhy(self, request: QueryRequest, cells: Sequence[GivenArgument]) -> Reason:
         cancel = Cancel.after(request.timeout_ms, request.query)
         return await self.threaded(cancel, lambda cancel: self.why(request, cells, cancel))

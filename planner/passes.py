@@ -13,7 +13,7 @@ from adalog.planner.order.duplicates import multiplicity, owners_of, summed
 from adalog.planner.order.joins import plan_join
 from adalog.planner.order.projection import blank_singletons, repeats
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.rules.derive import plan_rules
+from adalog.planner.rules.derive import check_stratified, plan_rules
 from adalog.planner.rules.requirements import check_safe, settled
 from adalog.planner.rules.sharing import shared_out
 from adalog.planner.scope.comparisons import in_pairs
@@ -33,6 +33,16 @@ def plan_query(
     context = context_of(statistics, relations, options, share=share)
     checked = share_out(check(scope(query, context), context), context)
     return order(simplify(stratify(checked, context), context), context)
+
+
+def check_query(
+    query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options
+) -> CheckedQuery:
+    """The query, for which there is a plan; no order is searched. Raises as `plan_query`."""
+    context = context_of(statistics, relations, options)
+    checked = check(scope(query, context), context)
+    check_stratified(checked.tree, statistics, options)
+    return checked
 
 
 def context_of(

@@ -26,6 +26,28 @@ TEXTS: Final = {
     "Query.why(row:)": (
         "The cells of the row, in the order of `:find`, as `q` shows them. Of a pull its `db/id`, or the entity."
     ),
+    "Query.check": (
+        "Whether a query can be run, for editors: the text is read and its names are resolved, no order is "
+        "searched and no data is read. What is wrong is the error, with line and column; the value is what is "
+        "probably not meant."
+    ),
+    "Query.check(argsEdn:)": (
+        "Values for `:in` as EDN, as far as they are known: null for the others, and fewer than there are inputs. "
+        "Without the rules for `%` only the syntax is checked."
+    ),
+    "Query.builtins": (
+        "The functions and aggregates that queries may call, each with an example, in the order of the reference."
+    ),
+    "Builtin": "A function or an aggregate of the query language.",
+    "Builtin.name": "The name that is called. A few names are both a function and an aggregate.",
+    "Builtin.kind": "Where it may be called.",
+    "Builtin.section": "The section of the reference, e.g. `Text`.",
+    "Builtin.usage": "An example of a call.",
+    "Builtin.value": "What the example gives, as EDN. Null if the example is refused.",
+    "Builtin.doc": "What it does, with code between backticks. Empty where the example says it.",
+    "BuiltinKind": "Where a built-in may be called.",
+    "BuiltinKind.FUNCTION": "In clauses, as a predicate or a function, and in expressions.",
+    "BuiltinKind.AGGREGATE": "In `:find`, `:having` and `:order-by`, and in heads of rules.",
     "Query.pull": "What the pattern shows of one entity. Null if it shows nothing or there is no such entity.",
     "Query.pull(eid:)": (
         "The entity: a number, an ident or a lookup ref, e.g. `17`, `:status/open`, `[:user/email "

@@ -33,6 +33,9 @@ def built(folder: Path) -> Path:
         shutil.copytree(ROOT / name, sources / name, symlinks=True, ignore=unbuilt)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, sources)
+    # `datalog/builtins/reference.md` is a link to it.
+    (sources / "docs" / "reference").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "reference" / "builtins.md", sources / "docs" / "reference")
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-W", "ignore", "-c", BUILD]
     done = subprocess.run(command, cwd=sources, env=own, capture_output=True, text=True, check=False)

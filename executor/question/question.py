@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, Final
 
 from adalog.datalog import ast, tracing
@@ -19,6 +20,7 @@ from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.arguments import (
+    UNBOUND,
     BasisArgument,
     gives_default,
     matched,
@@ -160,6 +162,20 @@ class Questions:
             if self.strict:
                 check_symbols(outline, databases)
             return Question(request, rules, outline, args, databases, now, suspected, started, due, cost)
+
+    def draft(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question | None:
+        """The question of a query that is still being written: arguments may be lacking or UNBOUND, and a source
+        without one is the database. None where the rules are lacking: their calls say nothing. Raises what is wrong
+        with the text."""
+        query = self._parsed(request.query, cancel, given=False)
+        wanted = query.inputs[1 : len(query.inputs) - len(query.args)]
+        args = [*request.args[: len(wanted)], *repeat(UNBOUND, len(wanted) - len(request.args))]
+        for place, (each, value) in enumerate(zip(wanted, args, strict=True)):
+            if value is UNBOUND and isinstance(each, ast.RulesInput):
+                return None
+            if value is UNBOUND and isinstance(each, ast.SourceInput):
+                args[place] = request.snapshot or snapshot
+        return self.of(replace(request, args=tuple(args)), snapshot, cancel)
 
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""

@@ -70,6 +70,12 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     return body, Program(tuple(strata), options.semi_naive, cost), sizes
 
 
+def check_stratified(tree: Tree, statistics: Statistics, options: Options) -> None:
+    """Raises UNSTRATIFIABLE for rules that go in circles."""
+    if tree.predicates:
+        _adorned(tree, statistics, options)
+
+
 def _without_single_branches(rule: Branch) -> Branch:
     return replace(rule, body=without_single_branches(rule.body))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import strawberry
@@ -11,7 +12,7 @@ import strawberry
 from adalog.datalog import edn, values
 from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code, invalid_argument
-from adalog.executor.question.arguments import GivenArgument
+from adalog.executor.question.arguments import UNBOUND, GivenArgument
 from adalog.schema.arguments.basis import moment, read_instant, unwrapped
 from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.request.limits import exceeded
@@ -82,6 +83,12 @@ def read_arguments(
     if args_edn is not None:
         return tuple(_read_edn(database, f"argsEdn[{index}]", text) for index, text in enumerate(args_edn))
     return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))
+
+
+def read_draft_arguments(database: Database, args_edn: Sequence[str | None]) -> tuple[Any, ...]:
+    """The same of EDN texts; UNBOUND for those that are still to come."""
+    read = partial(_read_edn, database)
+    return tuple(UNBOUND if text is None else read(f"argsEdn[{i}]", text) for i, text in enumerate(args_edn))
 
 
 def read_row(database: Database, row: Sequence[Any]) -> tuple[GivenArgument, ...]:

@@ -24,7 +24,14 @@ from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import BasisReading, With, WithArgs, cursor_on
 from adalog.schema.arguments.transactions import json_forms, transaction_data
-from adalog.schema.arguments.values import BasisInput, check_arguments, describe_arguments, read_arguments, read_row
+from adalog.schema.arguments.values import (
+    BasisInput,
+    check_arguments,
+    describe_arguments,
+    read_arguments,
+    read_draft_arguments,
+    read_row,
+)
 from adalog.schema.arguments.viewers import As, AsGiven, viewer_given, visible_as
 from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
@@ -278,6 +285,34 @@ class QueryFields:
         found = await elsewhere(lambda _: types.written(reason))
         context.budget.take(found.nbytes)
         return JSON(found)
+
+    @strawberry.field
+    async def check(
+        self,
+        info: Info,
+        query: EDN,
+        args_edn: list[EDN | None] | None = None,
+        basis: BasisInput | None = None,
+        timeout_ms: int | None = None,
+        as_: As = None,
+    ) -> list[types.Warning]:
+        context = info.context
+        services = context.services
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        reading = BasisReading(context, visible_as(context, as_), basis, None, within.deadline, None)
+        request = QueryRequest(
+            query=query,
+            args=await services.pool.threaded(
+                within, lambda _: read_draft_arguments(services.database, args_edn or ())
+            ),
+            snapshot=await reading.snapshot(),
+            timeout_ms=within.left_ms,
+        )
+        return types.warnings_of((*reading.told, *await services.pool.acheck(request)))
+
+    @strawberry.field
+    def builtins(self) -> list[types.BuiltinType]:
+        return types.builtins()
 
     @strawberry.field
     async def pull(

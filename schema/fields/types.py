@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
+from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -17,6 +18,7 @@ import orjson
 import strawberry
 
 from adalog.datalog import edn
+from adalog.datalog.builtins.documentation import builtin_docs
 from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
@@ -412,6 +414,37 @@ def identity_of(identity: Identity | None) -> IdentityType:
         with suppress(OverflowError, ValueError, OSError):
             expires = iso(datetime.fromtimestamp(identity.expires, UTC))
     return IdentityType(principal=identity.name, roles=list(identity.roles), expires=expires)
+
+
+@strawberry.enum(name="BuiltinKind")
+class BuiltinKind(Enum):
+    FUNCTION = "FUNCTION"
+    AGGREGATE = "AGGREGATE"
+
+
+@strawberry.type(name="Builtin")
+class BuiltinType:
+    name: str
+    kind: BuiltinKind
+    section: str
+    usage: str
+    value: str | None
+    doc: str
+
+
+@cache
+def builtins() -> list[BuiltinType]:
+    return [
+        BuiltinType(
+            name=each.name,
+            kind=BuiltinKind.AGGREGATE if each.is_aggregate else BuiltinKind.FUNCTION,
+            section=each.section,
+            usage=each.usage,
+            value=each.value,
+            doc=each.doc,
+        )
+        for each in builtin_docs()
+    ]
 
 
 def written(value: Any) -> JsonChunks:

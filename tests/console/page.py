@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -59,6 +60,21 @@ class Console:
         lines = "return [...arguments[0].querySelectorAll('.cm-line')].map((line) => line.textContent).join('\\n')"
         text: str = self.script(lines, self.wait(lambda: self._editor(label)))
         return text
+
+    def keys(self, *keys: str, label: str = "Query") -> None:
+        """Types in an editor, where the cursor is."""
+        editor = self.wait(lambda: self._editor(label))
+        self.script("arguments[0].focus()", editor)
+        # `send_keys` of the element moves the cursor to the end.
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def editor_texts(self, selector: str, label: str = "Query") -> list[str]:
+        """The texts of what a selector selects in an editor and in the boxes beside it."""
+        texts = (
+            "return [...arguments[0].getRootNode().querySelectorAll(arguments[1])].map((each) => each.textContent)"
+        )
+        found: list[str] = self.script(texts, self.wait(lambda: self._editor(label)), selector)
+        return found
 
     def _editor(self, label: str) -> WebElement | None:
         hosts = "return [...document.querySelectorAll('.editor-host')].map((host) => host.shadowRoot?.querySelector"

@@ -37,5 +37,5 @@ def test_what_is_not_built_is_absent() -> None:
     assert built.query_type is not None
     assert set(built.query_type.fields) == {
         "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database", "whoami",
-        "why", "whyVisible", "runningQueries",
+        "why", "whyVisible", "runningQueries", "check", "builtins",
     }  # fmt: skip

@@ -13,6 +13,8 @@ export class AdalogError extends Error {
   /** Where in the query's or transaction's text. */
   readonly line: number | undefined;
   readonly column: number | undefined;
+  /** The argument that line and column are of, as `argsEdn[0]`; undefined for the query or the transaction itself. */
+  readonly origin: string | undefined;
   /** How long the server wants to be left alone, in milliseconds. */
   readonly retryAfter: number | undefined;
   /** The transaction that the client has seen and the server does not have (yet). */
@@ -24,6 +26,7 @@ export class AdalogError extends Error {
     this.retryable = more.retryable ?? false;
     this.line = more.line;
     this.column = more.column;
+    this.origin = more.origin;
     this.retryAfter = more.retryAfter;
     this.minBasisT = more.minBasisT;
   }
@@ -33,6 +36,7 @@ export interface ErrorDetails {
   readonly retryable?: boolean;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
+  readonly origin?: string | undefined;
   readonly retryAfter?: number | undefined;
   readonly minBasisT?: Long | undefined;
   readonly cause?: unknown;
@@ -41,11 +45,12 @@ export interface ErrorDetails {
 /** The first of the errors that a GraphQL answer carries. */
 export function fromWire(errors: readonly WireError[], retryAfter?: number): AdalogError {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable, line, column, retryAfter: seconds, minBasisT } = extensions;
+  const { code, retryable, line, column, origin, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable === true,
     line: typeof line === "number" ? line : undefined,
     column: typeof column === "number" ? column : undefined,
+    origin: typeof origin === "string" ? origin : undefined,
     retryAfter: typeof seconds === "number" ? seconds * 1000 : retryAfter,
     minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : undefined,
   });

@@ -6,10 +6,12 @@ import { Arguments } from "./arguments.js";
 import { Results } from "./results.js";
 import { cancel, isRunning, query, run } from "./state.js";
 
+const assistance = async () => (await import("./assistance.js")).assistance;
+
 export function Ask() {
   return html`
     <section class="ask" aria-label="Query">
-      <${Editor} label="Query" text=${query} onRun=${run} />
+      <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} />
       <${Arguments} />
       <div class="row">
         <button type="button" onClick=${() => void run()} title="Ctrl-Enter">Run</button>

@@ -26,9 +26,10 @@ class Console:
         self.browser.get(f"{self.address}/{place}")
         self.wait(lambda: self.all("main"))
 
-    def wait(self, condition: Callable[[], T]) -> T:
+    def wait(self, condition: Callable[[], T | None]) -> T:
         """What a condition returns once it holds."""
-        found: T = WebDriverWait(self.browser, 30).until(lambda _: condition())
+        found: T | None = WebDriverWait(self.browser, 30).until(lambda _: condition())
+        assert found is not None
         return found
 
     def all(self, selector: str) -> list[WebElement]:

@@ -1,7 +1,7 @@
 """Compiles the kernels and keeps them on disk, so that no first query waits: `python -m adalog.executor.warm`.
 
 A server calls `ensure_kernels` before it says that it is ready; the parent of Spark's workers loads all. With
-`--background` it runs at the lowest priority, and ends at once if another process is doing the same.
+`--background` it begins after a while, at the lowest priority, and ends at once if another process does the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final
 
 from numba.core.event import Event, Listener, install_listener
@@ -25,6 +25,7 @@ from adalog.store.database import Database
 # Between lines of progress.
 _PAUSE_SECONDS: Final = 10.0
 _LOWEST: Final = 19
+_PATIENCE_SECONDS: Final = 10.0
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     with (folder / "lock").open("w") as lock, suppress(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.nice(_LOWEST)
+        # The program that found kernels missing compiles those that it needs meanwhile, without a rival; they are
+        # not compiled twice.
+        sleep(_PATIENCE_SECONDS)
         load_kernels()
         disk.forget_other_editions()
 

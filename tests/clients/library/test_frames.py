@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import duckdb
 import pandas as pd
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 import adalog
 from adalog import Keyword, edn
+from tests.clients.library.places import KINDS
 from tests.clients.library.test_values import TYPES
 from tests.gateway.support import gateway, served
 
@@ -120,6 +123,49 @@ def test_a_dictionary_has_only_what_the_rows_have(db: adalog.Connection) -> None
 def test_longs_stay_exact_beside_nil(db: adalog.Connection) -> None:
     result = db.q(ROWS, [(1, 2**62 + 1), (2, None)])
     assert result.pandas()["?v"].tolist() == [2**62 + 1, pd.NA]
+
+
+# Of each type a value, and what a column of Arrow has of it.
+STORED: dict[str, tuple[Any, Any]] = {
+    "ref": (7, 7),
+    "long": (2**62 + 1, 2**62 + 1),
+    "bigint": (2**70, str(2**70)),
+    "double": (0.1, 0.1),
+    "float": (0.5, 0.5),
+    "bigdec": (Decimal("1.50"), Decimal("1.50")),
+    "string": ("ä", "ä"),
+    "keyword": (Keyword("a/b"), ":a/b"),
+    "symbol": (adalog.Symbol("a"), "a"),
+    "uri": ("https://example.org", "https://example.org"),
+    "boolean": (True, True),
+    "instant": (NOON, NOON),
+    "uuid": (UUID(int=7), str(UUID(int=7))),
+    "bytes": (b"\0x", b"\0x"),
+    "duration": (adalog.Duration(1, 2, 3), str(adalog.Duration(1, 2, 3))),
+    "tuple": ((1, "b"), '[1 "b"]'),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_stored_values_of_every_type(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    declared = " ".join(
+        f"{{:db/ident :v/{name} :db/valueType :db.type/{name}"
+        + (" :db/tupleTypes [:db.type/long :db.type/string]}" if name == "tuple" else "}")
+        for name in STORED
+    )
+    clauses = " ".join(f"[?e :v/{name} ?{name}]" for name in STORED)
+    query = f"[:find {' '.join(f'?{name}' for name in STORED)} :where {clauses}]"
+    wanted = [shown for _, shown in STORED.values()]
+    with KINDS[kind](tmp_path, lambda: request.getfixturevalue("postgres")) as db:
+        db.transact(f"[{declared}]")
+        db.transact([{"db/id": 7, **{f"v/{name}": value for name, (value, _) in STORED.items()}}])
+        result = db.q(query)
+        assert result.rows == [tuple(value for value, _ in STORED.values())]
+        for frame in (result.arrow(), result.arrow(dictionaries=False), pa.table(result)):
+            assert [column.to_pylist() for column in frame.columns] == [[each] for each in wanted]
+        assert list(result.polars().row(0)) == list(pl.DataFrame(result).row(0)) == wanted
+        assert result.pandas().iloc[0].tolist() == wanted
+        assert list(duckdb.from_arrow(result).fetchall()[0]) == wanted
 
 
 def test_columns_have_the_names_of_keys(db: adalog.Connection) -> None:

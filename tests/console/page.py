@@ -87,12 +87,13 @@ class Console:
         self.write(query)
         editor = self._editor("Query")
         assert editor is not None
-        before = self._ended()
+        before = self.ended()
         editor.send_keys(Keys.CONTROL, Keys.ENTER)
-        self.wait(lambda: self._ended() > before)
+        self.wait(lambda: self.ended() > before)
         return self.rows()
 
-    def _ended(self) -> int:
+    def ended(self) -> int:
+        """How many queries have ended, in an answer or an error."""
         return int(self.one(".results").get_attribute("data-ended") or 0)
 
     def rows(self) -> list[list[str]]:

@@ -27,7 +27,7 @@ def test_the_address_opens_the_question_again(console: Console) -> None:
     query = "[:find ?version :in $ ?name :where [?p :package/name ?name] [?p :package/version ?version]]"
     console.write(query)
     field = console.one(".arguments input")
-    field.send_keys('"sqlite3"')
+    field.send_keys("sqlite3")
     field.send_keys(Keys.ENTER)
     assert console.wait(console.rows) == [["3.40.1"]]
     address = console.browser.current_url

@@ -2,9 +2,10 @@
 
 import { Editor } from "../editor/editor.js";
 import { html } from "../parts/html.js";
-import { Arguments } from "./arguments.js";
+import { Arguments } from "./arguments/form.js";
 import { Results } from "./results.js";
-import { cancel, isRunning, query, run } from "./state.js";
+import { query, run } from "./state.js";
+import { Toolbar } from "./toolbar.js";
 
 const assistance = async () => (await import("./assistance.js")).assistance;
 
@@ -13,10 +14,7 @@ export function Ask() {
     <section class="ask" aria-label="Query">
       <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} />
       <${Arguments} />
-      <div class="row">
-        <button type="button" onClick=${() => void run()} title="Ctrl-Enter">Run</button>
-        ${isRunning.value && html`<button type="button" class="quiet" onClick=${cancel}>Cancel</button>`}
-      </div>
+      <${Toolbar} />
     </section>
     <${Results} />
   `;

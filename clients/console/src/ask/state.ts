@@ -2,8 +2,12 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { Basis } from "@adalog/client";
+import { remember } from "./history/entries.js";
+import { expectedTypes } from "./arguments/expected.js";
+import { type Field, fieldOf, fieldProblem } from "./arguments/fields.js";
 import { formsOf } from "../editor/query.js";
 import { answerOf, type Answer, type As, type Question } from "../server/answers.js";
+import { attribute } from "../server/database.js";
 import { hashOf, name, place } from "../shell/route.js";
 
 const FIRST = "[:find ?e ?a ?v\n :where [?e ?a ?v]\n :limit 100]";
@@ -24,6 +28,17 @@ export const ended = signal(0);
 
 export const inputs = computed(() => formsOf(query.value).inputs);
 
+const typeOf = computed(() => expectedTypes(query.value, (ident) => attribute(ident)?.valueType));
+
+/** The fields of the form of arguments. */
+export const argumentFields = computed<readonly Field[]>(() => inputs.value.map(({ text }) => fieldOf(text, typeOf.value)));
+
+/** What is wrong with each argument before anything is sent. */
+export const argumentProblems = computed(() => argumentFields.value.map((field, i) => fieldProblem(field, args.value[i] ?? "")));
+
+/** Whether problems of arguments are shown: not before the query was to be run with them. */
+export const showsProblems = signal(false);
+
 export const question = computed<Question>(() => ({
   query: query.value,
   argsEdn: inputs.value.map((_, i) => args.value[i] ?? ""),
@@ -36,6 +51,14 @@ let running: AbortController | undefined;
 /** Asks; a query that still runs is cancelled. */
 export async function run(): Promise<void> {
   running?.abort();
+  const wrong = argumentProblems.value.findIndex((each) => each !== undefined);
+  showsProblems.value = wrong >= 0;
+  if (wrong >= 0) {
+    failure.value = new Error(`Nothing was asked: ${argumentFields.value[wrong]?.text}: ${argumentProblems.value[wrong]}`);
+    isRunning.value = false;
+    ended.value += 1;
+    return;
+  }
   const mine = (running = new AbortController());
   isRunning.value = true;
   name("ask", parameters());
@@ -43,6 +66,8 @@ export async function run(): Promise<void> {
     const found = await answerOf(question.value, mine.signal);
     if (mine !== running) return;
     answer.value = found;
+    const { query: text, argsEdn, basis: moment } = found.question;
+    remember({ query: text, argsEdn, basis: moment, at: Date.now(), rows: found.rows.length, ms: found.stats.elapsedMs });
     failure.value = undefined;
   } catch (error) {
     if (mine === running && !mine.signal.aborted) failure.value = error;
@@ -57,6 +82,14 @@ export async function run(): Promise<void> {
 export function cancel(): void {
   running?.abort();
   isRunning.value = false;
+}
+
+/** Puts an earlier question back, and asks it. */
+export function restore({ query: text, argsEdn, basis: moment }: Pick<Question, "query" | "argsEdn" | "basis">): void {
+  query.value = text;
+  args.value = argsEdn;
+  basis.value = moment;
+  void run();
 }
 
 /** What a link to this question holds. */

@@ -46,7 +46,7 @@ def test_the_history_is_searched_and_restored_by_keys(console: Console) -> None:
     search.send_keys("find name")
     console.wait(lambda: len(console.all(".history-entry")) == 1)
     search.send_keys(Keys.ENTER)
-    assert console.wait(lambda: console.rows() and console.rows()[0]) == ["libsqlite3-0"]
+    console.wait(lambda: console.rows()[:1] == [["libsqlite3-0"]])
     assert console.text_of() == "[:find ?n :where [?p :package/name ?n]]"
 
 

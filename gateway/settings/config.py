@@ -74,12 +74,12 @@ class Settings:
 
     config: str | None = setting(
         None,
-        "Settings in TOML; options and variables go before them.",
-        "settings.md#a-settings-file",
+        "A settings file in TOML; options and variables have precedence.",
+        "#a-settings-file",
         area="Where settings come from",
     )
     secrets_dir: str | None = setting(
-        None, "A folder of files named after settings, as orchestrators mount secrets."
+        None, "A folder of files named after settings, as orchestrators mount secrets.", "#secrets"
     )
 
     data: types.DataPlace = setting(
@@ -110,14 +110,14 @@ class Settings:
     )
 
     host: str = setting("127.0.0.1", "The address to listen on.", area="The network")
-    port: types.Port = setting(8080, "The port to listen on; 0 takes a free one.")
+    port: types.Port = setting(8080, "The port to listen on; 0 chooses a free one.")
     workers: types.Workers = setting(
         1,
-        "Processes behind the port, which share the bounds of memory, connections and work.",
+        "The number of processes behind the port, which share the limits of memory, connections and work.",
         "../how-to/workers.md",
     )
     allowed_hosts: types.HostList = setting(
-        "", "More names that the Host header may carry. On other interfaces than loopback it may have any address."
+        "", "Further names that the Host header may have. On other interfaces than loopback it may be any address."
     )
     allowed_origins: types.OriginList = setting(
         "",
@@ -152,18 +152,18 @@ class Settings:
     )
     jwt_algorithms: types.AlgorithmList = setting(
         "",
-        "What JSON Web Tokens may be signed with, as RS256,ES256; without it there are none.",
+        "Algorithms that may sign JSON Web Tokens, such as RS256,ES256; without it, such tokens are refused.",
         "../how-to/authentication.md",
     )
     jwt_secret: types.SigningSecret | None = setting(None, "The secret of HS256, HS384 and HS512.")
     jwt_key: str | None = setting(None, "A file of public keys, PEM or JWKS.")
     jwt_keys_url: types.KeysAddress | None = setting(None, "The address of a JWKS.", can_hold_keys=True)
-    jwt_audience: types.NameList = setting("", "What `aud` has to be; needed with public keys.")
-    jwt_issuer: str | None = setting(None, "What `iss` has to be; needed with public keys.")
-    jwt_roles_claim: str = setting("roles", "The claim that has roles, as `scope` or `realm_access.roles`.")
+    jwt_audience: types.NameList = setting("", "The required `aud`; needed with public keys.")
+    jwt_issuer: str | None = setting(None, "The required `iss`; needed with public keys.")
+    jwt_roles_claim: str = setting("roles", "The claim with the roles, such as `scope` or `realm_access.roles`.")
     jwt_roles: types.RoleList = setting(
         "read=read,write=write,admin=admin,adalog:read=read,adalog:write=write,adalog:admin=admin",
-        "Which of adalog's roles they are.",
+        "The role of adalog that each value of the claim stands for.",
     )
 
     timeout_ms: int = setting(_LIMITS.timeout_ms, "Milliseconds that a query may run.", area="Queries")
@@ -215,9 +215,9 @@ class Settings:
         area="Caches",
     )
     redis_url: types.RedisAddress | None = setting(
-        None, "A Redis to share answers through; it is never needed.", "../explanation/caching.md", unset="off"
+        None, "A Redis through which gateways share answers; optional.", "../explanation/caching.md", unset="off"
     )
-    redis_prefix: str = setting(RedisSettings("").prefix, "What its keys begin with.")
+    redis_prefix: str = setting(RedisSettings("").prefix, "The prefix of its keys.")
     redis_secret: types.SigningSecret | None = setting(
         None, "Signs the answers in Redis, at least 32 characters; unsigned entries are ignored.", unset="off"
     )
@@ -251,7 +251,7 @@ class Settings:
         can_hold_keys=True,
     )
     import_hold_seconds: types.Seconds = setting(
-        HOLD_SECONDS, "Seconds that an import may keep transactions waiting; then it is refused."
+        HOLD_SECONDS, "Seconds for which an import may delay transactions; then it is refused."
     )
     backup_folders: types.BackupList | None = setting(
         None,
@@ -264,14 +264,14 @@ class Settings:
 
     log_level: types.LogLevel = setting(
         "info",
-        "The least that is logged: debug, info, warning, error or critical.",
+        "The lowest level that is logged: debug, info, warning, error or critical.",
         "../how-to/logging.md",
         area="Logs",
     )
     log_format: Literal["text", "json"] = setting("text", "`json`: an object a line.")
-    log_requests: bool = setting(False, "A line for each request, without its arguments.")
+    log_requests: bool = setting(False, "Log a line for each request, without its arguments.")
     slow_query_seconds: types.Span = setting(
-        0.0, "Queries that take so many seconds are logged with their plan; 0: none.", "../how-to/logging.md"
+        0.0, "Log queries that take this many seconds, with their plan; 0: none.", "../how-to/logging.md"
     )
 
     @property

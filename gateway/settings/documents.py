@@ -31,7 +31,7 @@ prints each value with its origin; values of secrets are hidden.
 All wrong settings are reported together and end any command with exit code 2: the setting's name, its value, and
 what would be right. An unknown key in a file is an error; an unknown `ADALOG_` variable is a warning.
 
-A list is separated by commas; in a file it may be a list. A setting that is on or off is written so.
+A list is separated by commas; in a file it may be a list. A switch has the value `on` or `off`.
 
 ## A settings file
 

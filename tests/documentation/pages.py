@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import subprocess
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
+from adalog.gateway.cli.output import stages
 from tests.documentation.conftest import ROOT
 from tests.gateway.cli.command_line import adalog
 
@@ -68,7 +71,8 @@ def _is_whole(command: str) -> bool:
 def printed(command: str, folder: Path, server: str = SERVER) -> str:
     """What a command prints in `folder`, on both streams; adalog runs in this process, and asks `server`."""
     name, *words = shlex.split(command.replace(SERVER, server))
-    with chdir(folder):
+    # The lines that tell of a long job depend on the machine.
+    with chdir(folder), patch.object(stages, "_LINE_SECONDS", math.inf):
         if name == ".venv/bin/adalog":
             done = adalog(*words, ADALOG_SPARK="off")
             assert done.exit_code == 0, done.output

@@ -19,8 +19,8 @@ PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 SITE := gateway/documentation/site.zip
 PAGES := $(shell find docs -type f) $(wildcard *.md examples/*/README.md clients/js/README.md helm/adalog/README.md)
 
-# A file keeps to one process: its fixtures are made once.
-PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
+# A file keeps to one process: its fixtures are made once. Three for two processors, as tests of servers wait now and then.
+PYTEST_ARGS ?= --numprocesses 3 --dist loadfile
 
 .PHONY: help run test setup bench client console docs pictures check format clean
 

@@ -7,10 +7,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx._transports import default as transports
 from hypothesis import HealthCheck, settings
 
 from adalog.executor.pool import Pool
@@ -35,50 +37,60 @@ turn_records.install()
 # Seconds of a turn on a machine at rest. What was found to hold a loop took seconds; a tenth of this is usual.
 _LONGEST_TURN = 0.3
 
+# Every client of httpx reads the certificates of the system, in 25 ms, though tests ask by plain HTTP.
+transports.create_ssl_context = cache(transports.create_ssl_context)
+
 # What a test stops has no balancer in front of it.
 os.environ["ADALOG_DRAIN_SECONDS"] = "0"
 
 # Files that take longest come first, so that at the end no process has one of them while others have nothing.
 _FIRST = (
     "tests/several/test_workers.py",
-    "tests/examples/test_balancer.py",
+    "tests/clients/test_tabs_of_a_browser.py",
     "tests/clients/test_javascript.py",
+    "tests/examples/test_balancer.py",
     "tests/gateway/process/test_shutdown.py",
     "tests/gateway/test_ways_in.py",
-    "tests/property/test_maintained.py",
+    "tests/permissions/test_hidden_writes.py",
+    "tests/permissions/test_guarded_views.py",
     "tests/permissions/test_visible_database.py",
-    "tests/property/test_optionals.py",
-    "tests/clients/test_tabs_of_a_browser.py",
-    "tests/gateway/cli/test_cli_terminal.py",
+    "tests/gateway/process/test_drain.py",
     "tests/several/test_typed_surfaces.py",
+    "tests/permissions/test_published_models.py",
+    "tests/gateway/test_live_errors.py",
+    "helm/tests/test_served.py",
+    "tests/gateway/process/test_small_machine.py",
+    "tests/clients/library/test_contract.py",
+    "tests/gateway/cli/test_cli_terminal.py",
+    "tests/property/test_optionals.py",
     "tests/protocols/test_restart.py",
     "tests/protocols/test_clients.py",
-    "tests/gateway/process/test_drain.py",
-    "tests/permissions/test_hidden_datoms.py",
-    "tests/several/test_three_gateways.py",
-    "tests/property/test_rule_programs.py",
     "tests/gateway/process/test_starting.py",
-    "tests/gateway/process/test_small_machine.py",
-    "tests/property/test_equalities.py",
-    "tests/asp/test_nests.py",
-    "tests/several/test_worker_segments.py",
-    "tests/property/test_queries.py",
+    "tests/several/test_three_gateways.py",
     "tests/several/test_worker_storm.py",
-    "tests/gateway/test_attacks.py",
-    "tests/store/files/test_files.py",
-    "tests/several/log/test_server_starting.py",
     "tests/several/log/test_server_faults.py",
-    "tests/faults/test_served_storm.py",
-    "tests/store/transact/test_short_ways.py",
-    "tests/property/test_nested_queries.py",
-    "tests/store/log/test_earlier_versions.py",
-    "tests/gateway/cli/test_cli_live.py",
+    "tests/permissions/test_hidden_datoms.py",
+    "tests/clients/library/test_types.py",
+    "tests/clients/library/test_values.py",
+    "tests/several/log/test_server_starting.py",
+    "tests/gateway/observe/test_request_logs.py",
+    "tests/gateway/explorer/test_own_database.py",
     "tests/store/backup/test_servers.py",
     "tests/typed/test_live.py",
-    "tests/pipeline/test_import_removals.py",
-    "tests/pipeline/test_import_killed.py",
-    "tests/gateway/test_fuzz.py",
-    "helm/tests/test_served.py",
+    "tests/gateway/explorer/test_browser.py",
+    "tests/several/test_worker_segments.py",
+    "tests/property/test_maintained.py",
+    "tests/property/test_queries.py",
+    "tests/property/test_rule_programs.py",
+    "tests/examples/test_live_tabs.py",
+    "tests/gateway/jobs/test_imports.py",
+    "tests/clients/library/test_frames.py",
+    "tests/gateway/test_attacks.py",
+    "tests/gateway/cli/test_cli_live.py",
+    "tests/clients/library/test_cancelling.py",
+    "tests/live/test_other_meanings.py",
+    "tests/typed/test_every_scalar.py",
+    "tests/faults/test_served_storm.py",
 )
 
 

@@ -156,6 +156,7 @@ def test_what_the_dockerfile_says_serves_from_a_read_only_root(tmp_path: Path) -
                 query = '{ q(query: "[:find ?n :where [_ :name ?n]]", engine: SPARK) { rows stats { engine } } }'
                 answer = client.post("/graphql", json={"query": query}).json()
                 assert answer == {"data": {"q": {"rows": [["Ada"]], "stats": {"engine": "SPARK"}}}}
+                assert "<title>adalog" in client.get("/docs/").text
                 (port,) = re.findall(r":(\d+)$", found[1])
                 (check,) = (each.value for each in last_stage() if each.name == "HEALTHCHECK")
                 command = shlex.split(check.partition(" CMD ")[2].strip("[]").replace('",', '"'))

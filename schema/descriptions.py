@@ -83,6 +83,12 @@ TEXTS: Final = {
     "Query.runningQueries": (
         "The queries that wait for their turn or run on this server, the oldest first: for admins."
     ),
+    "Query.dryRun": (
+        "The report that `transact` would give now, with the policies for the client, or for `as`. Nothing is "
+        "committed. What would refuse the transaction is the error."
+    ),
+    "Query.dryRun(tx:)": "Transaction data, as of `transact`.",
+    "Query.dryRun(args:)": "Values for variables in `tx`, as `args` of `transact` has them.",
     "Query.whoami": "The client, as this server sees it.",
     "(query:)": "The query as EDN, e.g. `[:find ?e :in $ ?name :where [?e :user/name ?name]]`.",
     "(args:)": (

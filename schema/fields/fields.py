@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
     from adalog.store.transact.resolve import TransactionData
+    from adalog.store.values.datom import TxReport
 
 Info = strawberry.Info[Context, None]
 T = TypeVar("T")
@@ -68,6 +69,8 @@ _INLINE_VALUES = 500
 _HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
 _DATOM_COST = 5.0
+# The same, for a character of transaction data that is tried.
+_TX_CHARACTER_COST = 30.0
 # The same, for a byte of the log: some five to a datom.
 _LOGGED_COST = 9.0
 
@@ -466,6 +469,26 @@ class QueryFields:
         )
         context.budget.take(found.nbytes)
         return JSON(found)
+
+    @strawberry.field
+    async def dry_run(
+        self,
+        info: Info,
+        tx: EDN,
+        args: JSON | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
+        as_: As = None,
+    ) -> types.TxReportType:
+        context = info.context
+        services, visible = context.services, visible_as(context, as_)
+
+        def run(cancel: Cancel) -> TxReport:
+            return visible.dry_run(transaction_data(services.database, tx, args), cancel)
+
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        report = await services.pool.threaded(within, run, _TX_CHARACTER_COST * len(tx))
+        return types.tx_report(report, encoding or Encoding.PLAIN)
 
     @strawberry.field
     async def running_queries(self, info: Info) -> list[RunningQueryType]:

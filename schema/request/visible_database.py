@@ -90,6 +90,11 @@ class VisibleDatabase:
         guard = own if is_past else self.permissions.guard(self.viewer, after.plain)
         return (after if guard is None else guard.view(after)), report
 
+    def dry_run(self, tx: TransactionData, watch: Watch) -> TxReport:
+        """The report that the viewer would get of a transaction that is applied now. Nothing is kept. Raises what
+        would refuse it."""
+        return self.raw.speculate(self.raw.snapshot(), tx, None, watch, self.viewer)[1]
+
     def applied(
         self, basis: Snapshot, data: Callable[[], TransactionData], start: SpeculationStart | None, cancel: Cancel
     ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:

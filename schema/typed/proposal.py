@@ -1,4 +1,4 @@
-"""`adalog schema --propose`: the declarations that the data suggest, as a transaction to review.
+"""`adalog schema --propose` and `schemaProposal`: the declarations that the data suggest, for review.
 
 A ref whose values all have the anchor of a type is of that type; one whose values all are idents of one namespace
 is an enum. A namespace without a unique identity gets the attribute as its anchor that all its entities have. Types
@@ -8,12 +8,15 @@ never follow from data by themselves: data change, and generated clients would b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
+from graphql import GraphQLResolveInfo
 
 from adalog.datalog.edn.writer import write
 from adalog.datalog.values import EdnMap, Keyword
+from adalog.executor.bounds.cancel import Cancel
+from adalog.schema.request.context import Context, check_admin
 from adalog.schema.typed import names
 from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
@@ -21,6 +24,8 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import Attribute
 
+# Of the pool's cost: a proposal may look at every datom.
+_DATOM_COST = 1.0
 _NOTHING = np.empty(0, np.int64)
 _IDENT, _NAMESPACE = Keyword("db/ident"), Keyword("graphql/namespace")
 
@@ -31,6 +36,19 @@ def proposal(snapshot: Snapshot, *, strict: bool = False) -> str:
     reading = _Proposing(snapshot, model)
     lines = [f" {write(form)} ; {why}" for form, why in reading.forms()]
     return "\n".join(["[", *lines, "]"]) + "\n" if lines else "[] ; the data suggest nothing that is not declared\n"
+
+
+async def proposed(_: object, info: GraphQLResolveInfo[Context]) -> str:
+    """The resolver of `schemaProposal`. Raises FORBIDDEN for others than admins."""
+    context = info.context
+    check_admin("`schemaProposal` reads all data")
+    services, snapshot = context.services, context.present(context.visible)
+    strict = services.database.schema == "strict"
+    cancel = Cancel.after(services.limits.timeout_ms)
+    work = partial(proposal, snapshot, strict=strict)
+    text = await services.pool.threaded(cancel, lambda _: work(), _DATOM_COST * snapshot.datom_count)
+    context.budget.take(len(text))
+    return text
 
 
 class _Proposing:

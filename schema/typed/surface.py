@@ -13,6 +13,7 @@ from adalog.schema.fields.types import Warning
 from adalog.schema.typed.declarations import model_of
 from adalog.schema.typed.graphql_types import fixed_names, list_of, schema_of
 from adalog.schema.typed.model import Model
+from adalog.schema.typed.proposal import proposed
 from adalog.schema.typed.root_fields import fields_of, roots_of
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.type_table import TypeTable
@@ -20,6 +21,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 WARNINGS = "schemaWarnings"
 CHANGED = "schemaChanged"
+PROPOSAL = "schemaProposal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class SurfaceFactory:
     def of_model(self, model: Model, t: int = 0) -> Surface:
         """The surface of a model."""
         fixed: Mapping[str, frozenset[str]] = {
-            each.name: frozenset((*each.fields, WARNINGS, CHANGED))
+            each.name: frozenset((*each.fields, WARNINGS, CHANGED, PROPOSAL))
             for each in (self._base.query_type, self._base.mutation_type, self._base.subscription_type)
             if each is not None
         }
@@ -81,6 +83,14 @@ class SurfaceFactory:
                 GraphQLNonNull(list_of(table["Warning"])),
                 resolve=lambda *_: shown,
                 description="What the typed surface leaves out, and why.",
+            )
+            fields[PROPOSAL] = GraphQLField(
+                GraphQLNonNull(table["EDN"]),
+                resolve=proposed,
+                description=(
+                    "Declarations of `:graphql/…` that the data suggest, as transaction data with comments, for "
+                    "admins to review: what `adalog schema --propose` prints."
+                ),
             )
         elif operation == "Subscription":
             fields[CHANGED] = GraphQLField(

@@ -38,4 +38,5 @@ def test_what_is_not_built_is_absent() -> None:
     assert set(built.query_type.fields) == {
         "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database", "whoami",
         "why", "whyVisible", "runningQueries", "check", "builtins",
+        "dryRun",
     }  # fmt: skip

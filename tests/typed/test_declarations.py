@@ -151,7 +151,10 @@ def test_without_declarations_there_are_the_fixed_fields() -> None:
     found = surface()
     base = build_schema()._schema
     for name in ("Query", "Mutation", "Subscription"):
-        more = {"Query": {"node", "nodes", "schemaWarnings"}, "Subscription": {"schemaChanged"}}.get(name, set())
+        more = {
+            "Query": {"node", "nodes", "schemaWarnings", "schemaProposal"},
+            "Subscription": {"schemaChanged"},
+        }.get(name, set())
         assert set(found.schema.type_map[name].fields) == set(base.type_map[name].fields) | more
     for name, kind in base.type_map.items():
         assert found.schema.type_map[name] is kind or name in ("Query", "Mutation", "Subscription")

@@ -153,6 +153,8 @@ def test_headers_make_nobody_somebody_else(issues: Tracker, headers: dict[str, s
         f'{{ q(query: "{_QUERY}", with: "[[:db/add :policy/enforcement :policy/enforced false]]") {{ value }} }}',
         f'{{ q(query: "{_QUERY}", with: "[[:db/add 20 :project/members 1]]") {{ value }} }}',
         '{ issues(as: {claims: {sub: "bob"}, roles: ["member"]}) { title } }',
+        '{ dryRun(tx: "[]", as: {claims: {}, roles: ["admin"]}) { t } }',
+        "{ schemaProposal }",
         '{ whyVisible(entity: "21", as: {claims: {sub: "bob"}, roles: ["member"]}) }',
         f'{{ why(query: "{_QUERY}", row: ["x"], as: {{claims: {{sub: "bob"}}, roles: ["member"]}}) }}',
         '{ datoms(index: EAVT, as: {claims: {sub: "bob"}, roles: ["member"]}) { datoms { v } } }',

@@ -27,7 +27,7 @@ export function TransactionEditor() {
       <${AsIdentity} trial=${written} />
       <div class="row">
         <button type="button" onClick=${dryRun} title="Ctrl-Enter">Dry run</button>
-        <span class="note">EDN: maps and lists, as <code>[[:db/add 1 :person/name "Ada"]]</code>. <code>?name</code> takes a value below.</span>
+        <span class="note">EDN: maps and lists, as <code>[[:db/add 1 :person/name "Ada"]]</code>. <code>?name</code> gets a field for its value.</span>
       </div>
     </section>
     <${Preview} trial=${written} />

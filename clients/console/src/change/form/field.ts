@@ -40,7 +40,7 @@ export function Field({ attribute, entries, mistakes, labels, onChange, part }: 
       })}
       ${isMany &&
       !attribute.isComponent &&
-      html`<button type="button" class="quiet small" onClick=${() => onChange([...entries, { stored: undefined, typed: "" }])} aria-label=${`Another ${ident}`}>Another value</button>`}
+      html`<button type="button" class="quiet small" onClick=${() => onChange([...entries, { stored: undefined, typed: "" }])} aria-label=${`Another value of ${ident}`}>Another value</button>`}
     </fieldset>
   `;
 }
@@ -69,7 +69,7 @@ function Input({ attribute: { ident, valueType }, entry, number, wrong, label, o
     return html`<select ...${properties}><option value="">no value</option><option value="true">true</option><option value="false">false</option></select>${said}`;
   }
   if (valueType === "string") {
-    return html`<textarea rows=${Math.min(6, entry.typed.split("\n").length)} spellcheck=${false} ...${properties}></textarea>${said}`;
+    return html`<textarea rows=${Math.min(6, entry.typed.split("\n").length + Math.floor(entry.typed.length / 45))} spellcheck=${false} ...${properties}></textarea>${said}`;
   }
   const isNumber = ["long", "double", "float", "bigdec", "bigint"].includes(valueType ?? "");
   return html`

@@ -19,7 +19,7 @@ export function EntityForm() {
   const namespace = place.value.parameters.get("new");
   const isKnown = attributes.value.length > 0;
   return html`
-    <div class="row">
+    <div class="choice">
       <${Finder} label="Entity" onChosen=${({ id }: { id: string }) => go("change", { way: "entity", entity: id })} />
       <label>
         New of

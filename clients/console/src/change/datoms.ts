@@ -14,7 +14,7 @@ export function DatomList({ datoms, transaction }: { datoms: readonly ChangedDat
   const labels = useLabels([...shown.map(({ e }) => e), ...refs], transaction);
   const labelled = (id: string) => html`<button type="button" class="ref" onClick=${() => openEntity(id)}>${id}</button> ${labels.get(id)}`;
   return html`
-    <div class="changes" role="region" tabindex="0" aria-label="Datoms">
+    <div class="changes signed" role="region" tabindex="0" aria-label="Datoms">
       <table>
         <thead>
           <tr><th scope="col"><span class="hidden">Change</span></th><th scope="col">Entity</th><th scope="col">Attribute</th><th scope="col">Value</th></tr>

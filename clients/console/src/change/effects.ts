@@ -1,6 +1,7 @@
 /** Queries that would answer otherwise after a transaction: each is run with it and without it, and the rows are compared. */
 
 import type { Column } from "@adalog/client";
+import { entries } from "../ask/history/entries.js";
 import { question } from "../ask/state.js";
 import type { Question, Row } from "../server/answers.js";
 import { ask } from "../server/client.js";
@@ -30,8 +31,9 @@ const DOCUMENT =
 
 /** The queries that are compared: of the newest state only, as a change alters no past. */
 export function questions(): readonly Question[] {
-  const all = [question.peek()].filter(({ basis, query }) => basis === undefined && query.trim() !== "");
-  return [...new Map(all.map((each) => [JSON.stringify([each.query, each.argsEdn]), each])).values()].slice(0, MOST_QUERIES);
+  const all: Question[] = [question.peek(), ...entries.peek().map(({ query, argsEdn, basis }) => ({ query, argsEdn, basis }))];
+  const newest = all.filter(({ basis, query }) => basis === undefined && query.trim() !== "");
+  return [...new Map(newest.map((each) => [JSON.stringify([each.query, each.argsEdn]), each])).values()].slice(0, MOST_QUERIES);
 }
 
 export async function effectsOf(transaction: Transaction, signal: AbortSignal): Promise<Effects> {

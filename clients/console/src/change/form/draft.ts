@@ -3,6 +3,7 @@
 import type { Long } from "@adalog/client";
 import { ask } from "../../server/client.js";
 import { attribute, attributes, type Attribute } from "../../server/database.js";
+import { isBuiltIn, namespaceOf } from "../../schema/names.js";
 import { ednOf, typedOf } from "./values.js";
 
 export interface Entry {
@@ -29,19 +30,6 @@ export interface Mistake {
 
 const EMPTY: Entry = { stored: undefined, typed: "" };
 const DOCUMENT = "query ($components: [EDN!]!) { datoms(index: EAVT, components: $components, encoding: EDN) { datoms { e a v } } }";
-
-export function isBuiltIn(ident: string): boolean {
-  return /^:(db|db\.\w+|graphql|policy)\//.test(ident);
-}
-
-export function namespaceOf(ident: string): string {
-  return /^:([^/]+)\//.exec(ident)?.[1] ?? "";
-}
-
-/** Namespaces with attributes of one's own, in order. */
-export function namespaces(): string[] {
-  return [...new Set(attributes.value.filter(({ ident }) => !isBuiltIn(ident)).map(({ ident }) => namespaceOf(ident)))].sort();
-}
 
 /** A new entity with an empty field for each attribute of a namespace. */
 export function newNode(id: string, namespace: string): Node {

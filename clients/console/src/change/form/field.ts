@@ -66,7 +66,7 @@ function Input({ attribute: { ident, valueType }, entry, number, wrong, label, o
   };
   const said = wrong !== undefined && html`<span class="error" id=${error} role="alert">${wrong}</span>`;
   if (valueType === "boolean") {
-    return html`<select ...${properties}><option value="">no value</option><option value="true">true</option><option value="false">false</option></select>${said}`;
+    return html`<select ...${properties} onChange=${properties.onInput}><option value="">no value</option><option value="true">true</option><option value="false">false</option></select>${said}`;
   }
   if (valueType === "string") {
     return html`<textarea rows=${Math.min(6, entry.typed.split("\n").length + Math.floor(entry.typed.length / 45))} spellcheck=${false} ...${properties}></textarea>${said}`;

@@ -3,12 +3,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../parts/failure.js";
 import { html } from "../../parts/html.js";
+import { namespaces } from "../../schema/names.js";
 import { attributes } from "../../server/database.js";
 import { go, place } from "../../shell/route.js";
 import { AsIdentity } from "../identity.js";
 import { Preview } from "../preview.js";
 import { Trial } from "../trial.js";
-import { loaded, namespaces, newNode, transactionOf, type Draft, type Mistake } from "./draft.js";
+import { loaded, newNode, transactionOf, type Draft, type Mistake } from "./draft.js";
 import { Finder } from "./finder.js";
 import { NodeFields } from "./node.js";
 

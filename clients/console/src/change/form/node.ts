@@ -2,8 +2,9 @@
 
 import { html, type Markup } from "../../parts/html.js";
 import { attribute, type Attribute } from "../../server/database.js";
+import { isBuiltIn, namespaces } from "../../schema/names.js";
 import { useLabels } from "../labels.js";
-import { furtherAttributes, isBuiltIn, namespaces, withEntries, withPart, type Draft, type Entry, type Mistake } from "./draft.js";
+import { furtherAttributes, withEntries, withPart, type Draft, type Entry, type Mistake } from "./draft.js";
 import { Field } from "./field.js";
 
 export interface NodeProperties {

@@ -1,0 +1,89 @@
+"""The page of the schema: attributes with samples, references, a form that declares, and proposals."""
+
+from __future__ import annotations
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from tests.chromium import needs_chromium
+from tests.console.page import Console
+from tests.gateway.support import Gateway
+
+pytestmark = needs_chromium
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def _attribute(packages: Gateway, ident: str) -> object:
+    found = packages.data("{ attributes { ident valueType cardinality doc } }")["attributes"]
+    return next((each for each in found if each["ident"] == ident), None)
+
+
+def _preview(console: Console, text: str) -> None:
+    console.wait(lambda: text in console.one(".preview").text)
+
+
+def test_an_attribute_is_found_and_shows_its_values(console: Console, packages: Gateway) -> None:
+    packages.database.transact(f'[[:db/add :package/version :db/doc "{MARKUP}"] {{:package/version "{MARKUP}"}}]')
+    console.open("#/schema")
+    console.wait(lambda: console.all(".namespace"))
+    assert ":db/ident" not in [each.get_attribute("aria-label") for each in console.all("main button.ref")]
+    console.one("input[type=search]").send_keys("version")
+    console.wait(lambda: len(console.all("main tbody tr")) == 1)
+    console.button(":package/version").send_keys(Keys.ENTER)
+    samples = console.one(".side section")
+    console.wait(lambda: "3.40.1" in samples.text and MARKUP in samples.text)
+    assert MARKUP in console.one(".namespace").text
+    assert console.all("#console img") == []
+    console.one(".side a").click()
+    console.wait(lambda: len(console.rows()) == 4)
+    assert console.messages() == []
+
+
+def test_references_are_a_graph_and_a_table(console: Console) -> None:
+    console.open("#/schema?view=references")
+    rows = console.wait(lambda: console.all("main tbody tr"))
+    assert [row.text for row in rows] == ["package :package/depends package"]
+    console.wait(lambda: console.all(".references canvas"))
+    assert console.messages() == []
+
+
+def test_an_attribute_is_declared_and_altered(console: Console, packages: Gateway) -> None:
+    console.open("#/schema?view=declare")
+    fields = {each.text: each for each in console.wait(lambda: console.all(".declared label"))}
+
+    def field(name: str) -> str:
+        return f"#{fields[name].get_attribute('for')}"
+
+    console.one(field("Ident")).send_keys(":package/colour")
+    Select(console.one(field("Type"))).select_by_visible_text("keyword")
+    console.one(field("Documentation")).send_keys(MARKUP)
+    console.button("Dry run").click()
+    _preview(console, "Dry run at t")
+    assert _attribute(packages, ":package/colour") is None
+    console.button("Commit").click()
+    _preview(console, "Committed as t")
+    known = {"ident": ":package/colour", "valueType": "keyword", "cardinality": "one", "doc": MARKUP}
+    assert _attribute(packages, ":package/colour") == known
+
+    console.open("#/schema?view=declare&attribute=%3Apackage%2Fdepends")
+    labels = console.wait(lambda: [each for each in console.all(".declared label") if each.text == "Cardinality"])
+    cardinality = console.one(f"#{labels[0].get_attribute('for')}")
+    Select(cardinality).select_by_visible_text("one")
+    packages.database.transact('[{:package/name "python3" :package/depends ["x"]} {:db/id "x" :package/name "x"}]')
+    console.button("Dry run").click()
+    wrong = console.one(".declared .error")
+    assert wrong.find_element(By.XPATH, "..").find_element(By.TAG_NAME, "label").text == "Cardinality"
+
+
+def test_a_proposal_is_read_tried_and_committed(console: Console, packages: Gateway) -> None:
+    console.open("#/schema?view=proposals")
+    console.button("Propose").click()
+    console.wait(lambda: ":graphql/type" in console.text_of("Proposal"))
+    console.button("Dry run").click()
+    _preview(console, "Dry run at t")
+    console.button("Commit").click()
+    _preview(console, "Committed as t")
+    pulled = packages.data('{ pull(pattern: "[:graphql/type]", eid: ":package/depends") }')["pull"]
+    assert pulled == {":graphql/type": ":package"}

@@ -1,1 +1,0 @@
-import{a as h}from"./part-AB74YKQT.js";import"./part-XLI5J4VL.js";function r(){return h`<h1>Schema</h1>`}export{r as Schema};

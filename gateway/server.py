@@ -104,9 +104,8 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
         settings = replace(settings, host=host, port=port)
 
         def opened() -> None:
-            said = (
-                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {_address(settings)}/graphql"
-            )
+            address = _address(settings)
+            said = f"adalog serves {shown_data(settings.data)}: console at {address}/, GraphQL at {address}/graphql"
             if settings.log_format == "json":
                 said = json_line(logging.INFO, said)
             out.print(said, markup=False, soft_wrap=True)

@@ -5,7 +5,7 @@ import { html } from "../parts/html.js";
 import { Arguments } from "./arguments/form.js";
 import { Results } from "./results.js";
 import { query, run } from "./state.js";
-import { Toolbar } from "./toolbar.js";
+import { builder, Toolbar } from "./toolbar.js";
 
 const assistance = async () => (await import("./assistance.js")).assistance;
 
@@ -13,6 +13,7 @@ export function Ask() {
   return html`
     <section class="ask" aria-label="Query">
       <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} />
+      ${builder.value && html`<${builder.value} />`}
       <${Arguments} />
       <${Toolbar} />
     </section>

@@ -107,10 +107,24 @@ export function link(): string {
   return new URL(hashOf("ask", parameters()), document.baseURI).href;
 }
 
+/** Opens the saved query that a link names. */
+async function open(id: string): Promise<void> {
+  try {
+    const { readOne } = await import("./saved/store.js");
+    const found = await readOne(id);
+    if (found) restore({ query: found.query, argsEdn: found.argsEdn, basis: undefined });
+    else failure.value = new Error("There is no such saved query, or this identity does not see it.");
+  } catch (error) {
+    failure.value = error;
+  }
+}
+
 /** Takes the question of the address over, and asks it. */
 effect(() => {
   const { page, parameters: given } = place.value;
   const text = given.get("query");
+  const id = given.get("saved");
+  if (page === "ask" && text === null && id !== null) void open(id);
   if (page !== "ask" || text === null) return;
   untracked(() => {
     if (text === query.value && answer.value !== undefined && link() === window.location.href) return;

@@ -1,6 +1,7 @@
 /** What one does with the query: run, cancel, format, copy a link, the history. */
 
 import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { html } from "../parts/html.js";
 import { openAside } from "../parts/side.js";
 import { cancel, isRunning, link, query, run } from "./state.js";
@@ -31,9 +32,21 @@ async function share(): Promise<void> {
   }
 }
 
+/** The builder, once it is loaded and wanted. */
+export const builder = signal<ComponentType | undefined>(undefined);
+
+async function toggleBuilder(): Promise<void> {
+  builder.value = builder.value ? undefined : (await import("./builder/panel.js")).Builder;
+}
+
 async function showHistory(): Promise<void> {
   const { History } = await import("./history/panel.js");
   openAside("History", History, {});
+}
+
+async function showSaved(): Promise<void> {
+  const { SavedQueries } = await import("./saved/panel.js");
+  openAside("Saved queries", SavedQueries, {});
 }
 
 export function Toolbar() {
@@ -42,8 +55,10 @@ export function Toolbar() {
       <button type="button" onClick=${() => void run()} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
       ${isRunning.value && html`<button type="button" class="quiet" onClick=${cancel}>Cancel</button>`}
       <button type="button" class="quiet" onClick=${() => void format()}>Format</button>
+      <button type="button" class="quiet" aria-pressed=${builder.value ? "true" : "false"} onClick=${() => void toggleBuilder()}>Builder</button>
       <button type="button" class="quiet" onClick=${() => void share()}>Copy link</button>
       <button type="button" class="quiet" onClick=${() => void showHistory()}>History</button>
+      <button type="button" class="quiet" onClick=${() => void showSaved()}>Saved</button>
       <span class="note" role="status">${done.value}</span>
     </div>
   `;

@@ -1,0 +1,49 @@
+"""Saved queries: declared when they are first wanted, saved, listed, and opened by a link."""
+
+from __future__ import annotations
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import needs_chromium
+from tests.console.page import Console
+from tests.gateway.support import Gateway
+
+pytestmark = needs_chromium
+
+QUERY = "[:find ?v :in $ ?n :where [?p :package/name ?n] [?p :package/version ?v]]"
+
+
+def test_a_query_is_saved_and_opened_by_its_link(console: Console, packages: Gateway) -> None:
+    console.write(QUERY)
+    console.one('.arguments [aria-label="?n"]').send_keys("sqlite3")
+    console.button("Saved").send_keys(Keys.ENTER)
+    assert ":console/query" in console.wait(lambda: console.one(".side pre").text)
+    assert packages.q("[:find ?a :where [?a :db/ident :console/query]]") == []
+    console.button("Declare them").send_keys(Keys.ENTER)
+    console.one('.side [name="name"]').send_keys("<b>Versions</b>")
+    console.one('.side [name="description"]').send_keys("of a package", Keys.ENTER)
+    link = console.one(".saved a")
+    assert link.text == "<b>Versions</b>"
+    address = str(link.get_attribute("href"))
+    assert packages.q("[:find ?q ?d :where [?s :console/query ?q] [?s :console/description ?d]]") == [
+        [QUERY, "of a package"]
+    ]
+    console.browser.get("about:blank")
+    console.browser.get(address)
+    assert console.wait(console.rows) == [["3.40.1"]]
+    assert console.text_of() == QUERY
+
+
+def test_a_saved_query_is_deleted(console: Console, packages: Gateway) -> None:
+    console.write("[:find ?n :where [_ :package/name ?n]]")
+    console.button("Saved").click()
+    console.button("Declare them").click()
+    console.one('.side [name="name"]').send_keys("Names", Keys.ENTER)
+    console.button("Delete Names").click()
+    console.wait(lambda: not console.all(".saved"))
+    assert packages.q("[:find ?s :where [?s :console/name]]") == []
+
+
+def test_a_link_to_what_is_not_there_says_so(console: Console) -> None:
+    console.open("#/ask?saved=00000000-0000-0000-0000-000000000000")
+    assert "no such saved query" in console.wait(lambda: console.one(".results .error").text)

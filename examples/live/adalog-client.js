@@ -593,12 +593,15 @@ function after(t) {
 }
 
 // dist/live.js
-var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column } } }";
+function documentOf(isAs) {
+  const [declared, passed] = isAs ? [", $as: AsInput", ", as: $as"] : ["", ""];
+  return `subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!${declared}) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding${passed}) { kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column } } }`;
+}
 var RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 function ednSource(query, args, options) {
-  const { argsEdn, encoding = "PLAIN", fromT, key } = options;
+  const { argsEdn, encoding = "PLAIN", fromT, key, as } = options;
   return {
-    document: DOCUMENT,
+    document: documentOf(as !== void 0),
     resume: RESUME,
     variables(token, isFirst) {
       const variables = { query, encoding };
@@ -610,6 +613,8 @@ function ednSource(query, args, options) {
         variables["resume"] = token;
       else if (fromT !== void 0 && isFirst)
         variables["fromT"] = fromT;
+      if (as !== void 0)
+        variables["as"] = as;
       return variables;
     },
     empty: (columns) => new EdnRows(key, columns)
@@ -980,7 +985,7 @@ function guarded(call) {
 }
 
 // dist/log.js
-var DOCUMENT2 = "subscription Log($from: Long!, $encoding: Encoding!) { transactions(from: $from, encoding: $encoding) { t basisBefore txInstant datoms { e a v t added } } }";
+var DOCUMENT = "subscription Log($from: Long!, $encoding: Encoding!) { transactions(from: $from, encoding: $encoding) { t basisBefore txInstant datoms { e a v t added } } }";
 var RESUME2 = { field: "transactions", member: "t", variable: "from", isNumberBefore: true };
 var MOST_PENDING2 = 1e3;
 async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff) {
@@ -990,7 +995,7 @@ async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff)
   let wake = () => {
   };
   const connection = new Connection(transport, backoff, {
-    operation: () => ({ query: DOCUMENT2, variables: { from: next, encoding }, resume: RESUME2 }),
+    operation: () => ({ query: DOCUMENT, variables: { from: next, encoding }, resume: RESUME2 }),
     opened() {
     },
     interrupted() {

@@ -55,6 +55,8 @@ export interface LiveOptions<Row> extends StreamOptions<Row> {
   readonly encoding?: Encoding;
   /** Starts at this past transaction and replays what came after it. */
   readonly fromT?: Long;
+  /** For admins: the answer as another identity sees it. */
+  readonly as?: { readonly claims: Readonly<Record<string, unknown>>; readonly roles: readonly string[] } | undefined;
   /** What makes two rows the same, so that one can take the other's place; by default the whole row. */
   readonly key?: RowKey<Row>;
 }
@@ -82,19 +84,24 @@ export interface LiveRows<Row> {
   differenceTo(next: LiveRows<Row>): Difference<Row>;
 }
 
-const DOCUMENT =
-  "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) " +
-  "{ live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) " +
-  "{ kind basisT resume columns { name type } rows added retracted last reason " +
-  "warnings { code message line column } } }";
+// Older servers refuse a document with an argument that they do not know.
+function documentOf(isAs: boolean): string {
+  const [declared, passed] = isAs ? [", $as: AsInput", ", as: $as"] : ["", ""];
+  return (
+    `subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!${declared}) ` +
+    `{ live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding${passed}) ` +
+    "{ kind basisT resume columns { name type } rows added retracted last reason " +
+    "warnings { code message line column } } }"
+  );
+}
 
 const RESUME = { field: "live", member: "resume", variable: "resume", instead: "fromT" };
 
 /** An EDN query as a source. */
 export function ednSource<Row>(query: string, args: readonly unknown[], options: LiveOptions<Row>): LiveSource<Row> {
-  const { argsEdn, encoding = "PLAIN", fromT, key } = options;
+  const { argsEdn, encoding = "PLAIN", fromT, key, as } = options;
   return {
-    document: DOCUMENT,
+    document: documentOf(as !== undefined),
     resume: RESUME,
     variables(token, isFirst) {
       const variables: Record<string, unknown> = { query, encoding };
@@ -102,6 +109,7 @@ export function ednSource<Row>(query: string, args: readonly unknown[], options:
       else if (args.length > 0) variables["args"] = args;
       if (token !== undefined) variables["resume"] = token;
       else if (fromT !== undefined && isFirst) variables["fromT"] = fromT;
+      if (as !== undefined) variables["as"] = as;
       return variables;
     },
     empty: (columns) => new EdnRows<Row>(key, columns),

@@ -125,6 +125,17 @@ test("after a cut it goes on where it was: nothing lost, nothing twice", async (
   assert.deepEqual([...new Set(statuses)].sort(), ["live", "stale"]);
 });
 
+test("an admin's stream as another identity says so, again when it is resumed", async () => {
+  const as = { claims: { sub: "ada" }, roles: ["reader"] };
+  const live = subscribed({ as });
+  const first = await server.next();
+  assert.deepEqual(first.variables, { query: QUERY, encoding: "PLAIN", as });
+  first.send(snapshot(1, [[1, "a"]]));
+  await until(live, ({ basisT }) => basisT === 1);
+  first.cut();
+  assert.deepEqual((await server.next()).variables, { query: QUERY, encoding: "PLAIN", as, resume: "r1" });
+});
+
 test("a snapshot that was cut goes on after the chunk that came", async () => {
   const live = subscribed({ fromT: 3 });
   const first = await server.next();

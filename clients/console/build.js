@@ -17,7 +17,8 @@ const { devDependencies } = JSON.parse(await readFile(join(here, "package.json")
 await rm(assets, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: here,
-  entryPoints: { main: "src/main.ts", console: "styles/console.css" },
+  // Tabs share the connection of streams: the client starts the worker from beside its own script.
+  entryPoints: { main: "src/main.ts", console: "styles/console.css", "shared-worker": "../js/src/shared-worker.ts" },
   outdir: assets,
   bundle: true,
   splitting: true,

@@ -101,7 +101,8 @@ class Console:
         rows: list[list[str]] = self.script(
             "const table = document.querySelector('.results [role=table]');"
             "return [...(table?.querySelectorAll('.table-body [role=row]') ?? [])]"
-            ".map((row) => [...row.querySelectorAll('[role=cell]')].map((cell) => cell.textContent))"
+            ".map((row) => [...row.querySelectorAll('[role=cell]:not(.row-actions)')]"
+            ".map((cell) => cell.textContent))"
         )
         return rows
 

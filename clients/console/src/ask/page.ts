@@ -2,6 +2,7 @@
 
 import { Editor } from "../editor/editor.js";
 import { html } from "../parts/html.js";
+import { MomentBar } from "../time/bar.js";
 import { Arguments } from "./arguments/form.js";
 import { Results } from "./results.js";
 import { query, run } from "./state.js";
@@ -17,6 +18,7 @@ export function Ask() {
       <${Arguments} />
       <${Toolbar} />
     </section>
+    <${MomentBar} />
     <${Results} />
   `;
 }

@@ -48,8 +48,8 @@ export const question = computed<Question>(() => ({
 
 let running: AbortController | undefined;
 
-/** Asks; a query that still runs is cancelled. */
-export async function run(): Promise<void> {
+/** Asks; a query that still runs is cancelled. `isStep`: of a slider, whose every step is not worth to be remembered. */
+export async function run({ isStep = false }: { readonly isStep?: boolean } = {}): Promise<void> {
   running?.abort();
   const wrong = argumentProblems.value.findIndex((each) => each !== undefined);
   showsProblems.value = wrong >= 0;
@@ -67,7 +67,7 @@ export async function run(): Promise<void> {
     if (mine !== running) return;
     answer.value = found;
     const { query: text, argsEdn, basis: moment } = found.question;
-    remember({ query: text, argsEdn, basis: moment, at: Date.now(), rows: found.rows.length, ms: found.stats.elapsedMs });
+    if (!isStep) remember({ query: text, argsEdn, basis: moment, at: Date.now(), rows: found.rows.length, ms: found.stats.elapsedMs });
     failure.value = undefined;
   } catch (error) {
     if (mine === running && !mine.signal.aborted) failure.value = error;

@@ -12,6 +12,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap } from "@codemirror/view";
 import type { Signal } from "@preact/signals";
 import { ednSupport } from "./language.js";
+import { underline } from "./underline.js";
 
 export interface EditorOptions {
   readonly label: string;
@@ -45,6 +46,7 @@ export function mount(root: ShadowRoot, { label, text, onRun, extensions }: Edit
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
         look,
+        underline,
         extensions,
         EditorView.updateListener.of((update) => {
           if (update.docChanged) text.value = update.state.doc.toString();

@@ -22,7 +22,7 @@ export interface TableProperties {
   readonly label: string;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  readonly marks?: ReadonlyMap<Row, Mark>;
+  readonly marks?: ReadonlyMap<Row, Mark> | undefined;
   readonly actions?: readonly RowAction[];
 }
 
@@ -48,7 +48,7 @@ export function Table({ columns, rows, label, marks, actions = [] }: TableProper
               <span role="rowheader" class="row-number">${index + 1}</span>
               ${columns.map(({ type }, i) => html`<span role="cell" key=${i}><${Value} value=${row[i]} type=${type} /></span>`)}
               ${actions.length > 0 &&
-              html`<span role="cell">${actions.map((each) => html`<button type="button" class="quiet small" onClick=${() => each.run(row)}>${each.label}</button>`)}</span>`}
+              html`<span role="cell" class="row-actions">${actions.map((each) => html`<button type="button" class="quiet small" onClick=${() => each.run(row)}>${each.label}</button>`)}</span>`}
             </div>
           `;
         })}

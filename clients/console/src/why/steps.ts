@@ -1,0 +1,72 @@
+/** The steps of a derivation as nodes of a tree: each clause with its values, and below a call the rule that it follows from. */
+
+import type { Long } from "@adalog/client";
+import { openEntity } from "../entity/entity.js";
+import { html, type Markup } from "../parts/html.js";
+import type { TreeNode } from "../parts/tree.js";
+import { attribute } from "../server/database.js";
+import type { Question } from "../server/answers.js";
+import { TX_BASE } from "../time/transactions.js";
+import { stepBelow } from "./deeper.js";
+import type { DatomReason, Step } from "./reason.js";
+
+export function nodesOf(question: Question, steps: readonly Step[]): TreeNode[] {
+  return steps.map((step) => nodeOf(question, step));
+}
+
+function nodeOf(question: Question, step: Step): TreeNode {
+  return { content: contentOf(step), below: belowOf(question, step) };
+}
+
+function belowOf(question: Question, step: Step): TreeNode["below"] {
+  const { steps, fact } = step;
+  if (steps !== undefined) {
+    const applied = nodesOf(question, steps);
+    if (step.rule === undefined || step.rule === null) return () => applied;
+    const rule: TreeNode = { content: ruleOf(step.rule, step.with), below: () => applied, isOpen: true };
+    return () => [rule];
+  }
+  if (!step.more || !fact?.startsWith("(")) return undefined;
+  return async () => {
+    const found = await stepBelow(question, fact);
+    const below = belowOf(question, { ...step, ...found });
+    return below === undefined ? [] : below();
+  };
+}
+
+function contentOf(step: Step): Markup {
+  const { clause, fact, datom, absent, branch } = step;
+  return html`
+    <span class="kind">${kindOf(step)}</span>
+    ${datom ? html`<${DatomText} datom=${datom} />` : html`<code>${fact ?? clause ?? "what policies ask for"}</code>`}
+    ${absent && html`<span class="note"> holds: nothing matches</span>`}
+    ${branch !== undefined && html`<span class="note"> branch ${branch} holds</span>`}
+    ${fact && clause && fact !== clause && html`<code class="clause">${clause}</code>`}
+  `;
+}
+
+function kindOf({ datom, rule, more, absent, branch, steps, clause }: Step): string {
+  if (datom) return "datom";
+  if (rule !== undefined || (more && clause?.startsWith("("))) return "rule";
+  if (branch !== undefined) return "or";
+  if (absent) return "not";
+  return steps ? "and" : "check";
+}
+
+function ruleOf(rule: string, values: Step["with"] = {}): Markup {
+  return html`
+    <span class="kind">by</span> <code>${rule}</code>
+    <div class="with">${Object.entries(values).map(([name, value]) => html`<code key=${name}>${name} = ${value}</code> `)}</div>
+  `;
+}
+
+function DatomText({ datom: { e, a, v, t } }: { datom: DatomReason }) {
+  const isRef = attribute(a)?.valueType === "ref" && /^\d+$/.test(v);
+  return html`<code
+    >[<${Entity} id=${e} text=${String(e)} /> ${a} ${isRef ? html`<${Entity} id=${v} text=${v} />` : v}]</code
+  > ${t !== null && t !== undefined && html`<${Entity} id=${TX_BASE + Number(t)} text=${`t ${t}`} />`}`;
+}
+
+function Entity({ id, text }: { id: Long; text: string }) {
+  return html`<button type="button" class="ref" onClick=${() => openEntity(id)}>${text}</button>`;
+}

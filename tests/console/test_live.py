@@ -1,0 +1,116 @@
+"""An answer as its stream: rows come and go, and wait while it is paused."""
+
+from __future__ import annotations
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import needs_chromium
+from tests.console.axe import serious
+from tests.console.page import Console
+from tests.gateway.explorer.test_browser import requested
+from tests.gateway.support import Gateway
+
+pytestmark = needs_chromium
+
+NAMES = "[:find ?name ?version :where [?p :package/name ?name] [?p :package/version ?version]]"
+THREE = {"libsqlite3-0", "python3", "sqlite3"}
+
+
+def names(console: Console, mark: str = "") -> set[str]:
+    """The first cells of the rows in sight; with a mark, of those that have it."""
+    rows: list[str] = console.script(
+        "return [...document.querySelectorAll('.results .table-body .table-row' + arguments[0])]"
+        ".map((row) => row.querySelector('[role=cell], [role=gridcell]').textContent)",
+        mark and f".{mark}",
+    )
+    return set(rows)
+
+
+_WATCH = """
+const marked = (window.marked = { added: [], retracted: [] });
+new MutationObserver(() => {
+  for (const mark of ["added", "retracted"])
+    for (const row of document.querySelectorAll(".results .table-body .table-row." + mark))
+      marked[mark].push(row.querySelector("[role=cell], [role=gridcell]").textContent);
+}).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+"""
+
+
+def watch(console: Console) -> None:
+    """Remembers the rows that are marked from now on: marks fade."""
+    console.script(_WATCH)
+
+
+def marked(console: Console, mark: str) -> set[str]:
+    """The first cells of the rows that have had a mark since `watch`."""
+    return set(console.script("return window.marked[arguments[0]]", mark))
+
+
+def goes_live(console: Console) -> None:
+    console.run(NAMES)
+    console.button("Live").send_keys(Keys.ENTER)
+    console.wait(lambda: console.one(".live-status").text == "Live")
+
+
+def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> None:
+    goes_live(console)
+    console.wait(lambda: names(console) == THREE)
+    watch(console)
+    packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
+    console.wait(lambda: marked(console, "added") == {"zlib1g"})
+    # The mark fades, the row stays.
+    console.wait(lambda: not names(console, "added") and names(console) == {*THREE, "zlib1g"})
+    packages.database.transact('[[:db/retractEntity [:package/name "python3"]]]')
+    console.wait(lambda: marked(console, "retracted") == {"python3"})
+    console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
+    assert (marked(console, "added"), marked(console, "retracted")) == ({"zlib1g"}, {"python3"})
+    assert "rows a second" in console.one(".stream").text
+    assert serious(console) == []
+    assert console.messages() == []
+    # The worker that tabs share has started, and the page's policy allows it.
+    assert any("shared-worker.js" in url for url in shared_worker_scripts(console))
+
+
+def shared_worker_scripts(console: Console) -> list[str]:
+    targets = console.browser.execute_cdp_cmd("Target.getTargets", {})["targetInfos"]
+    return [each["url"] for each in targets if each["type"] == "shared_worker"] + requested(console.browser)
+
+
+def test_a_pause_holds_the_rows_and_counts_what_waits(console: Console, packages: Gateway) -> None:
+    goes_live(console)
+    console.wait(lambda: names(console) == THREE)
+    console.button("Pause").send_keys(Keys.SPACE)
+    packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
+    packages.database.transact('[[:db/retractEntity [:package/name "python3"]]]')
+    console.wait(lambda: "2 changes wait: 1 added, 1 retracted" in console.one(".stream").text)
+    assert names(console) == THREE
+    console.button("Pause").send_keys(Keys.SPACE)
+    console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
+
+
+def test_another_question_has_another_stream_and_the_newest_ends_it(console: Console, packages: Gateway) -> None:
+    goes_live(console)
+    console.run('[:find ?version :where [?p :package/name "python3"] [?p :package/version ?version]]')
+    console.wait(lambda: names(console) == {"3.11"})
+    packages.database.transact('[{:package/name "python3" :package/version "3.12"}]')
+    console.wait(lambda: names(console) == {"3.12"})
+    console.button("Newest").click()
+    console.wait(lambda: "rows at t" in console.one(".results").text and not console.all(".stream"))
+    packages.database.transact('[{:package/name "python3" :package/version "3.13"}]')
+    console.run('[:find ?version :where [?p :package/name "sqlite3"] [?p :package/version ?version]]')
+    assert console.wait(lambda: names(console)) == {"3.40.1"}
+
+
+def test_why_of_a_row_that_streams(console: Console, packages: Gateway) -> None:
+    goes_live(console)
+    packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
+    console.wait(lambda: "zlib1g" in names(console))
+    console.button("Why", ".results").click()
+    console.wait(lambda: "t 3" in console.one(".side .tree").text)
+
+
+def test_an_error_ends_the_stream_and_is_shown(console: Console) -> None:
+    goes_live(console)
+    console.run("[:find ?x :where [?p :package/name ?name]]")
+    console.wait(lambda: "line 1, column 8" in console.one(".results .error").text)
+    assert console.all(".stream") == []

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-EL3MXJLI.js";import"./part-JDAYQUCO.js";import"./part-J6YRKR3Z.js";import"./part-O7RASF4W.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

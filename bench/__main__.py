@@ -17,7 +17,6 @@ from bench import (
     batch,
     bystanders,
     cache,
-    console,
     cost,
     first,
     gateways,
@@ -79,7 +78,6 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "permissions": permissions.permissions,
     "typed": typed.pages,
     "typed-live": typed.live,
-    "console-typing": console.typing,
 }
 
 # Too long to be among all of them.

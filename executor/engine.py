@@ -32,6 +32,7 @@ from adalog.executor.evaluation.bind import Sources, nested_call
 from adalog.executor.evaluation.caution import cautiously
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.join.batch import Column
@@ -94,10 +95,11 @@ class QueryEngine:
     """Thread-safe."""
 
     def __init__(self, means: Means, memory: Memory, plan_bytes: int) -> None:
-        """`plan_bytes`: of the plans of recent questions."""
+        """`plan_bytes`: of the plans of recent questions, and of their joins."""
         self.means = means
         self.memory = memory
-        self.compiler = Compiler(LruCache(plan_bytes))
+        self.compiler = Compiler(LruCache(plan_bytes * 3 // 4))
+        self.joins = KeptJoins(plan_bytes // 4)
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -378,7 +380,9 @@ class QueryEngine:
                     span.set("adalog.tasks", len(ran.tasks))
             else:
                 with tracing.span("adalog.join"):
-                    ran = run_join(plan, inputs, run, most=request.max_rows, whole=question.is_guarded)
+                    # A plan without its late calls is made anew for each run.
+                    kept, whole = None if late else self.joins, question.is_guarded
+                    ran = run_join(plan, inputs, run, most=request.max_rows, whole=whole, kept=kept)
         except AdalogError as error:
             if error.code is Code.TIMEOUT:
                 # It takes this long at least.

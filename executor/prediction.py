@@ -156,8 +156,9 @@ class Prediction:
         """What the cost's seconds are to be multiplied with. A query seen in the one place is as much harder than
         its cost says in the other."""
         with self._lock:
-            for each in (place, *(other for other in self._general if other is not place)):
-                seen = self._own.get((each, hash(text)))
+            key = hash(text)
+            for each in (place, Place.SPARK if place is Place.LOCAL else Place.LOCAL) if self._own else ():
+                seen = self._own.get((each, key))
                 if seen is not None:
                     return math.exp(seen.log + self._general[place] - self._general[each])
             return math.exp(self._general[place])

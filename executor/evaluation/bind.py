@@ -115,7 +115,7 @@ class Binding:
             body = Conjunction(())
         extra = frozenset((ORIGIN,)) if seed else frozenset()
         bound = [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels]
-        return GenericJoin(body, bound, weighted, self.plan.options.budget, self._check)
+        return GenericJoin(body, bound, weighted, self.plan.options.budget, self._check_under_way())
 
     @property
     def _check(self) -> Callable[[], None]:

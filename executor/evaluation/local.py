@@ -19,10 +19,12 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, bound_calls
 from adalog.executor.facts.facts import Relations
 from adalog.executor.join.batch import Batch, concatenate
 from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.level import LevelCounts
 from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs
@@ -126,12 +128,26 @@ class JoinOutcome:
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
-def run_join(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, whole: bool = False) -> JoinOutcome:
+def run_join(
+    plan: Plan,
+    inputs: Inputs,
+    run: QueryRun,
+    *,
+    most: int | None,
+    whole: bool = False,
+    kept: KeptJoins | None = None,
+) -> JoinOutcome:
     """Derives what the plan's rules say, then runs its join over that. `whole`: also what a limit leaves out, so
-    that which rows it keeps does not depend on the plan."""
+    that which rows it keeps does not depend on the plan. `kept`: where bound joins are kept, if they are."""
     if inputs.start is None:
         return join_over(plan, inputs, {}, run, most=most, whole=whole)
     if not plan.program.strata:
+        bound = None if kept is None or inputs.relations else kept.lend(plan, inputs.databases, run)
+        if kept is not None and bound is not None:
+            try:
+                return _driven(plan, inputs, bound.join, run, collector_for(plan, most, run.cancel, whole=whole))
+            finally:
+                kept.give_back(bound)
         return join_over(plan, inputs, inputs.relations, run, most=most, whole=whole)
     fixpoint = Fixpoint(plan, inputs, inputs.start, run)
     ran = join_over(plan, inputs, fixpoint.relations_read(), run, most=most, whole=whole)
@@ -146,6 +162,12 @@ def join_over(
     join = None
     if inputs.start is not None:
         join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
+    return _driven(plan, inputs, join, run, collector)
+
+
+def _driven(
+    plan: Plan, inputs: Inputs, join: GenericJoin | None, run: QueryRun, collector: Collector
+) -> JoinOutcome:
     if inputs.start is None or join is None:
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
     try:

@@ -8,81 +8,18 @@ of a moment, or holds on to some, is bound for that step alone; and between two 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Hashable, Mapping, Sequence
 
-from adalog.datalog.ast import Const, LookupRef
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.evaluation.bind import Binding, Held
+from adalog.executor.evaluation.bind import Held
 from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.lasting_binding import JOIN_BYTES, NO_RUN, PART_BYTES, LastingBinding
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.extenders.pairs import PairExtender
-from adalog.executor.extenders.patterns import Bound
-from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.generic_join import GenericJoin
-from adalog.planner.model.logical import DatomAtom, LevelPlan, Node, RelationAtom, Term
+from adalog.planner.model.logical import LevelPlan, Node
 from adalog.planner.model.plan import Plan
-from adalog.planner.model.version import Version
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.trie import Trie
-from adalog.store.values.attribute import Attribute
-from adalog.store.values.bootstrap import IDENT
-from adalog.store.values.codes import Codes, Scratch
-
-PLAN_BYTES: Final = 3_500
-"""Of the plan of a join."""
-
-# Of a join that is kept, and of each of its extenders.
-_JOIN_BYTES: Final = 1_500
-_PART_BYTES: Final = 800
-
-
-@dataclass
-class _Binding(Binding):
-    """Binds data patterns to the moments that it has when they are read. `pairs`, `kept`: what may hold rows of the
-    step. `names`: by database, the attributes by which constants that were bound name entities."""
-
-    pairs: list[PairExtender] = field(default_factory=list, init=False)
-    kept: list[MaintainedExtender] = field(default_factory=list, init=False)
-    names: dict[str, set[int]] = field(default_factory=dict, init=False)
-    parts: int = field(default=0, init=False)
-
-    def _pattern(self, atom: DatomAtom) -> Bound:
-        self.parts += 1
-        if atom.version is Version.ALL:
-            return super()._pattern(atom)
-        moments = self.moments[atom.source]
-        bound = moments.extender(atom, self.rank, self.run.strict)
-        if not isinstance(atom.attribute, Const):
-            self.lasting = False
-            return bound
-        attribute = moments.at(atom.version).attribute(atom.attribute.value)
-        if attribute is None:
-            # Nothing else than another schema makes it one.
-            return bound
-        names = _naming(atom, attribute, moments.new)
-        if names is None or not isinstance(bound, PairExtender):
-            self.lasting = False
-            return bound
-        self.names.setdefault(atom.source, set()).update(names)
-        forward, backward = (self._trie(atom, attribute, inverse=inverse) for inverse in (False, True))
-        pair = PairExtender(bound.first, bound.second, forward, backward, self.rank)
-        if not isinstance(pair.first, str) or not isinstance(pair.second, str) or pair.first == pair.second:
-            self.pairs.append(pair)
-        return pair
-
-    def _trie(self, atom: DatomAtom, attribute: Attribute, *, inverse: bool) -> Callable[[], Trie]:
-        """Asks for a trie of the attribute at the moment that the pattern reads."""
-        source, version, id_ = atom.source, atom.version, attribute.id
-        return lambda: self.moments[source].at(version).trie(id_, inverse=inverse)
-
-    def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
-        self.parts += 1
-        bound = super()._kept(atom, held)
-        if isinstance(bound, MaintainedExtender):
-            self.kept.append(bound)
-        return bound
+from adalog.store.values.codes import Codes
 
 
 class LastingJoins:
@@ -90,7 +27,7 @@ class LastingJoins:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._binding: _Binding | None = None
+        self._binding: LastingBinding | None = None
         self._joins: dict[Hashable, GenericJoin | None] = {}
         # Those of this step alone.
         self._passing: dict[Hashable, GenericJoin | None] = {}
@@ -107,7 +44,7 @@ class LastingJoins:
 
     def nbytes(self) -> int:
         parts = 0 if self._binding is None else self._binding.parts
-        return _JOIN_BYTES * len(self._joins) + _PART_BYTES * parts
+        return JOIN_BYTES * len(self._joins) + PART_BYTES * parts
 
     def go(
         self,
@@ -127,7 +64,7 @@ class LastingJoins:
         if binding is None:
             self._schemas = {name: each.new.schema.key for name, each in moments.items()}
             self._codes = {name: each.new.codes for name, each in moments.items()}
-            self._binding = _Binding(self._plan, still, relations, run, moments=moments, derive=derived)
+            self._binding = LastingBinding(self._plan, still, relations, run, moments=moments, derive=derived)
         else:
             binding.databases, binding.relations = still, relations
             binding.moments, binding.run = moments, run
@@ -184,7 +121,7 @@ class LastingJoins:
         self._let_go()
         binding = self._binding
         if binding is not None:
-            binding.moments, binding.run = {}, _NO_RUN
+            binding.moments, binding.run = {}, NO_RUN
             if not self._lasts:
                 self.forget()
 
@@ -192,10 +129,7 @@ class LastingJoins:
         """Lets go of the rows of a step, and of what was bound for it alone."""
         self._passing = {}
         if self._binding is not None:
-            for pair in self._binding.pairs:
-                pair.forget()
-            for kept in self._binding.kept:
-                kept.forget()
+            self._binding.forget()
 
     def forget(self) -> None:
         """Binds everything anew when it is next asked for."""
@@ -205,31 +139,8 @@ class LastingJoins:
         self._binding = None
 
 
-_NO_RUN: Final = QueryRun(Scratch(Codes()))
-"""What a join that does not run has."""
-
-
 def _same(known: Mapping[str, object], given: Mapping[str, object]) -> bool:
     """Whether all values are the very same ones."""
     if known is given:
         return True
     return len(known) == len(given) and all(known.get(name) is each for name, each in given.items())
-
-
-def _naming(atom: DatomAtom, attribute: Attribute, at: Snapshot) -> set[int] | None:
-    """The attributes by which a pattern's constants name entities; None where that is not known."""
-    found: set[int] = set()
-    terms: list[Term] = [atom.entity]
-    if attribute.is_ref:
-        terms.append(atom.value)
-    elif attribute.kind.value_type == "tuple" and isinstance(atom.value, Const | LookupRef):
-        return None
-    for term in terms:
-        if isinstance(term, LookupRef):
-            by = at.attribute(term.attribute.value)
-            if by is None or by.kind.value_type in ("ref", "tuple"):
-                return None
-            found.add(by.id)
-        elif isinstance(term, Const) and type(term.value) is not int:
-            found.add(IDENT)
-    return found

@@ -16,10 +16,11 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.lasting_binding import PLAN_BYTES
 from adalog.executor.evaluation.local import Collector, collector_for
 from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
-from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
 from adalog.executor.join.batch import Batch, Column

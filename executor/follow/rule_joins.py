@@ -11,10 +11,11 @@ import numpy as np
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Held
+from adalog.executor.evaluation.lasting_binding import PLAN_BYTES
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
-from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin

@@ -372,6 +372,8 @@ class Scratch:
         return self._values[(code & layout.PAYLOAD_MASK) - layout.SCRATCH_BASE]
 
     def decode_many(self, codes: Int64s) -> list[Any]:
+        if not self._values:
+            return self._base.decode_many(codes)
         own = self._own_mask(codes)
         if not own.any():
             return self._base.decode_many(codes)

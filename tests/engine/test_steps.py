@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,6 +18,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.lasting_binding import LastingBinding
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
@@ -47,21 +47,21 @@ def world(db: World) -> World:
 
 
 class Bindings:
-    """How often joins were bound for views, by the number of their levels."""
+    """How often joins were bound for views."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.made: Counter[str] = Counter()
+        self.made = 0
         join_of = Binding.join_of
 
         def counted(binding: Binding, *args: Any, **more: Any) -> Any:
-            self.made[type(binding).__name__] += 1
+            self.made += isinstance(binding, LastingBinding) and not binding.moves
             return join_of(binding, *args, **more)
 
         monkeypatch.setattr(Binding, "join_of", counted)
 
     def taken(self) -> int:
         """How many since the last time."""
-        found, self.made = self.made["_Binding"], Counter()
+        found, self.made = self.made, 0
         return found
 
 

@@ -46,6 +46,23 @@ def test_queries_of_the_past(seed):
         pool.close()
 
 
+@settings(max_examples=examples(30))
+@given(SEEDS)
+def test_the_same_queries_at_several_moments(seed):
+    """Joins that are bound once are right at another moment, too."""
+    rng = Random(seed)
+    with Database.open(":memory:") as database:
+        log = filled(database, transactions(rng, 6))
+        pool = Pool(database, PoolSettings(threads=1))
+        asked = [asked_of(log.facts(), rng) for _ in range(4)]
+        for _ in range(3):
+            for t in (database.snapshot().t, rng.randint(1, database.snapshot().t)):
+                snapshot, facts = database.at(as_of=t), log.facts(as_of=t)
+                for each in asked:
+                    check(pool, snapshot, facts, each, SWITCHES[:1])
+        pool.close()
+
+
 @settings(max_examples=examples(20))
 @given(SEEDS)
 def test_two_threads(seed):

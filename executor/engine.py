@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from adalog.datalog import tracing
+from adalog.datalog import ast, tracing
 from adalog.datalog.ast import Binding, FindAggregate, FindPull, Var
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
 from adalog.datalog.parsing.pull_text import read_pull
@@ -182,6 +182,15 @@ class QueryEngine:
             run = QueryRun(values, cancel, self.means.strict, self.means.threads)
             part = partial(self.compiler.compile_part, question, cancel=cancel)
             return why(question, plan, cells, run, part)
+
+    def entity_columns(self, question: Question, cancel: Cancel) -> tuple[int, ...]:
+        """The numbers of the columns that show entities, transactions too, by where their variables stand."""
+        plan = self._plan(question, cancel)
+        entities = plan.entities | plan.places.transactions
+        columns = enumerate(plan.query.find.elements)
+        return tuple(
+            place for place, each in columns if isinstance(each, ast.FindVar) and each.var.name in entities
+        )
 
     def _plan(self, question: Question, cancel: Cancel, *, share: bool = False) -> Plan:
         return limited(self.compiler.compile(question, share=share, cancel=cancel), question.args)

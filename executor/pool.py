@@ -245,6 +245,12 @@ class Pool:
             )
         return Explanation(text_of(shown), shown, diagnostics)
 
+    async def aentity_columns(self, question: Question) -> tuple[int, ...]:
+        """The numbers of the columns of an answer that show entities."""
+        return await self.threaded(
+            Cancel(question.deadline), lambda cancel: self.engine.entity_columns(question, cancel)
+        )
+
     def why(self, request: QueryRequest, cells: Sequence[GivenArgument], cancel: Cancel | None = None) -> Reason:
         """Why a row is in the answer of a query, or why it is not. Raises what is wrong with either."""
         cancel = cancel or Cancel()

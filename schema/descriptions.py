@@ -188,6 +188,10 @@ TEXTS: Final = {
     # Answers
     "QueryResult": "The answer to a query.",
     "QueryResult.columns": "Name and type of each column of `rows`.",
+    "QueryResult.entityColumns": (
+        "The numbers, from 0, of the columns that show entities: in `columns` their type is long, that of the "
+        "values."
+    ),
     "QueryResult.rows": "The result relation: a JSON array for each row, an EDN string with the encoding EDN.",
     "QueryResult.value": (
         "The result in the shape of its find spec: relation, collection, tuple, scalar, or maps for `:keys`."

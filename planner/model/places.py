@@ -71,3 +71,12 @@ class VariablePlaces:
             for name, places in self.variables.items()
             if any(not each.compared and each.kind_in(databases) is PlaceKind.ENTITY for each in places)
         )
+
+    @property
+    def transactions(self) -> frozenset[str]:
+        """The variables that stand for transactions."""
+        return frozenset(
+            name
+            for name, places in self.variables.items()
+            if any(not each.compared and each.kind is PlaceKind.TRANSACTION for each in places)
+        )

@@ -120,6 +120,12 @@ class QueryResult:
         return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
 
     @strawberry.field
+    async def entity_columns(self, info: strawberry.Info[Context, None]) -> list[int]:
+        question = self.result.question
+        assert question is not None
+        return list(await info.context.services.pool.aentity_columns(question))
+
+    @strawberry.field
     async def rows(self) -> list[JSON]:
         return await self.page.rows()  # type: ignore[return-value]
 

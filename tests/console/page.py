@@ -99,9 +99,9 @@ class Console:
     def rows(self) -> list[list[str]]:
         """The cells of the rows of the first table that are in sight."""
         rows: list[list[str]] = self.script(
-            "const table = document.querySelector('.results [role=table]');"
+            "const table = document.querySelector('.results [role=grid]');"
             "return [...(table?.querySelectorAll('.table-body [role=row]') ?? [])]"
-            ".map((row) => [...row.querySelectorAll('[role=cell]:not(.row-actions)')]"
+            ".map((row) => [...row.querySelectorAll(':scope > [role=gridcell]:not(.row-actions)')]"
             ".map((cell) => cell.textContent))"
         )
         return rows

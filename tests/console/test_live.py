@@ -95,7 +95,7 @@ def test_another_question_has_another_stream_and_the_newest_ends_it(console: Con
     packages.database.transact('[{:package/name "python3" :package/version "3.12"}]')
     console.wait(lambda: names(console) == {"3.12"})
     console.button("Newest").click()
-    console.wait(lambda: "rows at t" in console.one(".results").text and not console.all(".stream"))
+    console.wait(lambda: "1 row at t" in console.one(".results").text and not console.all(".stream"))
     packages.database.transact('[{:package/name "python3" :package/version "3.13"}]')
     console.run('[:find ?version :where [?p :package/name "sqlite3"] [?p :package/version ?version]]')
     assert console.wait(lambda: names(console)) == {"3.40.1"}

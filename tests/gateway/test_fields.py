@@ -26,6 +26,17 @@ def test_q_rows_columns_and_value(family: Gateway) -> None:
     }
 
 
+def test_q_says_which_columns_show_entities(family: Gateway) -> None:
+    document = "query($query: EDN!) { q(query: $query) { entityColumns columns { type } } }"
+    query = """[:find ?n ?p ?tx ?older (count ?x)
+                :where [?p :person/name ?n ?tx] (older ?older ?p) [?older _ ?x]
+                :rules [[(older ?a ?b) [?a :person/child ?b]]]]"""
+    answer = family.data(document, query=query)["q"]
+    assert answer["entityColumns"] == [1, 2, 3]
+    assert [each["type"] for each in answer["columns"]] == ["string", "long", "long", "long", "long"]
+    assert family.data(document, query="[:find ?b . :where [_ :person/born ?b]]")["q"]["entityColumns"] == []
+
+
 @pytest.mark.parametrize(
     ("query", "rows", "value"),
     [

@@ -1,5 +1,6 @@
 /** The page that asks: the query and its arguments at the top, its answer below. */
 
+import { destination } from "../editor/destination.js";
 import { Editor } from "../editor/editor.js";
 import { html } from "../parts/html.js";
 import { MomentBar } from "../time/bar.js";
@@ -13,7 +14,7 @@ const assistance = async () => (await import("./assistance.js")).assistance;
 export function Ask() {
   return html`
     <section class="ask" aria-label="Query">
-      <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} />
+      <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} destination=${destination} />
       ${builder.value && html`<${builder.value} />`}
       <${Arguments} />
       <${Toolbar} />

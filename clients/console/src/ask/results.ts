@@ -1,34 +1,111 @@
-/** The answer: its figures, and the views that it has. */
+/** The answer: its figures, what is suspicious about it, and its views. */
 
+import { destination } from "../editor/destination.js";
 import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
+import { later } from "../parts/later.js";
+import { MomentContext, momentOf } from "../parts/moment.js";
+import { ZoneButton } from "../parts/time.js";
 import type { Answer } from "../server/answers.js";
-import { Table } from "../table/table.js";
 import { mode } from "../time/moment.js";
 import { openWhyNot } from "../why/open.js";
-import { marksOf } from "./marks.js";
-import { ROW_ACTIONS } from "./row-actions.js";
 import { answer, ended, failure, isRunning } from "./state.js";
+import { offered, view } from "./views.js";
+
+const SaveMenu = later(async () => (await import("../files/menu.js")).SaveMenu);
 
 export function Results() {
   const shown = answer.value;
   return html`
     <section class="results" aria-label="Answer" aria-busy=${isRunning.value} data-ended=${ended.value}>
-      <${Failure} error=${failure.value} />
-      ${shown &&
-      html`
-        <div class="row">
-          ${mode.value !== "live" && html`<${Figures} answer=${shown} />`}
-          <button type="button" class="quiet small" onClick=${() => openWhyNot(shown)}>Why not…</button>
-        </div>
-        <${Table} label="Answer" columns=${shown.columns} rows=${shown.rows} marks=${marksOf(shown)} actions=${ROW_ACTIONS} />
-      `}
+      <${Failed} />
+      ${shown ? html`<${Shown} answer=${shown} />` : !failure.value && html`<p class="empty">${isRunning.value ? "Asking…" : "Ctrl-Enter in the editor runs the query."}</p>`}
     </section>
   `;
 }
 
-function Figures({ answer: { rows, basisT, stats } }: { answer: Answer }) {
-  return html`<p class="note" role="status">
-    ${rows.length.toLocaleString()} rows at t ${basisT} in ${stats.elapsedMs.toFixed(1)} ms, ${stats.engine.toLowerCase()}, cache ${stats.cache.toLowerCase()}
-  </p>`;
+/** An error of the query; it leads to its place in the editor. */
+function Failed() {
+  const error = failure.value as { line?: number; column?: number; origin?: string } | undefined;
+  if (!error) return null;
+  const { line, column } = error;
+  return html`<div>
+    <${Failure} error=${error} />
+    ${line !== undefined && column !== undefined && !error.origin && html`<button type="button" class="quiet small" onClick=${() => (destination.value = { line, column })}>Go to line ${line}</button>`}
+  </div>`;
+}
+
+function Shown({ answer: shown }: { answer: Answer }) {
+  const views = offered(shown);
+  const current = views.find(({ name }) => name === view.value) ?? views[0];
+  return html`
+    <${MomentContext.Provider} value=${momentOf(shown)}>
+      <div class="results-head">
+        ${views.length > 1 && html`<${Tabs} views=${views} current=${current?.name} />`}
+        <div class="note row">
+          ${mode.value !== "live" && html`<span role="status">${figures(shown)}</span>`}
+          <button type="button" class="quiet small" onClick=${() => openWhyNot(shown)}>Why not…</button>
+          ${shown.columns.some(({ type }) => type === "instant") && html`<${ZoneButton} />`}
+          ${shown.rows.length > 0 && html`<${SaveMenu} answer=${shown} />`}
+        </div>
+      </div>
+      <${Warnings} warnings=${shown.warnings} />
+      <div class="view" id="view" role=${views.length > 1 ? "tabpanel" : undefined} aria-label=${views.length > 1 ? current?.title : undefined}>
+        ${current && html`<${current.component} key=${current.name} answer=${shown} />`}
+      </div>
+    <//>
+  `;
+}
+
+function figures({ rows, basisT, stats }: Answer): string {
+  const { elapsedMs, engine, cache } = stats;
+  const count = `${rows.length.toLocaleString()} ${rows.length === 1 ? "row" : "rows"}`;
+  return `${count} at t ${basisT} in ${elapsedMs.toFixed(1)} ms, ${engine.toLowerCase()}, cache ${cache.toLowerCase()}`;
+}
+
+function Tabs({ views, current }: { views: ReturnType<typeof offered>; current: string | undefined }) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const place = views.findIndex(({ name }) => name === current);
+    const next = step === undefined ? undefined : views.at((place + step) % views.length);
+    if (!next) return;
+    event.preventDefault();
+    view.value = next.name;
+    (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-view="${next.name}"]`)?.focus();
+  };
+  return html`
+    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${onKeyDown}>
+      ${views.map(
+        ({ name, title }) => html`
+          <button
+            type="button"
+            role="tab"
+            key=${name}
+            class="quiet"
+            data-view=${name}
+            aria-selected=${name === current}
+            aria-controls="view"
+            tabindex=${name === current ? 0 : -1}
+            onClick=${() => (view.value = name)}
+          >
+            ${title}
+          </button>
+        `,
+      )}
+    </div>
+  `;
+}
+
+function Warnings({ warnings }: { warnings: Answer["warnings"] }) {
+  if (warnings.length === 0) return null;
+  return html`<ul class="warnings" aria-label="Warnings">
+    ${warnings.map(
+      ({ code, message, line, column }, i) => html`
+        <li key=${i}>
+          <strong>${code}</strong> ${message}
+          ${line !== null && html` <button type="button" class="quiet small" onClick=${() => (destination.value = { line, column: column ?? 1 })}>line ${line}, column ${column ?? 1}</button>`}
+        </li>
+      `,
+    )}
+  </ul>`;
 }

@@ -8,7 +8,7 @@ import { type Field, fieldOf, fieldProblem } from "./arguments/fields.js";
 import { formsOf } from "../editor/query.js";
 import { answerOf, type Answer, type As, type Question } from "../server/answers.js";
 import { attribute } from "../server/database.js";
-import { hashOf, name, place } from "../shell/route.js";
+import { hashOf, name, parsed, place } from "../shell/route.js";
 
 const FIRST = "[:find ?e ?a ?v\n :where [?e ?a ?v]\n :limit 100]";
 
@@ -129,17 +129,9 @@ effect(() => {
   untracked(() => {
     if (text === query.value && answer.value !== undefined && link() === window.location.href) return;
     query.value = text;
-    args.value = json<string[]>(given.get("args")) ?? [];
-    basis.value = json<Basis>(given.get("basis"));
-    as.value = json<As>(given.get("as"));
+    args.value = parsed<string[]>(given.get("args")) ?? [];
+    basis.value = parsed<Basis>(given.get("basis"));
+    as.value = parsed<As>(given.get("as"));
     if (!isRunning.value) void run();
   });
 });
-
-function json<Type>(text: string | null): Type | undefined {
-  try {
-    return text === null ? undefined : (JSON.parse(text) as Type);
-  } catch {
-    return undefined;
-  }
-}

@@ -3,7 +3,7 @@
 import { html } from "../parts/html.js";
 import { attribute } from "../server/database.js";
 import type { ChangedDatom, Transaction } from "../server/transactions.js";
-import { openEntity } from "../entity/entity.js";
+import { openEntity } from "../entity/open.js";
 import { useLabels } from "./labels.js";
 
 const MOST = 500;

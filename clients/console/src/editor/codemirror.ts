@@ -23,6 +23,8 @@ export interface EditorOptions {
 
 export interface Mounted {
   focus(): void;
+  /** Puts the cursor there, in sight and with the focus; both count from 1. */
+  goTo(line: number, column: number): void;
   remove(): void;
 }
 
@@ -59,6 +61,12 @@ export function mount(root: ShadowRoot, { label, text, onRun, extensions }: Edit
   });
   return {
     focus: () => view.focus(),
+    goTo(line, column) {
+      const { doc } = view.state;
+      const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+      view.dispatch({ selection: { anchor: Math.min(from + column - 1, to) }, scrollIntoView: true });
+      view.focus();
+    },
     remove() {
       unfollow();
       view.destroy();

@@ -3,6 +3,8 @@
 import type { Extension } from "@codemirror/state";
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Mounted } from "./codemirror.js";
+import type { Destination } from "./destination.js";
 import { html } from "../parts/html.js";
 
 export interface EditorProperties {
@@ -13,12 +15,14 @@ export interface EditorProperties {
   readonly onRun?: () => void;
   /** Loads completion, problems and the like; the same function each time. */
   readonly extensions?: () => Promise<Extension>;
+  /** Where the cursor is to go; emptied when it is there. */
+  readonly destination?: Signal<Destination | undefined>;
 }
 
-export function Editor({ label, text, onRun, extensions }: EditorProperties) {
+export function Editor({ label, text, onRun, extensions, destination }: EditorProperties) {
   const host = useRef<HTMLDivElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  const [mounted, setMounted] = useState<{ readonly focus: () => void; readonly hadFocus: boolean }>();
+  const [mounted, setMounted] = useState<Pick<Mounted, "focus" | "goTo"> & { readonly hadFocus: boolean }>();
   const run = useRef(onRun);
   run.current = onRun;
   useEffect(() => {
@@ -27,9 +31,9 @@ export function Editor({ label, text, onRun, extensions }: EditorProperties) {
       const element = host.current;
       if (disposal.signal.aborted || !element) return;
       const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
-      const { focus, remove } = mount(root, { label, text, onRun: () => run.current?.(), extensions: more });
+      const { focus, goTo, remove } = mount(root, { label, text, onRun: () => run.current?.(), extensions: more });
       disposal.signal.addEventListener("abort", remove);
-      setMounted({ focus, hadFocus: document.activeElement === area.current });
+      setMounted({ focus, goTo, hadFocus: document.activeElement === area.current });
     });
     return () => disposal.abort();
   }, [label, text, extensions]);
@@ -37,6 +41,12 @@ export function Editor({ label, text, onRun, extensions }: EditorProperties) {
   useEffect(() => {
     if (mounted?.hadFocus) mounted.focus();
   }, [mounted]);
+  const wanted = destination?.value;
+  useEffect(() => {
+    if (!mounted || !wanted || !destination) return;
+    mounted.goTo(wanted.line, wanted.column);
+    destination.value = undefined;
+  }, [mounted, wanted]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run.current?.();
   };

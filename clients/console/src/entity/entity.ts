@@ -1,46 +1,138 @@
-/** An entity at the side: its attributes, the entities that refer to it, and from there onward. */
+/** An entity: its attributes with their types, their history, and the entities that refer to it. */
 
-import type { Json } from "@adalog/client";
+import type { Json, Long } from "@adalog/client";
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
-import { openAside } from "../parts/side.js";
+import { MomentContext, momentVariables, type Moment } from "../parts/moment.js";
+import { ZoneButton } from "../parts/time.js";
 import { Value } from "../parts/value.js";
 import { ask } from "../server/client.js";
-import { attribute } from "../server/database.js";
+import { attribute, attributes } from "../server/database.js";
+import { hashOf } from "../shell/route.js";
+import { Changes } from "./changes.js";
+import { historyOf, type Change } from "./history.js";
+import { labelOf, labelsOf, type Labels, type Pulled } from "./labels.js";
+import { Referrers } from "./referrers.js";
 
-export function openEntity(id: number | string): void {
-  openAside(`Entity ${id}`, Entity, { id });
-}
+const ID = ":db/id";
+const DOCUMENT =
+  'query ($eid: EDN!, $basis: BasisInput, $with: EDN, $as: AsInput) { pull(pattern: "[*]", eid: $eid, basis: $basis, with: $with, as: $as) }';
 
-const DOCUMENT = "query ($eid: EDN!) { pull(pattern: \"[*]\", eid: $eid) }";
-
-function Entity({ id }: { id: number | string }) {
-  const [pulled, setPulled] = useState<Record<string, Json> | null>();
+/** `id`: a number, or an EDN text that names the entity, as `[:package/name "bash"]`. */
+export function Entity({ id, moment }: { id: number | string; moment: Moment }) {
+  const [pulled, setPulled] = useState<Pulled | null>();
+  const [labels, setLabels] = useState<Labels>(new Map());
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    ask<{ pull: Record<string, Json> | null }>(DOCUMENT, { eid: String(id) }).then((data) => setPulled(data.pull), setError);
-  }, [id]);
+    const gone = new AbortController();
+    setPulled(undefined);
+    setError(undefined);
+    const load = async () => {
+      const { pull } = await ask<{ pull: Pulled | null }>(DOCUMENT, { eid: String(id), ...momentVariables(moment) }, gone.signal);
+      setPulled(pull);
+      if (pull) setLabels(await labelsOf(refsIn(pull), moment, gone.signal));
+    };
+    load().catch((refused: unknown) => gone.signal.aborted || setError(refused));
+    return () => gone.abort();
+    // The attributes say which of them names an entity.
+  }, [id, JSON.stringify(moment), attributes.value]);
+  const number = pulled?.[ID] as Long | undefined;
+  const changes = useChanges(number, moment);
   if (error) return html`<${Failure} error=${error} />`;
   if (pulled === undefined) return html`<p class="note" role="status">Loading…</p>`;
-  if (pulled === null) return html`<p class="note">This entity has no attributes.</p>`;
-  return html`<dl class="facts">
-    ${Object.entries(pulled).map(([name, value]) => html`<dt key=${name}>${name}</dt><dd><${Values} name=${name} value=${value} /></dd>`)}
+  if (pulled === null || number === undefined) return html`<p class="note">This entity has no attributes that may be read.</p>`;
+  const label = labelOf(pulled);
+  return html`
+    <${MomentContext.Provider} value=${moment}>
+      <div class="entity">
+        <h3 class="entity-name">${label?.text ?? `Entity ${number}`}</h3>
+        <p class="row note">
+          <a href=${addressOf(number, moment)}>Link to entity ${number}</a>
+          <button type="button" class="quiet small" aria-pressed=${changes.isShown} onClick=${changes.toggle}>History</button>
+          <${ZoneButton} />
+        </p>
+        <${Failure} error=${changes.error} />
+        ${Object.keys(pulled).length <= 1 && html`<p class="note">It has no attributes at this moment.</p>`}
+        <${Attributes} pulled=${pulled} labels=${labels} changes=${changes.isShown ? changes.all : undefined} />
+        <${Referrers} key=${number} id=${number} moment=${moment} />
+      </div>
+    <//>
+  `;
+}
+
+/** The address of an entity at a moment. */
+function addressOf(id: Long, { basis, as }: Moment): string {
+  return hashOf("entity", { id: String(id), basis: basis && JSON.stringify(basis), as: as && JSON.stringify(as) });
+}
+
+function useChanges(id: Long | undefined, moment: Moment) {
+  const [isShown, setShown] = useState(false);
+  const [all, setAll] = useState<readonly Change[]>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    setAll(undefined);
+    setError(undefined);
+    if (isShown && id !== undefined) historyOf(id, moment).then(setAll, setError);
+  }, [id, isShown]);
+  return { isShown, all, error, toggle: () => setShown(!isShown) };
+}
+
+interface AttributesProperties {
+  readonly pulled: Pulled;
+  readonly labels: Labels;
+  readonly changes?: readonly Change[] | undefined;
+}
+
+function Attributes({ pulled, labels, changes }: AttributesProperties) {
+  const gone = [...new Set(changes?.map((each) => each.attribute) ?? [])].filter((name) => !(name in pulled));
+  const names = [...Object.keys(pulled).filter((name) => name !== ID), ...gone];
+  return html`<dl class="attributes">
+    ${names.map((name) => {
+      const { valueType, cardinality, doc } = attribute(name) ?? {};
+      const about = [valueType, cardinality === "many" ? "many" : undefined].filter(Boolean).join(", ");
+      return html`
+        <div key=${name} class="attribute">
+          <dt title=${doc ?? undefined}><code>${name}</code> <span class="quiet-text">${about}</span></dt>
+          <dd>
+            ${name in pulled ? html`<${Values} name=${name} value=${pulled[name] ?? null} labels=${labels} />` : html`<span class="nil">no value now</span>`}
+            ${changes && html`<${Changes} changes=${changes.filter((each) => each.attribute === name)} labels=${labels} />`}
+          </dd>
+        </div>
+      `;
+    })}
   </dl>`;
 }
 
-function Values({ name, value }: { name: string; value: Json }) {
-  const type = attribute(name)?.valueType ?? undefined;
-  const all = Array.isArray(value) && type !== "tuple" ? value : [value];
-  return html`<ul class="values">
-    ${all.map((each, i) => html`<li key=${i}><${Value} value=${target(each)} type=${isRef(each) ? "ref" : type} /></li>`)}
-  </ul>`;
+const SHOWN = 20;
+
+function Values({ name, value, labels }: { name: string; value: Json; labels: Labels }) {
+  const [isWhole, setWhole] = useState(false);
+  const known = attribute(name);
+  const type = known?.valueType ?? undefined;
+  const all = Array.isArray(value) && (known?.cardinality === "many" || type !== "tuple") ? value : [value];
+  return html`
+    <ul class="values">
+      ${(isWhole ? all : all.slice(0, SHOWN)).map((each, i) => html`<li key=${i}><${One} value=${each} type=${type} labels=${labels} /></li>`)}
+    </ul>
+    ${all.length > SHOWN && !isWhole && html`<button type="button" class="quiet small" onClick=${() => setWhole(true)}>All ${all.length}</button>`}
+  `;
 }
 
-function isRef(value: Json): value is { "db/id": number } {
-  return typeof value === "object" && value !== null && "db/id" in value;
+function One({ value, type, labels }: { value: Json; type: string | undefined; labels: Labels }) {
+  if (!isEntity(value)) return html`<${Value} value=${value} type=${type} />`;
+  const label = labels.get(String(value[ID])) ?? labelOf(value);
+  const ref = html`<span class=${label?.isIdent ? "chip" : undefined}><${Value} value=${value[ID]} type="ref" label=${label?.text} /></span>`;
+  // A component is shown whole.
+  return Object.keys(value).length > 1 ? html`<div class="component">${ref}<${Attributes} pulled=${value} labels=${labels} /></div>` : ref;
 }
 
-function target(value: Json): Json {
-  return isRef(value) ? value["db/id"] : value;
+function isEntity(value: Json): value is { ":db/id": Long } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && ID in value;
+}
+
+function refsIn(value: Json | Pulled): Long[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(refsIn);
+  return Object.entries(value as Pulled).flatMap(([name, each]) => (name === ID ? [each as Long] : refsIn(each)));
 }

@@ -22,6 +22,7 @@ export type Row = readonly Json[];
 
 export interface Answer {
   readonly question: Question;
+  /** The type of columns that show entities is `ref`. */
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
   readonly basisT: Long;
@@ -32,7 +33,7 @@ export interface Answer {
 const VARIABLES = "$query: EDN!, $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $as: AsInput";
 const ARGUMENTS = "query: $query, argsEdn: $argsEdn, basis: $basis, with: $with, as: $as";
 
-const QUERY = documentOf("q", "{ columns { name type } rows basisT warnings { code message line column } stats { engine cache elapsedMs rows } }");
+const QUERY = documentOf("q", "{ columns { name type } entityColumns rows basisT warnings { code message line column } stats { engine cache elapsedMs rows } }");
 
 /** The variables of a document with these arguments. */
 export function variablesOf({ query, argsEdn, basis, with: speculative, as }: Question): Record<string, unknown> {
@@ -46,8 +47,9 @@ export function variablesOf({ query, argsEdn, basis, with: speculative, as }: Qu
 }
 
 export async function answerOf(question: Question, signal?: AbortSignal): Promise<Answer> {
-  const { q } = await ask<{ q: Omit<Answer, "question"> }>(QUERY, variablesOf(question), signal);
-  return { question, ...q };
+  const { q } = await ask<{ q: Omit<Answer, "question"> & { readonly entityColumns: readonly number[] } }>(QUERY, variablesOf(question), signal);
+  const { columns, entityColumns, ...rest } = q;
+  return { question, columns: columns.map((each, i) => (entityColumns.includes(i) ? { ...each, type: "ref" } : each)), ...rest };
 }
 
 /** A document with one field that takes a question's arguments and `more`, as `explain` and `why` do. */

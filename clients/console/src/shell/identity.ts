@@ -11,8 +11,8 @@ export function IdentityButton() {
   const { principal, roles = [] } = identity.value ?? {};
   const name = principal ?? (identity.value ? "no authentication" : "unknown");
   return html`
-    <button type="button" class="quiet" onClick=${() => setOpen(true)} title=${`Roles: ${roles.join(", ") || "none"}`}>
-      Identity: ${name}
+    <button type="button" class="quiet" aria-label=${`Identity: ${name}`} onClick=${() => setOpen(true)} title=${`Roles: ${roles.join(", ") || "none"}`}>
+      <span class="wide-only">Identity: </span>${name}
     </button>
     ${isOpen && html`<${Dialog} title="Identity" onClose=${() => setOpen(false)}><${TokenForm} /><//>`}
   `;

@@ -35,3 +35,12 @@ export function name(page: string, parameters?: Record<string, string | undefine
   window.history.replaceState(null, "", hash);
   place.value = placeOf(hash);
 }
+
+/** A parameter that holds JSON; undefined without one, and for what is none. */
+export function parsed<Type>(text: string | null): Type | undefined {
+  try {
+    return text === null ? undefined : (JSON.parse(text) as Type);
+  } catch {
+    return undefined;
+  }
+}

@@ -17,10 +17,13 @@ interface Page {
   /** Pages other than the first are loaded when they are opened. */
   readonly load: () => Promise<ComponentType> | ComponentType;
   readonly forAdmins?: boolean;
+  /** It is opened by a link, not from the list of pages. */
+  readonly isUnlisted?: boolean;
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
   ask: { title: "Ask", load: () => Ask },
+  entity: { title: "Entity", load: async () => (await import("../entity/page.js")).EntityPage, isUnlisted: true },
   schema: { title: "Schema", load: async () => (await import("../schema/page.js")).Schema },
   change: { title: "Change", load: async () => (await import("../change/page.js")).Change },
   whom: { title: "As whom", load: async () => (await import("../whom/page.js")).Whom, forAdmins: true },
@@ -30,7 +33,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 export function Shell() {
   useEffect(() => void refresh().catch(() => undefined), []);
   const current = place.value.page;
-  const pages = Object.entries(PAGES).filter(([, page]) => !page.forAdmins || isAdmin());
+  const pages = Object.entries(PAGES).filter(([, page]) => !page.isUnlisted && (!page.forAdmins || isAdmin()));
   return html`
     <a class="skip" href="#content" onClick=${toContent}>Skip to the content</a>
     <header class="bar">
@@ -44,8 +47,8 @@ export function Shell() {
       <div class="bar-end">
         <a href="graphql">GraphiQL</a>
         <a href="docs/">Docs</a>
-        <button type="button" class="quiet" onClick=${nextTheme} title="Switch between the system's, light and dark colours">
-          Theme: ${theme.value}
+        <button type="button" class="quiet" aria-label=${`Theme: ${theme.value}`} onClick=${nextTheme} title="Switch between the system's, light and dark colours">
+          <span class="wide-only">Theme: </span>${theme.value}
         </button>
         <${IdentityButton} />
       </div>

@@ -1,7 +1,7 @@
 /** The steps of a derivation as nodes of a tree: each clause with its values, and below a call the rule that it follows from. */
 
 import type { Long } from "@adalog/client";
-import { openEntity } from "../entity/entity.js";
+import { openEntity } from "../entity/open.js";
 import { html, type Markup } from "../parts/html.js";
 import type { TreeNode } from "../parts/tree.js";
 import { attribute } from "../server/database.js";

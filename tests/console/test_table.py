@@ -1,0 +1,125 @@
+"""The table of an answer: sorted, filtered, made wider, and used by keys."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import needs_chromium
+from tests.console.axe import serious
+from tests.console.page import Console
+
+pytestmark = needs_chromium
+
+VALUES = """[:find ?n ?text
+ :where [(ground [[9 "b"] [10 "a"] [1000000 "a"] [2 "C"]]) [[?n ?text]]]]"""
+
+
+def head(console: Console, name: str) -> None:
+    path = f'.//*[@role="columnheader"]//button[starts-with(normalize-space(), "{name}")]'
+    console.wait(lambda: console.one(".table").find_elements(By.XPATH, path))[0].click()
+
+
+def sorting(console: Console) -> list[str | None]:
+    return [each.get_attribute("aria-sort") for each in console.all(".table [role=columnheader][aria-sort]")]
+
+
+def test_numbers_are_sorted_as_numbers_and_with_shift_by_several_columns(console: Console) -> None:
+    console.run(VALUES)
+    head(console, "?n")
+    assert console.wait(console.rows) == [["2", "C"], ["9", "b"], ["10", "a"], ["1000000", "a"]]
+    assert sorting(console) == ["ascending", "none"]
+    head(console, "?n")
+    console.wait(lambda: console.rows()[0] == ["1000000", "a"])
+    head(console, "?text")
+    ActionChains(console.browser).key_down(Keys.SHIFT).perform()
+    head(console, "?n")
+    ActionChains(console.browser).key_up(Keys.SHIFT).perform()
+    console.wait(lambda: sorting(console) == ["ascending", "ascending"])
+    assert console.rows() == [["2", "C"], ["10", "a"], ["1000000", "a"], ["9", "b"]]
+
+
+def test_a_column_is_sorted_and_made_wider_by_keys(console: Console) -> None:
+    console.run(VALUES)
+    table = console.one(".table")
+    table.send_keys(Keys.ARROW_UP, Keys.ENTER)
+    console.wait(lambda: sorting(console) == ["ascending", "none"])
+    width = "return arguments[0].querySelector('[role=columnheader][data-column]').clientWidth"
+    before = console.script(width, table)
+    table.send_keys(Keys.ALT, Keys.ARROW_RIGHT)
+    console.wait(lambda: console.script(width, table) == before + 16)
+
+
+def test_a_column_is_made_wider_by_dragging(console: Console) -> None:
+    console.run(VALUES)
+    edge = console.one(".head-edge")
+    before = console.one(".table [role=gridcell]").size["width"]
+    ActionChains(console.browser).drag_and_drop_by_offset(edge, 60, 0).perform()
+    console.wait(lambda: console.one(".table [role=gridcell]").size["width"] == before + 60)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("?n", "9..10", [["9", "b"], ["10", "a"]]),
+        ("?n", "> 10", [["1000000", "a"]]),
+        ("?n", "..9", [["2", "C"], ["9", "b"]]),
+        ("?n", "00", [["1000000", "a"]]),
+        ("?text", "c", [["2", "C"]]),
+    ],
+)
+def test_rows_are_filtered(console: Console, name: str, text: str, rows: list[list[str]]) -> None:
+    console.run(VALUES)
+    head(console, "?n")
+    console.button("Filter rows").click()
+    console.one(f'input[aria-label="Filter {name}"]').send_keys(text)
+    console.wait(lambda: console.rows() == rows)
+    assert f"{len(rows)} of 4 rows" in console.one(".results .table + [role=status]").text
+
+
+def test_times_are_filtered_as_far_as_they_are_written(console: Console) -> None:
+    times = '#inst "2023-12-31" #inst "2024-05-01T10:00:00Z" #inst "2025-01-01"'
+    console.run(f"[:find ?at :where [(ground [{times}]) [?at ...]]]")
+    console.button("Filter rows").click()
+    console.one('input[aria-label="Filter ?at"]').send_keys("2024..2024")
+    console.wait(lambda: len(console.rows()) == 1)
+    shown = console.one(".table-body time")
+    assert shown.get_attribute("title") == "2024-05-01T10:00:00.000Z"
+
+
+def test_a_row_is_copied_as_text_with_tabs(console: Console) -> None:
+    console.run(VALUES)
+    head(console, "?n")
+    table = console.one(".table")
+    taken = (
+        "arguments[0].addEventListener('copy', "
+        "(event) => { window.taken = event.clipboardData.getData('text/plain') })"
+    )
+    console.script(taken, table)
+    table.send_keys(Keys.ARROW_DOWN, Keys.CONTROL, "c")
+    console.wait(lambda: console.script("return window.taken") == "9")
+    table.send_keys(Keys.SPACE)
+    table.send_keys(Keys.CONTROL, "c")
+    console.wait(lambda: console.script("return window.taken") == "?n\t?text\n9\tb")
+
+
+def test_a_hundred_thousand_rows_are_at_hand(console: Console) -> None:
+    args = [f"[{' '.join(map(str, range(most)))}]" for most in (400, 250)]
+    asked = {"query": "[:find ?a ?b :in $ [?a ...] [?b ...]]", "args": json.dumps(args)}
+    console.open(f"#/ask?{urlencode(asked)}")
+    table = console.one(".table")
+    assert table.get_attribute("aria-rowcount") == "100001"
+    table.send_keys(Keys.CONTROL, Keys.END)
+    console.wait(lambda: console.all('[aria-rowindex="100001"]'))
+    assert len(console.all(".table-body [role=row]")) < 60
+
+
+def test_axe_finds_nothing_serious(console: Console) -> None:
+    console.run("[:find ?p ?name :where [?p :package/name ?name]]")
+    console.button("Filter rows").click()
+    assert serious(console, ".results") == []
